@@ -1,0 +1,7 @@
+"""Tidemill: many sliding-window SQL queries over shared streams, on Spark."""
+
+from tidemill.engine import Engine
+from tidemill.errors import TidemillError
+
+__version__ = "0.1.0"
+__all__ = ["Engine", "TidemillError", "__version__"]

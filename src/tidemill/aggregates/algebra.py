@@ -1,0 +1,1 @@
+from tidemill.synopsis.kernels.algebra import *  # noqa

@@ -1,0 +1,139 @@
+"""Lanes as arrays: Arrow columns in and out of what the kernels combine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tidemill.aggregates.lanes import Lane
+from tidemill.aggregates.limbs import normalise, split_decimal, to_decimal
+from tidemill.types import BIGINT, DOUBLE, Type
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A lane of n rows. `valid` is None when every row has a value.
+
+    Types that NumPy cannot compare (text, binary, decimals) are kept as ranks into
+    `dictionary`, sorted, so that MIN and MAX work on integers.
+    """
+
+    values: Array
+    valid: NDArray[np.bool_] | None
+    dictionary: pa.Array | None = None
+
+    def take(self, rows: Array) -> Encoded:
+        valid = None if self.valid is None else self.valid[rows]
+        return Encoded(self.values[rows], valid, self.dictionary)
+
+
+def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
+    """The lane of some partial rows, from the columns named by `lane.parts`."""
+    arrays = [_flat(column) for column in columns]
+    valid = _valid(arrays[0])
+    if lane.kind == "sum":
+        return Encoded(_encode_sum(lane, arrays), valid)
+    if lane.kind in ("min", "max") and _is_ranked(lane.type):
+        return _rank(arrays[0], valid)
+    return Encoded(_numbers(arrays[0]), valid)
+
+
+def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
+    """The columns back, as the lift made them: what a snapshot writes."""
+    absent = None if encoded.valid is None else ~encoded.valid
+    values = encoded.values
+    if absent is not None:
+        # Under a NULL stands an identity, which need not fit the column's type.
+        values = values.copy()
+        values[absent] = 0
+    if values.ndim == 2:
+        arrays = _from_limbs(lane, values)
+    elif encoded.dictionary is not None:
+        arrays = [_from_ranks(encoded.dictionary, values)]
+    else:
+        arrays = [_as_type(values, _stored(lane))]
+    return [_mask(array, absent) for array in arrays]
+
+
+def _from_ranks(dictionary: pa.Array, ranks: Array) -> pa.Array:
+    if not len(dictionary):
+        return pa.nulls(len(ranks), dictionary.type)
+    return dictionary.take(pa.array(ranks))
+
+
+def _stored(lane: Lane) -> Type:
+    if lane.kind in ("min", "max"):
+        return lane.type
+    return DOUBLE if lane.kind == "sum" and lane.type.is_float else BIGINT
+
+
+def _flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _valid(array: pa.Array) -> NDArray[np.bool_] | None:
+    if array.null_count == 0:
+        return None
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _numbers(array: pa.Array) -> Array:
+    if pa.types.is_floating(array.type):
+        return _filled(array.cast(pa.float64()))
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.int32())
+    return _filled(array.cast(pa.int64()))
+
+
+def _filled(array: pa.Array) -> Array:
+    filled = array.fill_null(0) if array.null_count else array
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
+
+
+def _encode_sum(lane: Lane, arrays: list[pa.Array]) -> Array:
+    if lane.type.is_decimal:
+        return np.asarray(split_decimal(arrays[0]))
+    if len(arrays) == 2:
+        return np.asarray(normalise(np.stack([_numbers(a) for a in arrays], axis=1)))
+    return _numbers(arrays[0])
+
+
+def _is_ranked(kind: Type) -> bool:
+    return kind.is_decimal or kind.name in ("STRING", "BINARY")
+
+
+def _rank(array: pa.Array, valid: NDArray[np.bool_] | None) -> Encoded:
+    coded = pc.dictionary_encode(array)
+    order = pc.sort_indices(coded.dictionary)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    codes = _filled(coded.indices)
+    values = ranks[codes] if len(ranks) else np.zeros(len(codes), dtype=np.int64)
+    return Encoded(values, valid, coded.dictionary.take(order))
+
+
+def _from_limbs(lane: Lane, limbs: Array) -> list[pa.Array]:
+    if lane.type.is_decimal:
+        return [to_decimal(limbs, min(38, lane.type.precision + 10), lane.type.scale)]
+    return [pa.array(limbs[:, part]) for part in range(limbs.shape[1])]
+
+
+def _as_type(values: Array, kind: Type) -> pa.Array:
+    if kind.name == "BOOLEAN":
+        return pa.array(values.astype(np.bool_))
+    if kind.name == "DATE":
+        return pa.array(values.astype(np.int32)).cast(pa.date32())
+    return pa.array(values).cast(kind.arrow)
+
+
+def _mask(array: pa.Array, absent: Array | None) -> pa.Array:
+    if absent is None:
+        return array
+    return pc.if_else(pa.array(absent), pa.scalar(None, array.type), array)

@@ -1,0 +1,100 @@
+"""Lanes: the partial vector behind the aggregates.
+
+A lane is one associative partial over one argument: rows, count, sum, min or max. It is
+lifted by Catalyst, combined by the kernels and read by the aggregates that need it, so
+SUM, COUNT and AVG of one expression keep two lanes between them, not four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidemill.aggregates.algebra import (
+    COUNT,
+    FLOAT_MAX,
+    FLOAT_MIN,
+    FLOAT_SUM,
+    INTEGER_MAX,
+    INTEGER_MIN,
+    INTEGER_SUM,
+    Algebra,
+)
+from tidemill.plan.model import AggregateCall, Scalar
+from tidemill.types import BIGINT, DOUBLE, Type
+
+_NEEDS = {
+    "COUNT": ("count",),
+    "SUM": ("sum",),
+    "AVG": ("sum", "count"),
+    "MIN": ("min",),
+    "MAX": ("max",),
+}
+
+
+@dataclass(frozen=True)
+class Lane:
+    kind: str
+    argument: Scalar | None = None
+
+    @property
+    def sql(self) -> str:
+        return f"{self.kind}({self.argument.sql if self.argument else '*'})"
+
+    @property
+    def type(self) -> Type:
+        return self.argument.type if self.argument else BIGINT
+
+    @property
+    def algebra(self) -> Algebra:
+        if self.kind in ("rows", "count"):
+            return COUNT
+        if self.kind == "sum":
+            return FLOAT_SUM if self.type.is_float else INTEGER_SUM
+        if self.kind == "min":
+            return FLOAT_MIN if self.type.is_float else INTEGER_MIN
+        return FLOAT_MAX if self.type.is_float else INTEGER_MAX
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
+        return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
+
+    def lift(self, value: str) -> tuple[str, ...]:
+        """The Catalyst aggregates, one per part, over the column that holds the argument.
+
+        Integer sums must be exact, and Spark's BIGINT sum raises when it overflows; the
+        two halves of a BIGINT add up without overflow for 2^31 rows of one slice.
+        """
+        if self.kind == "rows":
+            return ("COUNT(*)",)
+        if self.parts == ("lo", "hi"):
+            return (f"SUM({value} & 4294967295L)", f"SUM(SHIFTRIGHT({value}, 32))")
+        if self.kind == "sum" and self.type.is_decimal:
+            return (f"TRY_SUM({value})",)
+        if self.kind == "sum":
+            return (f"SUM(CAST({value} AS {(DOUBLE if self.type.is_float else BIGINT).sql}))",)
+        return (f"{self.kind.upper()}({value})",)
+
+
+ROWS = Lane("rows")
+
+
+def lanes_of(calls: Iterable[AggregateCall]) -> tuple[Lane, ...]:
+    """The distinct lanes behind some aggregates; `rows` is always the first.
+
+    A decimal sum also keeps its count: only that tells an overflowed sum from no rows.
+    """
+    lanes = dict.fromkeys([ROWS])
+    for call in calls:
+        lanes.update(dict.fromkeys(lanes_behind(call)))
+    return tuple(lanes)
+
+
+def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
+    if call.argument is None:
+        return (ROWS,)
+    kinds = _NEEDS[call.function]
+    if call.function == "SUM" and call.argument.type.is_decimal:
+        kinds = ("sum", "count")
+    return tuple(Lane(kind, call.argument) for kind in kinds)

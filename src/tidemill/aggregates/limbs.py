@@ -1,0 +1,1 @@
+from tidemill.synopsis.limbs import *  # noqa

@@ -1,0 +1,49 @@
+"""The catalog on disk: canonical SQL text in SQLite, written in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import fields
+
+from tidemill.catalog.catalog import Catalog, Definition
+from tidemill.language import parse_script, render
+from tidemill.settings import Settings
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS definitions (
+  position INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, sql TEXT NOT NULL,
+  PRIMARY KEY (kind, name));
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class CatalogStore:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        connection.executescript(_TABLES)
+
+    def load(self) -> Catalog:
+        rows = self._connection.execute("SELECT kind, name, sql FROM definitions ORDER BY position")
+        definitions = {(kind, name): _definition(sql) for kind, name, sql in rows}
+        settings = Settings()
+        for name, value in self._connection.execute("SELECT name, value FROM settings"):
+            settings = settings.with_value(name, value)
+        return Catalog(definitions, settings)
+
+    def save(self, catalog: Catalog) -> None:
+        """Within the caller's transaction, if it has one open."""
+        self._connection.execute("DELETE FROM definitions")
+        rows = [
+            (position, kind, name, render(definition))
+            for position, ((kind, name), definition) in enumerate(catalog.definitions.items())
+        ]
+        self._connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", rows)
+        self._connection.execute("DELETE FROM settings")
+        values = [(f.name, str(getattr(catalog.settings, f.name))) for f in fields(Settings)]
+        self._connection.executemany("INSERT INTO settings VALUES (?, ?)", values)
+
+
+def _definition(sql: str) -> Definition:
+    (statement,) = parse_script(sql)
+    assert isinstance(statement, Definition)
+    return statement

@@ -1,0 +1,160 @@
+"""What a stream or a sink declaration promises, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from tidemill.errors import listing, refuse, suggest
+from tidemill.language import parse_duration
+from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
+from tidemill.types import TIMESTAMP
+
+ARRIVAL_COLUMN = "current_time"
+
+SOURCES = ("parquet", "csv", "json", "generate", "replay")
+SINKS = ("parquet", "json", "console", "memory", "discard")
+_LATER_SOURCES = ("kafka", "pcap", "zeek", "socket", "mqtt")
+_LATER_SINKS = ("kafka", "postgresql", "http", "https")
+_NEEDS_PATH = {"parquet", "csv", "json", "replay", "generate"}
+
+
+@dataclass(frozen=True)
+class Address:
+    """`scheme:path?key=value&…`, taken apart."""
+
+    scheme: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def option_map(self) -> dict[str, str]:
+        return dict(self.options)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream as the rest of the engine sees it."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    time_column: str
+    stamped_on_arrival: bool
+    source: Address
+    lateness_us: int
+
+    @property
+    def stored_columns(self) -> tuple[ColumnDef, ...]:
+        """The columns that come from the source; an arrival stamp does not."""
+        if not self.stamped_on_arrival:
+            return self.columns
+        return tuple(column for column in self.columns if column.name != self.time_column)
+
+
+@dataclass(frozen=True)
+class Sink:
+    name: str
+    address: Address
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def parse_address(text: str, kind: str, built: tuple[str, ...], later: tuple[str, ...]) -> Address:
+    """>>> parse_address("csv:data?header=true", "source", SOURCES, ()).options
+    (('header', 'true'),)
+    """
+    scheme, colon, rest = text.partition(":")
+    scheme = scheme.lower()
+    if scheme in later:
+        refuse(
+            "E_NOT_BUILT",
+            f"{kind} '{scheme}' is not built yet",
+            hint=listing(f"{kind}s that work", (f"{name}:" for name in built)),
+        )
+    if not colon or scheme not in built:
+        refuse(
+            f"E_{kind.upper()}",
+            f"no {kind} '{text}'",
+            detail=listing(f"{kind}s", (f"{name}:" for name in built)),
+            hint=suggest(scheme, built) or f"write a {kind} as KIND:PLACE, as in 'parquet:DIR'",
+        )
+    path, _, query = rest.partition("?")
+    if scheme in _NEEDS_PATH and not path:
+        refuse(f"E_{kind.upper()}", f"{kind} '{text}' names no place after '{scheme}:'")
+    return Address(scheme, path, tuple(parse_qsl(query, keep_blank_values=True)))
+
+
+def stream_of(statement: CreateStream) -> Stream:
+    """The stream a `CREATE STREAM` declares, or why it cannot be."""
+    names = [column.name for column in statement.columns]
+    _refuse_twice(statement, names)
+    if statement.order_by is None:
+        refuse(
+            "E_NOT_BUILT",
+            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
+            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
+            place=statement.place,
+        )
+    column = _time_column(statement, statement.order_by)
+    return Stream(
+        name=statement.name,
+        columns=statement.columns,
+        time_column=column.name,
+        stamped_on_arrival=column.name.lower() == ARRIVAL_COLUMN,
+        source=parse_address(statement.source, "source", SOURCES, _LATER_SOURCES),
+        lateness_us=_lateness(statement),
+    )
+
+
+def sink_of(statement: CreateSink) -> Sink:
+    if statement.options:
+        refuse("E_OPTION", f"sink option '{statement.options[0][0]}' is not known")
+    address = parse_address(statement.address, "sink", SINKS, _LATER_SINKS)
+    return Sink(statement.name, address, statement.options)
+
+
+def _refuse_twice(statement: CreateStream, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            refuse("E_DUPLICATE", f"stream {statement.name} declares column '{name}' twice")
+        if name.startswith("_"):
+            refuse("E_NAME", f"column '{name}' begins with '_', which is kept for the engine")
+        seen.add(name.lower())
+
+
+def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
+    by_name = {column.name.lower(): column for column in statement.columns}
+    column = by_name.get(order_by.lower())
+    if column is None:
+        refuse(
+            "E_UNKNOWN_COLUMN",
+            f"no column '{order_by}' in stream {statement.name} to order by",
+            detail=listing("columns", (c.name for c in statement.columns)),
+            hint=suggest(order_by, by_name),
+            place=statement.place,
+        )
+    if column.type != TIMESTAMP:
+        refuse(
+            "E_TYPE",
+            f"stream {statement.name} is ordered by {column.name}, which is {column.type}",
+            hint="event time is a TIMESTAMP column",
+            place=statement.place,
+        )
+    return column
+
+
+def _lateness(statement: CreateStream) -> int:
+    lateness_us = 0
+    for key, value in statement.options:
+        if key.lower() != "lateness":
+            refuse(
+                "E_OPTION",
+                f"stream option '{key}' is not known",
+                detail=listing("options", ["lateness"]),
+                hint=suggest(key, ["lateness"]),
+                place=statement.place,
+            )
+        # Zero is the default and may be said, though no window may be zero long.
+        zero = value.strip().split(" ")[0] in ("0", "0.0")
+        lateness_us = 0 if zero else parse_duration(value)
+    return lateness_us

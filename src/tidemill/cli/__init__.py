@@ -1,0 +1,28 @@
+"""The command line: one file per command."""
+
+from __future__ import annotations
+
+import typer
+
+from tidemill.cli import bench, demo, explain, generate, run, sql
+
+app = typer.Typer(
+    name="tidemill",
+    help="Many sliding-window SQL queries over shared streams, on Spark.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("run")(run.command)
+app.command("explain")(explain.command)
+app.command("sql")(sql.command)
+app.command("demo")(demo.command)
+app.command("generate")(generate.command)
+app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    bench.command
+)
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,35 @@
+"""Errors as the terminal shows them: the user's own with place and hint, ours in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from tidemill.errors import TidemillError
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Print what went wrong on standard error and leave with status 1."""
+    try:
+        yield
+    except TidemillError as error:
+        print(error.render(), file=sys.stderr)
+        raise typer.Exit(1) from None
+    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if os.environ.get("TIDEMILL_DEBUG"):
+            raise
+        print(f"error[E_RUN]: {_sentence(error)}", file=sys.stderr)
+        print("  hint: set TIDEMILL_DEBUG=1 to see the whole trace", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+def _sentence(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:400]

@@ -1,0 +1,99 @@
+"""Progress and answers in the terminal: a live line and tables, or plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from types import TracebackType
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from tidemill.engine import TickReport, cell_texts
+
+# Rows of one answer shown in the terminal; the sinks have them all.
+SHOWN_ROWS = 10
+
+
+class Progress:
+    """A status line that follows the ticks, on standard error."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._status = self._console.status("starting Spark …") if not quiet else None
+        self._live = self._status is not None and self._console.is_terminal
+        self._quiet = quiet
+        self._rows = self._answers = self._ticks = 0
+        self._recent: deque[tuple[float, int]] = deque(maxlen=16)
+
+    def __enter__(self) -> Progress:
+        if self._live and self._status:
+            self._status.start()
+        elif not self._quiet:
+            self._console.print("starting Spark …")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live and self._status:
+            self._status.stop()
+
+    def tick(self, report: TickReport) -> None:
+        self._ticks += 1
+        self._rows += report.rows_in
+        self._answers += sum(report.answers.values())
+        self._recent.append((time.perf_counter(), report.rows_in))
+        line = self.line(report)
+        if self._live and self._status:
+            self._status.update(line)
+        elif not self._quiet:
+            self._console.print(line)
+        for path, reason in report.skipped.items():
+            self._console.print(f"left out {path}: {reason}", markup=False)
+
+    def line(self, report: TickReport) -> str:
+        late = f" · {report.rows_late:,} late" if report.rows_late else ""
+        bad = f" · {report.rows_malformed:,} malformed" if report.rows_malformed else ""
+        speed = f"{self._speed():,.0f} rows/s"
+        return (
+            f"{report.stream} tick {report.tick} · {self._rows:,} rows · {speed}{late}{bad}"
+            f" · {self._answers:,} answers · tick {report.seconds:.2f} s"
+        )
+
+    def _speed(self) -> float:
+        (first, skipped), (last, _) = self._recent[0], self._recent[-1]
+        rows = sum(count for _, count in self._recent) - skipped
+        return rows / (last - first) if last > first else 0.0
+
+
+class AnswerPrinter:
+    """The `console:` sink: tables in a terminal, tab-separated lines in a pipe."""
+
+    def __init__(self) -> None:
+        self._console = Console(file=sys.stdout, highlight=False)
+
+    def __call__(self, query: str, rows: pa.Table) -> None:
+        if self._console.is_terminal:
+            self._console.print(_table(query, rows))
+            return
+        for values in zip(*map(cell_texts, rows.columns), strict=True):
+            pairs = zip(rows.column_names, values, strict=True)
+            print(query, *(f"{name}={value}" for name, value in pairs), sep="\t", flush=True)
+
+
+def _table(query: str, rows: pa.Table) -> Table:
+    more = f" (last {SHOWN_ROWS} of {len(rows):,} rows)" if len(rows) > SHOWN_ROWS else ""
+    shown = rows.slice(max(0, len(rows) - SHOWN_ROWS))
+    table = Table(title=f"{query}{more}", title_justify="left", title_style="bold")
+    for name, column in zip(shown.column_names, shown.columns, strict=True):
+        number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        table.add_column(name, justify="right" if number else "left")
+    for values in zip(*map(cell_texts, shown.columns), strict=True):
+        table.add_row(*values)
+    return table

@@ -1,0 +1,83 @@
+"""`tidemill run SCRIPT.sql`: register a script's statements and run its streams."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidemill.cli.failures import reported
+from tidemill.cli.interrupts import stopping
+from tidemill.cli.memory import MemoryWatch
+from tidemill.cli.progress import AnswerPrinter, Progress
+from tidemill.engine import Engine, RunReport
+from tidemill.errors import refuse
+
+Script = Annotated[Path, typer.Argument(help="the SQL script", exists=True, dir_okay=False)]
+Home = Annotated[
+    Path | None,
+    typer.Option(help="where catalog, state and ledgers live [.tidemill/SCRIPT by the script]"),
+]
+Master = Annotated[str | None, typer.Option(help="Spark master [local, all cores]")]
+
+
+def command(
+    script: Script,
+    once: Annotated[bool, typer.Option("--once", help="take the input that is there")] = False,
+    flush: Annotated[bool, typer.Option("--flush", help="and close every window")] = False,
+    home: Home = None,
+    master: Master = None,
+    metrics: Annotated[Path | None, typer.Option(help="write what happened as JSON")] = None,
+) -> None:
+    """Run a script's queries until Ctrl-C, or over the input that is there."""
+    if once and flush:
+        raise typer.BadParameter("--once and --flush exclude each other; --flush does both")
+    with reported(), MemoryWatch() as memory, Progress() as progress:
+        engine = Engine(
+            home or default_home(script), master, default_sink="console", printer=AnswerPrinter()
+        )
+        with engine, stopping(engine.stop) as signals:
+            for reply in engine.sql(read_script(script), script.absolute().parent):
+                print(reply)
+            until = "flush" if flush else "idle" if once else "stopped"
+            report = engine.run(until, progress.tick) if engine.plan.queries else RunReport()
+    if metrics is not None:
+        write_metrics(metrics, report, memory.peak_bytes)
+    print(summary(report, bool(signals)), file=sys.stderr)
+
+
+def default_home(script: Path) -> Path:
+    return script.absolute().parent / ".tidemill" / script.stem
+
+
+def read_script(script: Path) -> str:
+    try:
+        return script.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        refuse("E_SCRIPT", f"script {script} cannot be read", detail=str(error))
+
+
+def write_metrics(path: Path, report: RunReport, peak_bytes: int) -> None:
+    content = {**asdict(report), "peak_memory_bytes": peak_bytes}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def summary(report: RunReport, stopped: bool) -> str:
+    """One line: what happened, and what did not count."""
+    speed = report.rows_in / report.seconds if report.seconds else 0.0
+    parts = [
+        f"{'stopped' if stopped else 'done'}: {report.rows_in:,} rows in {report.ticks:,} ticks",
+        f"{report.seconds:.1f} s ({speed:,.0f} rows/s)",
+        f"{sum(report.queries.values()):,} answers of {len(report.queries)} queries",
+    ]
+    parts += [f"{report.rows_late:,} late"] if report.rows_late else []
+    parts += [f"{report.rows_malformed:,} malformed"] if report.rows_malformed else []
+    raised = sum(report.raised.values())
+    parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []
+    parts += [f"{len(report.skipped_files)} files left out"] if report.skipped_files else []
+    return " · ".join(parts)

@@ -1,0 +1,53 @@
+"""`tidemill sql`: statements against a home, from `-c` or a prompt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidemill.cli.failures import reported
+from tidemill.engine import Engine
+from tidemill.errors import TidemillError
+
+
+def command(
+    statements: Annotated[str | None, typer.Option("-c", help="run these and leave")] = None,
+    home: Annotated[Path, typer.Option(help="the home to open")] = Path(".tidemill/sql"),
+) -> None:
+    """Register, show, describe and explain; `tidemill run` runs the streams."""
+    with reported(), Engine(home) as engine:
+        if statements is not None:
+            _say(engine, statements)
+            return
+        _prompt(engine)
+
+
+def _say(engine: Engine, text: str) -> None:
+    for reply in engine.sql(text):
+        print(reply)
+
+
+def _prompt(engine: Engine) -> None:
+    """Read statements up to their semicolon; an error leaves the others as they were."""
+    pending = ""
+    while True:
+        try:
+            line = input("tidemill> " if not pending else "      ... ")
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            print()
+            pending = ""
+            continue
+        if not pending and line.strip().lower() in ("exit", "quit", "\\q"):
+            return
+        pending += line + "\n"
+        if line.rstrip().endswith(";"):
+            try:
+                _say(engine, pending)
+            except TidemillError as error:
+                print(error.render(), file=sys.stderr)
+            pending = ""

@@ -1,0 +1,20 @@
+"""Assembly: register, start, tick, recover, deliver."""
+
+from tidemill.engine.engine import Engine
+from tidemill.engine.query import Answers, Query
+from tidemill.engine.runs import RunReport
+from tidemill.engine.sinks.json_lines import cell_texts
+from tidemill.engine.surroundings import TickReport
+from tidemill.language.statements import CreateQuery
+from tidemill.plan.explain import window_text
+
+__all__ = [
+    "Answers",
+    "CreateQuery",
+    "Engine",
+    "Query",
+    "RunReport",
+    "TickReport",
+    "cell_texts",
+    "window_text",
+]

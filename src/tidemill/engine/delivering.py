@@ -1,0 +1,87 @@
+"""Step 6 of a tick: finish what came back, hand answers to their sinks, count them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from tidemill.catalog import Stream
+from tidemill.engine.answering import route_of
+from tidemill.engine.folding import Reports
+from tidemill.engine.records import TickRecord
+from tidemill.engine.sinks import Batch, SinkWriter
+from tidemill.engine.surroundings import Surroundings
+from tidemill.operators.answer import finish, finishes_here, keep_top, visible
+from tidemill.spark.answer import CARRY, Answered, TaskResult, read_carried
+from tidemill.spark.finishing import finish_by_spark
+
+
+class Delivering:
+    def __init__(self, around: Surroundings, stream: Stream) -> None:
+        self._around = around
+        self._queries = around.queries_of(stream)
+        self._published: dict[str, pa.Table] = {}
+
+    def run(
+        self, record: TickRecord, reports: Reports, results: list[TaskResult]
+    ) -> dict[str, int]:
+        """Answers by query. Nothing is final until the tick is committed."""
+        by_query: dict[str, list[Answered]] = {}
+        for result in results:
+            for answered in result.answers:
+                by_query.setdefault(answered.query, []).append(answered)
+        counts = {}
+        for place, (name, parts) in enumerate(by_query.items()):
+            counts[name] = self._deliver(record.number, name, parts)
+            if place == len(by_query) // 2:
+                self._around.failpoint.reach("deliver", record.number)
+        self._count_raised(reports)
+        return counts
+
+    def writers(self) -> list[SinkWriter]:
+        """The sinks of the stream's queries, each once."""
+        writers = [self._around.sinks[query.name] for query in self._queries]
+        return list({id(writer): writer for writer in writers}.values())
+
+    def publish(self) -> None:
+        """After the commit: what may be done only once, and what others wait for."""
+        for writer in self.writers():
+            writer.committed(self._around.clock.now_us())
+        published, self._published = self._published, {}
+        for name, rows in published.items():
+            for callback in self._around.subscribers.get(name, ()):
+                callback(rows)
+
+    def _deliver(self, tick: int, name: str, parts: list[Answered]) -> int:
+        state = self._around.queries[name]
+        state.raised += sum(part.raised for part in parts)
+        if route_of(self._around, name) == CARRY:
+            rows = self._published[name] = self._finished(name, parts)
+            count, batch = len(rows), Batch(name, tick, rows=rows)
+        else:
+            count = sum(part.rows for part in parts)
+            batch = Batch(name, tick, staged=tuple(p.staged for p in parts if p.staged))
+        state.answers += count
+        self._around.sinks[name].deliver(batch)
+        return count
+
+    def _finished(self, name: str, parts: list[Answered]) -> pa.Table:
+        """The buckets' rows together: finished by Spark where need be, ordered, cut."""
+        plan = self._around.plan.query(name)
+        rows = pa.concat_tables([read_carried(part) for part in parts])
+        if not finishes_here(plan):
+            finished = finish(plan, rows, finish_by_spark(self._around.session, plan, rows))
+            self._around.queries[name].raised += finished.raised
+            rows = finished.rows
+        return visible(plan, keep_top(plan, rows))
+
+    def _count_raised(self, reports: Reports) -> None:
+        """Errors in tuple-level expressions, charged to every query that uses them."""
+        for query in self._queries:
+            report = reports.get(self._around.plan.synopsis_of(query.name).id)
+            raised: Mapping[str, int] = report.raised if report else {}
+            mine = {scalar.sql for scalar in query.scalars}
+            self._around.queries[query.name].raised += sum(
+                count for sql, count in raised.items() if sql in mine
+            )

@@ -1,0 +1,289 @@
+"""The engine: register statements, run streams, hand out answers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
+from tidemill.catalog.streams import Address
+from tidemill.clock import Clock, SystemClock
+from tidemill.engine.explain import Explainer
+from tidemill.engine.home import Home
+from tidemill.engine.journal import Journal, QueryState
+from tidemill.engine.plans import Bind, PlanStore, binder
+from tidemill.engine.query import Query
+from tidemill.engine.registration import Question, apply_script
+from tidemill.engine.runs import Listener, Run, RunReport, describe_run
+from tidemill.engine.show import describe, show
+from tidemill.engine.sinks import Printer, SinkWriter, open_sink
+from tidemill.engine.stream_runner import StreamRunner
+from tidemill.engine.surroundings import Surroundings
+from tidemill.errors import refuse
+from tidemill.failpoints import armed
+from tidemill.language.statements import CreateQuery, Describe, Show
+from tidemill.operators.answer import answer_schema
+from tidemill.plan.model import QueryPlan
+from tidemill.share import SharedPlan, extend_plan
+from tidemill.spark.analysis import spark_oracle
+from tidemill.spark.explain import explain_frame
+from tidemill.spark.partials import partials, stream_columns
+from tidemill.spark.rows import admission, read_rows
+from tidemill.spark.session import start_session
+from tidemill.spark.sources import Progress, Source, open_source
+from tidemill.synopsis.model import Synopsis
+from tidemill.types import Type
+
+
+class Engine:
+    """Standing queries over streams, on Spark.
+
+    A home keeps catalog, state and ledgers between runs. Answers of queries without INTO
+    are held in memory, or printed when `default_sink` is "console".
+    """
+
+    def __init__(
+        self,
+        home: str | os.PathLike[str],
+        master: str | None = None,
+        clock: Clock | None = None,
+        default_sink: str = "memory",
+        printer: Printer | None = None,
+    ) -> None:
+        self.home = Home(Path(home))
+        self._master = master
+        self._clock = clock or SystemClock()
+        self._default_sink = Sink("default", Address(default_sink, ""))
+        self._printer = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
+        self._session: SparkSession | None = None
+        self._stop = threading.Event()
+        self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
+        self._sinks: dict[str, SinkWriter] = {}
+        self._opened: dict[Sink, SinkWriter] = {}
+        self.catalog, self.plan = Catalog(), SharedPlan(0)
+        self.queries: dict[str, QueryState] = {}
+        if self.home.exists:
+            self._load()
+
+    def sql(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
+        """Run a script's statements; all of them take effect or none. Returns the replies.
+
+        Relative paths in it are relative to `base`.
+        """
+        catalog, replies = apply_script(
+            text, Path(base).absolute(), self.catalog, self._check, self._respond
+        )
+        if catalog != self.catalog:
+            replies += self._adopt(catalog)
+        return replies
+
+    def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
+        """The replies of a script's questions; nothing is registered."""
+        folder = Path(base).absolute()
+        return apply_script(text, folder, self.catalog, self._check, self._respond)[1]
+
+    def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
+        """Run the streams: until "idle" (all input taken), "flush" (and every window closed)
+        or "stopped" (for ever, until `stop`)."""
+        if until not in ("idle", "flush", "stopped"):
+            refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
+        self._stop.clear()
+        runners = self._runners()
+        poll_seconds = self.catalog.settings.poll_ms / 1000
+        run = Run(runners, self._clock, poll_seconds, self._stop, listener)
+        try:
+            run.go(until)
+        finally:
+            self._close_sinks()
+        describe_run(run.report, runners, self.plan, self.queries)
+        return run.report
+
+    def stop(self) -> None:
+        """Ask a run to finish its tick and return; safe from a signal handler or thread."""
+        self._stop.set()
+
+    def query(self, name: str) -> Query:
+        return Query(self, self.catalog.query(name).name)
+
+    def subscribe(self, query: str, callback: Callable[[pa.Table], None]) -> None:
+        self._subscribers.setdefault(query, []).append(callback)
+
+    def sink_of(self, query: str) -> SinkWriter:
+        if query not in self._sinks:
+            self._sinks = self._open_sinks(self.catalog, self.plan)
+        return self._sinks[query]
+
+    def close(self) -> None:
+        self.home.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def session(self) -> SparkSession:
+        """Started when first needed: a wrong script should not have to wait for it."""
+        if self._session is None:
+            self._session = start_session(self._master)
+        return self._session
+
+    # Registration
+
+    def _load(self) -> None:
+        connection = self.home.open()
+        self.catalog = CatalogStore(connection).load()
+        self.plan = PlanStore(connection).load(self.catalog, self._bind(self.catalog))
+        self.queries = Journal(connection).load_queries()
+
+    def _bind(self, catalog: Catalog) -> Bind:
+        def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
+            return spark_oracle(self.session, sql, columns)
+
+        return binder(catalog, oracle)
+
+    def _check(self, query: CreateQuery, catalog: Catalog) -> None:
+        self._bind(catalog)(query)
+
+    def _respond(self, question: Question, catalog: Catalog) -> str:
+        if isinstance(question, Show):
+            return show(question.kind, catalog, self.queries)
+        if isinstance(question, Describe):
+            return describe(question.name, catalog)
+        spark_plan = partial(self._spark_plan, catalog)
+        return Explainer(self.plan, catalog, self._bind(catalog), spark_plan).explain(question)
+
+    def _spark_plan(self, catalog: Catalog, synopsis: Synopsis) -> str:
+        stream = catalog.stream(synopsis.stream)
+        source = self._open_source(stream)
+        taken = source.next_input(Progress(), catalog.settings, draining=False)
+        if taken is None:
+            refuse(
+                "E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show"
+            )
+        rows = read_rows(self.session, stream, source, taken, stream_columns(synopsis), 0)
+        judged_by = admission(stream, source, 0)
+        return explain_frame(partials(self.session, rows, synopsis, judged_by, buckets=2))
+
+    def _adopt(self, catalog: Catalog) -> list[str]:
+        """Make a checked catalog the standing one, on disk and here."""
+        bind = self._bind(catalog)
+        queries = tuple(bind(query) for query in catalog.queries())
+        plan = extend_plan(self.plan, queries, catalog.settings.sharing)
+        for name in {query.stream for query in queries}:
+            self._open_source(catalog.stream(name))
+        self._finish_interrupted()
+        connection = self.home.open()
+        journal, sinks = Journal(connection), self._open_sinks(catalog, plan)
+        states, replies = self._query_states(journal, plan)
+        for name in states.keys() - self.queries.keys():
+            sinks[name].check(name)
+        catalogs, plans = CatalogStore(connection), PlanStore(connection)
+        with journal.transaction():
+            catalogs.save(catalog)
+            plans.save(plan, catalog)
+            journal.forget_queries(self.queries.keys() - states.keys())
+            journal.save_queries(states)
+            for writer in _distinct(sinks):
+                writer.record()
+        self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
+        return replies
+
+    def _query_states(
+        self, journal: Journal, plan: SharedPlan
+    ) -> tuple[dict[str, QueryState], list[str]]:
+        """A query that is new to a stream under way starts at its first full window."""
+        standing = {query.name: query for query in self.plan.queries}
+        states, replies = {}, []
+        for query in plan.queries:
+            if standing.get(query.name) == query:
+                states[query.name] = self.queries[query.name]
+                continue
+            newest_us = journal.load(query.stream).time.newest_us
+            first = None if newest_us is None else first_window_after(query, newest_us)
+            states[query.name] = QueryState(first)
+            if first is not None:
+                at = np.datetime_as_string(np.datetime64(first, "us"), unit="s")
+                replies.append(f"query {query.name}: its first window starts at {at}Z")
+        return states, replies
+
+    def _finish_interrupted(self) -> None:
+        """A tick that a crash cut off belongs to the plan it began under: finish it first."""
+        if not self.home.exists:
+            return
+        journal = Journal(self.home.open())
+        streams = {synopsis.stream for synopsis in self.plan.synopses}
+        if any(journal.unfinished(stream) for stream in streams):
+            for runner in self._runners():
+                runner.recover()
+
+    # Running
+
+    def _open_source(self, stream: Stream) -> Source:
+        return open_source(stream, lambda: self.session, self._clock)
+
+    def _open_sinks(self, catalog: Catalog, plan: SharedPlan) -> dict[str, SinkWriter]:
+        """One writer per sink, shared by the queries that write to it."""
+        connection, writers = self.home.open(), {}
+        for name in {query.sink for query in plan.queries}:
+            sink = self._default_sink if name is None else catalog.sink(name)
+            writers[name] = self._opened.get(sink) or open_sink(
+                sink, connection, self.home.staging, catalog.settings, self._printer
+            )
+            self._opened[sink] = writers[name]
+        return {query.name: writers[query.sink] for query in plan.queries}
+
+    def _runners(self) -> list[StreamRunner]:
+        connection = self.home.open()
+        journal = Journal(connection)
+        sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
+        self._sinks = sinks
+        for writer in _distinct(sinks):
+            writer.recover()
+        cores = self.catalog.settings.buckets or self.session.sparkContext.defaultParallelism
+        around = Surroundings(
+            session=self.session,
+            home=self.home,
+            journal=journal,
+            clock=self._clock,
+            settings=self.catalog.settings,
+            plan=self.plan,
+            sinks=sinks,
+            queries=self.queries,
+            buckets=journal.fixed("buckets", cores),
+            failpoint=armed(),
+            subscribers=self._subscribers,
+        )
+        names = dict.fromkeys(query.stream for query in self.plan.queries)
+        streams = [self.catalog.stream(name) for name in names]
+        return [StreamRunner(around, stream, self._open_source(stream)) for stream in streams]
+
+    def _close_sinks(self) -> None:
+        for writer in _distinct(self._sinks):
+            mine = [q for q in self.plan.queries if self._sinks[q.name] is writer]
+            writer.close({query.name: answer_schema(query) for query in mine})
+
+
+def _distinct(sinks: Mapping[str, SinkWriter]) -> list[SinkWriter]:
+    return list({id(writer): writer for writer in sinks.values()}.values())
+
+
+def first_window_after(query: QueryPlan, newest_us: int) -> int:
+    """Start of the first window whose rows are all still to come."""
+    window = query.window
+    since_us = newest_us - window.start_us
+    return window.start_us + (since_us // window.slide_us + 1) * window.slide_us

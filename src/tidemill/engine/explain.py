@@ -1,0 +1,71 @@
+"""EXPLAIN: every value that passes between the stages, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+
+from tidemill.catalog import Catalog
+from tidemill.engine.plans import Bind
+from tidemill.language.statements import CreateQuery, Explain, Expr, Select
+from tidemill.plan.explain import explain_plan
+from tidemill.share import SharedPlan, extend_plan
+from tidemill.share.explain import explain_shared
+from tidemill.synopsis.model import Synopsis
+
+# The name a SELECT has that is explained before it is registered.
+THIS_QUERY = "this_query"
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Answers EXPLAIN statements; `spark_plan` prints the physical plan of one synopsis."""
+
+    standing: SharedPlan
+    catalog: Catalog
+    bind: Bind
+    spark_plan: Callable[[Synopsis], str]
+
+    def explain(self, statement: Explain) -> str:
+        queries = self._targets(statement)
+        match statement.mode:
+            case "AST":
+                return "\n\n".join(tree(query) for query in queries)
+            case "PLAN":
+                return "\n\n".join(explain_plan(self.bind(query)) for query in queries)
+            case "SHARED":
+                return explain_shared(self._shared(queries))
+            case _:
+                return "\n\n".join(map(self.spark_plan, self._synopses(queries)))
+
+    def _targets(self, statement: Explain) -> list[CreateQuery]:
+        if isinstance(statement.target, Select):
+            return [CreateQuery(THIS_QUERY, None, statement.target)]
+        if statement.target is None:
+            return list(self.catalog.queries())
+        return [self.catalog.query(statement.target, statement.place)]
+
+    def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
+        """The plan as it would be with these queries standing too."""
+        definitions = dict.fromkeys([*self.catalog.queries(), *queries])
+        plans = tuple(self.bind(query) for query in definitions)
+        return extend_plan(self.standing, plans, self.catalog.settings.sharing)
+
+    def _synopses(self, queries: list[CreateQuery]) -> list[Synopsis]:
+        plan = self._shared(queries)
+        return list(dict.fromkeys(plan.synopsis_of(query.name) for query in queries))
+
+
+def tree(value: object, name: str = "", depth: int = 0) -> str:
+    """A frozen value, one field a line; what is at its default is left out."""
+    label = f"{'  ' * depth}{name + ' = ' if name else ''}"
+    if isinstance(value, Expr):
+        return f"{label}{value.sql}"
+    if isinstance(value, tuple):
+        inner = [tree(item, "", depth + 1) for item in value]
+        return "\n".join([f"{label}[{'' if inner else ']'}", *inner])
+    if not is_dataclass(value):
+        return f"{label}{value!r}"
+    shown = [f for f in fields(value) if f.compare and getattr(value, f.name) != f.default]
+    inner = [tree(getattr(value, f.name), f.name, depth + 1) for f in shown]
+    return "\n".join([f"{label}{type(value).__name__}", *inner])

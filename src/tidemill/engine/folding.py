@@ -1,0 +1,112 @@
+"""Steps 1 to 3 of a tick: admit the rows, aggregate them once, fold them into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from tidemill.catalog import Stream
+from tidemill.engine.records import TickRecord
+from tidemill.engine.surroundings import Stopwatch, Surroundings
+from tidemill.spark.fold import FoldReport, run_fold
+from tidemill.spark.partials import partials, stream_columns
+from tidemill.spark.rows import admission, read_rows, set_aside
+from tidemill.spark.sources import Source
+
+Reports = Mapping[str, FoldReport]
+
+
+def accounts(reports: Reports) -> FoldReport:
+    """Every synopsis judges every row, so any one of them has the tick's accounts."""
+    return next(iter(reports.values()), FoldReport())
+
+
+class Folding:
+    def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
+        self._around, self._stream, self._source = around, stream, source
+        self._synopses = around.synopses_of(stream)
+
+    def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, Reports]:
+        """What was folded; the record comes back without files that cannot be read."""
+        self._around.failpoint.reach("admit", record.number)
+        if record.flush or not self._synopses:
+            return record, {}
+        try:
+            reports = self._fold(record, watch)
+        except Exception:
+            record = self._without_unreadable(record)
+            reports = self._fold(record, watch) if record.taken.files else {}
+        with watch.phase("admit"):
+            self._set_aside(record, accounts(reports))
+        return record, reports
+
+    def _fold(self, record: TickRecord, watch: Stopwatch) -> dict[str, FoldReport]:
+        around = self._around
+        with watch.phase("admit"):
+            rows = self._rows(record)
+            judged_by = admission(self._stream, self._source, record.time.watermark_us)
+            frames = {
+                key: partials(around.session, rows, synopsis, judged_by, around.buckets)
+                for key, synopsis in self._synopses.items()
+            }
+        with watch.phase("partials"), self._kept(rows):
+            reports = run_fold(
+                frames, self._synopses, around.home.synopses, record.number, around.failpoint
+            )
+        # Both steps are one Spark job; the tasks say how long they folded.
+        folding = max(report.seconds for report in reports.values())
+        watch.add("fold", folding)
+        watch.add("partials", -folding)
+        return reports
+
+    def _rows(self, record: TickRecord) -> DataFrame:
+        columns = [name for s in self._synopses.values() for name in stream_columns(s)]
+        return read_rows(
+            self._around.session,
+            self._stream,
+            self._source,
+            record.taken,
+            list(dict.fromkeys(columns)),
+            record.batch_time_us,
+        )
+
+    @contextmanager
+    def _kept(self, rows: DataFrame) -> Iterator[None]:
+        """Rows that are dear to make are made once, however many synopses read them."""
+        if len(self._synopses) < 2 or self._source.is_cheap:
+            yield
+            return
+        rows.persist()
+        try:
+            yield
+        finally:
+            rows.unpersist()
+
+    def _without_unreadable(self, record: TickRecord) -> TickRecord:
+        """Called while a failed read is being handled: goes on without its cause, or raises it."""
+        bad = self._source.unreadable(self._around.session, record.taken)
+        if not bad:
+            raise
+        good = tuple(path for path in record.taken.files if path not in bad)
+        record = replace(record, taken=replace(record.taken, files=good), skipped=bad)
+        self._around.journal.begin(record)
+        return record
+
+    def _set_aside(self, record: TickRecord, counted: FoldReport) -> None:
+        if not counted.late and not counted.malformed:
+            return
+        set_aside(
+            self._around.session,
+            self._stream,
+            self._source,
+            record.taken,
+            admission(self._stream, self._source, record.time.watermark_us),
+            record.batch_time_us,
+            self._around.home.stream_folder(self._stream.name),
+            record.number,
+            late=counted.late > 0,
+            malformed=counted.malformed > 0,
+        )

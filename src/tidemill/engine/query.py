@@ -1,0 +1,59 @@
+"""A standing query as its user holds it in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidemill.engine.sinks import MemorySink, ParquetSink
+from tidemill.errors import refuse
+from tidemill.operators.answer import answer_schema
+
+if TYPE_CHECKING:
+    import pandas
+
+    from tidemill.engine.engine import Engine
+
+
+class Answers:
+    """The answers so far, in whatever form is at hand."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    def to_arrow(self) -> pa.Table:
+        return self._rows
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self._rows.to_pandas()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class Query:
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine, self.name = engine, name
+
+    def answers(self) -> Answers:
+        """What the query has delivered, for sinks that can be read back."""
+        sink = self._engine.sink_of(self.name)
+        schema = answer_schema(self._engine.plan.query(self.name))
+        if isinstance(sink, MemorySink):
+            tables = sink.tables(self.name)
+        elif isinstance(sink, ParquetSink):
+            tables = [pq.ParquetFile(path).read() for path in sink.files(self.name)]
+        else:
+            refuse(
+                "E_NO_ANSWERS",
+                f"the sink of query {self.name} cannot be read back",
+                hint="send it INTO a memory: or parquet: sink",
+            )
+        return Answers(pa.concat_tables([schema.empty_table(), *tables]))
+
+    def subscribe(self, callback: Callable[[pa.Table], None]) -> None:
+        """Call back with each tick's answers, once they are committed."""
+        self._engine.subscribe(self.name, callback)

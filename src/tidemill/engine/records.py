@@ -1,0 +1,74 @@
+"""What a tick writes down, and how it reads it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tidemill.schedule import Due
+from tidemill.spark.fold import FoldReport, read_report
+from tidemill.spark.sources import Input
+from tidemill.synopsis.store import Version
+from tidemill.time import StreamTime
+
+
+@dataclass(frozen=True)
+class TickRecord:
+    """Written before a tick touches its input: all that its outcome depends on."""
+
+    stream: str
+    number: int
+    plan_version: int
+    batch_time_us: int
+    time: StreamTime
+    taken: Input
+    skipped: Mapping[str, str] = field(default_factory=dict)  # files not readable, and why
+    flush: bool = False
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> TickRecord:
+        raw = json.loads(text)
+        raw["time"] = StreamTime(**raw["time"])
+        raw["taken"] = _input(raw["taken"])
+        return TickRecord(**raw)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Written before a tick answers: what was folded, how far time came, what is due."""
+
+    time: StreamTime
+    reports: Mapping[str, FoldReport] = field(default_factory=dict)  # by synopsis
+    due: tuple[Due, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Decision:
+        raw = json.loads(text)
+        return Decision(
+            StreamTime(**raw["time"]),
+            {key: read_report(report) for key, report in raw["reports"].items()},
+            tuple(Due(due["query"], tuple(due["starts"])) for due in raw["due"]),
+        )
+
+
+def version_to_json(version: Version) -> str:
+    return json.dumps({key: [asdict(p) for p in ps] for key, ps in version.pieces.items()})
+
+
+def version_from_json(text: str) -> Version:
+    from tidemill.spark.fold import read_piece
+
+    raw: dict[str, list[dict[str, Any]]] = json.loads(text)
+    return Version({key: tuple(map(read_piece, pieces)) for key, pieces in raw.items()})
+
+
+def _input(raw: dict[str, Any]) -> Input:
+    return Input(tuple(raw["files"]), raw["low"], raw["high"])

@@ -1,0 +1,93 @@
+"""A script, statement by statement, against a catalog: all of it is accepted or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tidemill.catalog import Catalog
+from tidemill.errors import Problem, TidemillError, refuse
+from tidemill.language import parse_script
+from tidemill.language.statements import (
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    Describe,
+    Drop,
+    Explain,
+    RunSelect,
+    Set,
+    Show,
+    Statement,
+)
+
+Question = Show | Describe | Explain
+Respond = Callable[[Question, Catalog], str]
+Check = Callable[[CreateQuery, Catalog], None]
+
+_FILE_SCHEMES = ("parquet", "csv", "json", "replay")
+
+
+def apply_script(
+    text: str, base: Path, catalog: Catalog, check: Check, respond: Respond
+) -> tuple[Catalog, list[str]]:
+    """The catalog after the script, and what its questions answered. Nothing is written."""
+    replies: list[str] = []
+    for statement in parse_script(text):
+        try:
+            catalog = _apply(statement, base, catalog, check, respond, replies)
+        except TidemillError as error:
+            raise _placed(error, statement, text) from None
+    return catalog, replies
+
+
+def _apply(
+    statement: Statement,
+    base: Path,
+    catalog: Catalog,
+    check: Check,
+    respond: Respond,
+    replies: list[str],
+) -> Catalog:
+    if isinstance(statement, Show | Describe | Explain):
+        replies.append(respond(statement, catalog))
+        return catalog
+    if isinstance(statement, RunSelect):
+        refuse(
+            "E_NOT_BUILT",
+            "a SELECT outside CREATE QUERY is not built yet",
+            hint="write CREATE QUERY name AS SELECT …",
+            place=statement.text_place,
+        )
+    after = catalog.apply(_anchored(statement, base))
+    if isinstance(statement, CreateQuery):
+        check(statement, after)
+    return after
+
+
+def _anchored(
+    statement: CreateStream | CreateSink | CreateQuery | Drop | Set, base: Path
+) -> CreateStream | CreateSink | CreateQuery | Drop | Set:
+    """Paths in a script are relative to the script, wherever the next run starts from."""
+    if isinstance(statement, CreateStream):
+        return replace(statement, source=_absolute(statement.source, base))
+    if isinstance(statement, CreateSink):
+        return replace(statement, address=_absolute(statement.address, base))
+    return statement
+
+
+def _absolute(address: str, base: Path) -> str:
+    scheme, colon, rest = address.partition(":")
+    path, question, options = rest.partition("?")
+    if scheme.lower() not in _FILE_SCHEMES or not path:
+        return address
+    anchored = os.path.abspath(base / Path(path).expanduser())
+    return f"{scheme.lower()}{colon}{anchored}{question}{options}"
+
+
+def _placed(error: TidemillError, statement: Statement, text: str) -> TidemillError:
+    problem: Problem = error.problem
+    place = problem.place or statement.place or statement.text_place
+    return TidemillError(replace(problem, text=text, place=place))

@@ -1,0 +1,108 @@
+"""The loop around the ticks: take what there is, stop when asked or done."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tidemill.clock import Clock
+from tidemill.engine.journal import QueryState
+from tidemill.engine.stream_runner import StreamRunner
+from tidemill.engine.surroundings import TickReport
+from tidemill.share import SharedPlan
+
+Listener = Callable[[TickReport], None]
+
+
+@dataclass
+class RunReport:
+    """What a run did; `tidemill run --metrics` writes it."""
+
+    rows_in: int = 0
+    rows_late: int = 0
+    rows_malformed: int = 0
+    ticks: int = 0
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    queries: dict[str, int] = field(default_factory=dict)
+    raised: dict[str, int] = field(default_factory=dict)
+    skipped_files: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, dict[str, object]] = field(default_factory=dict)
+    plan: dict[str, object] = field(default_factory=dict)
+
+    def add(self, tick: TickReport) -> None:
+        self.rows_in += tick.rows_in
+        self.rows_late += tick.rows_late
+        self.rows_malformed += tick.rows_malformed
+        self.ticks += 1
+        for name, seconds in tick.phases.items():
+            self.phases[name] = self.phases.get(name, 0.0) + seconds
+        for query, count in tick.answers.items():
+            self.queries[query] = self.queries.get(query, 0) + count
+        self.skipped_files.update(tick.skipped)
+
+
+class Run:
+    """One run of all streams, in turn, in one thread."""
+
+    def __init__(
+        self,
+        runners: list[StreamRunner],
+        clock: Clock,
+        poll_seconds: float,
+        stop: threading.Event,
+        listener: Listener | None,
+    ) -> None:
+        self._runners, self._clock, self._poll_seconds = runners, clock, poll_seconds
+        self._stop, self._listener = stop, listener
+        self.report = RunReport()
+
+    def go(self, until: str) -> RunReport:
+        started = time.perf_counter()
+        for runner in self._runners:
+            self._note(runner.recover())
+        self._take(draining=until != "stopped")
+        if until == "flush" and not self._stop.is_set():
+            for runner in self._runners:
+                self._note(runner.flush())
+        self.report.seconds = time.perf_counter() - started
+        return self.report
+
+    def _take(self, draining: bool) -> None:
+        while not self._stop.is_set():
+            ticked = [self._note(runner.tick(draining)) for runner in self._runners]
+            if any(ticked):
+                continue
+            if draining and all(runner.is_done() for runner in self._runners):
+                return
+            self._clock.sleep(self._poll_seconds)
+
+    def _note(self, tick: TickReport | None) -> bool:
+        if tick is None:
+            return False
+        self.report.add(tick)
+        if self._listener:
+            self._listener(tick)
+        return True
+
+
+def describe_run(
+    report: RunReport,
+    runners: list[StreamRunner],
+    plan: SharedPlan,
+    queries: Mapping[str, QueryState],
+) -> None:
+    """Complete a report with where everything stands now."""
+    report.queries = {name: report.queries.get(name, 0) for name in queries}
+    report.raised = {name: state.raised for name, state in queries.items()}
+    report.streams = {runner.stream.name: runner.describe() for runner in runners}
+    report.plan = {
+        "version": plan.version,
+        "queries": len(plan.queries),
+        "synopses": [
+            {"id": s.id, "members": list(s.members), "lanes": [lane.sql for lane in s.lanes]}
+            for s in plan.synopses
+        ],
+    }

@@ -1,0 +1,66 @@
+"""SHOW and DESCRIBE: the catalog, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from tidemill.catalog import Catalog
+from tidemill.engine.journal import QueryState
+from tidemill.errors import refuse, suggest
+from tidemill.language import render
+from tidemill.language.statements import CreateQuery, CreateSink, CreateStream
+from tidemill.plan.explain import window_text
+
+
+def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
+    match kind.upper():
+        case "STREAMS":
+            rows = [
+                (s.name, s.order_by or "", s.source)
+                for s in catalog.of_kind("stream")
+                if isinstance(s, CreateStream)
+            ]
+            return table(("stream", "time", "source"), rows)
+        case "SINKS":
+            sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
+            return table(("sink", "to"), [(s.name, s.address) for s in sinks])
+        case "QUERIES":
+            return table(
+                ("query", "from", "window", "into", "answers", "raised"),
+                [_query_row(query, states) for query in catalog.queries()],
+            )
+        case _:
+            values = catalog.settings
+            rows_ = [(f.name, str(getattr(values, f.name))) for f in fields(values)]
+            return table(("setting", "value"), rows_)
+
+
+def describe(name: str, catalog: Catalog) -> str:
+    """The canonical statement of whatever has the name."""
+    for kind in ("stream", "sink", "query"):
+        if (definition := catalog.definitions.get((kind, name.lower()))) is not None:
+            return render(definition) + ";"
+    names = [definition.name for definition in catalog.definitions.values()]
+    refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Left-aligned columns under their names."""
+    if not rows:
+        return f"{header[0]}: none"
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [header, tuple("─" * width for width in widths), *rows]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _query_row(query: CreateQuery, states: Mapping[str, QueryState]) -> tuple[str, ...]:
+    state = states.get(query.name, QueryState())
+    return (
+        query.name,
+        query.select.stream,
+        window_text(query.select.window),
+        query.into or "",
+        str(state.answers),
+        str(state.raised),
+    )

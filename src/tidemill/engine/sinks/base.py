@@ -1,0 +1,44 @@
+"""The contract between the engine and a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+# Called with a query's name and its answers of one tick; who shows them decides how.
+Printer = Callable[[str, pa.Table], None]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One query's answers of one tick: rows that came back, or files the tasks staged."""
+
+    query: str
+    tick: int
+    rows: pa.Table | None = None
+    staged: tuple[str, ...] = ()
+
+
+class SinkWriter(Protocol):
+    route: str  # what the tasks do with finished, unordered answers
+
+    def check(self, query: str) -> None:
+        """Refuse a query that is new to this home if its place is taken."""
+
+    def recover(self) -> None:
+        """Before the first tick: undo what no committed tick delivered."""
+
+    def deliver(self, batch: Batch) -> None:
+        """Before the commit; may be called again for the same tick after a crash."""
+
+    def record(self) -> None:
+        """Inside the commit's transaction."""
+
+    def committed(self, now_us: int) -> None:
+        """After the commit: what may only be done once."""
+
+    def close(self, schemas: dict[str, pa.Schema]) -> None:
+        """At stop; `schemas` are those of the queries that write here."""

@@ -1,0 +1,125 @@
+"""`json:FILE`: one object a line, exactly once: the file is cut back to its ledger on start."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.engine.sinks.base import Batch
+from tidemill.errors import refuse
+from tidemill.spark.answer import CARRY
+
+_TABLE = "CREATE TABLE IF NOT EXISTS json_sinks (path TEXT PRIMARY KEY, length INTEGER NOT NULL)"
+
+
+class JsonSink:
+    route = CARRY
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path, self._connection = path, connection
+        connection.execute(_TABLE)
+        self._length = self._committed_length()
+
+    def check(self, query: str) -> None:
+        if self._length is None and self._path.exists() and self._path.stat().st_size:
+            refuse(
+                "E_SINK",
+                f"{self._path} holds lines that this home did not write",
+                hint="remove the file, or name another one",
+            )
+
+    def recover(self) -> None:
+        if self._length is not None and self._path.exists():
+            os.truncate(self._path, self._length)
+
+    def deliver(self, batch: Batch) -> None:
+        if batch.rows is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("ab") as file:
+            for line in json_lines(batch.query, batch.rows):
+                file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def record(self) -> None:
+        length = self._path.stat().st_size if self._path.exists() else 0
+        self._connection.execute(
+            "INSERT OR REPLACE INTO json_sinks VALUES (?, ?)", (str(self._path), length)
+        )
+        self._length = length
+
+    def committed(self, now_us: int) -> None:
+        """The lines are there already."""
+
+    def close(self, schemas: dict[str, pa.Schema]) -> None:
+        """The file is closed after every tick."""
+
+    def _committed_length(self) -> int | None:
+        row = self._connection.execute(
+            "SELECT length FROM json_sinks WHERE path = ?", (str(self._path),)
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+
+def json_lines(query: str, rows: pa.Table) -> Iterator[str]:
+    """Numbers stay numbers, decimals with all their digits; NaN and infinities are strings."""
+    names = [json.dumps(name) for name in rows.column_names]
+    columns = [_texts(column) for column in rows.columns]
+    head = f'{{"query": {json.dumps(query)}'
+    for values in zip(*columns, strict=True):
+        fields = "".join(f", {name}: {value}" for name, value in zip(names, values, strict=True))
+        yield f"{head}{fields}}}"
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    if pa.types.is_timestamp(column.type):
+        return [json.dumps(text) if text else "null" for text in timestamp_texts(column)]
+    return [_text(value) for value in column.to_pylist()]
+
+
+def timestamp_texts(column: pa.ChunkedArray) -> list[str | None]:
+    """ISO 8601 in UTC. By way of NumPy: Python's dates end with the year 9999, windows do not."""
+    micros = column.cast(pa.int64())
+    stamps = np.asarray(micros.fill_null(0).to_numpy()).astype("datetime64[us]")
+    zone = "Z" if column.type.tz else ""
+    texts = np.datetime_as_string(stamps, unit="us")
+    valid = micros.is_valid().to_pylist()
+    return [str(t) + zone if ok else None for t, ok in zip(texts, valid, strict=True)]
+
+
+def cell_texts(column: pa.ChunkedArray) -> list[str]:
+    """A column for people: timestamps without zone, NULL as NULL, floats in short."""
+    if pa.types.is_timestamp(column.type):
+        texts = timestamp_texts(column)
+        return ["NULL" if t is None else _short_time(t) for t in texts]
+    return [_plain(value) for value in column.to_pylist()]
+
+
+def _short_time(text: str) -> str:
+    return text.removesuffix("Z").replace("T", " ").removesuffix(".000000")
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"))
+    if isinstance(value, bytes):
+        return json.dumps(value.hex())
+    return json.dumps(value, default=str)

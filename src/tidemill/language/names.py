@@ -1,0 +1,48 @@
+"""Names: which need backticks, and how they are written.
+
+>>> quote_name("src"), quote_name("order"), quote_name("two words")
+('src', '`order`', '`two words`')
+"""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# Words with a meaning inside an expression or right after one. A column of such a name is
+# written in backticks; every other word, `date` and `timestamp` among them, is free.
+_RESERVED_WORDS = """
+    ALL ALTER AND ANTI ANY AS ASC BETWEEN BY CASE COLLATE CREATE CROSS CURRENT_CATALOG CURRENT_DATE
+    CURRENT_DATETIME CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DESC
+    DISTINCT DIV DROP ELSE END ESCAPE EXCEPT EXISTS FALSE FETCH FILTER FOR FROM FULL GLOB GRANT
+    GROUP HAVING ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS ISNULL JOIN KEEP LATERAL LEFT LIKE
+    LIMIT LOCALTIME LOCALTIMESTAMP MINUS NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
+    OVER OVERLAPS PARTITION PARTITIONED_BY QUALIFY REGEXP RETURNING REVOKE RIGHT RLIKE ROLLBACK
+    SELECT SEMI SERDEPROPERTIES SESSION_USER SET SOME TABLESAMPLE THEN TRUE UNCACHE UNION UNKNOWN
+    UNNEST USING VALUES WHEN WHERE WINDOW WITH WITHIN XOR
+"""
+RESERVED = frozenset(_RESERVED_WORDS.split())
+
+
+def is_reserved(word: str) -> bool:
+    """Whether the bare word cannot stand for a name."""
+    return word.upper() in RESERVED
+
+
+def needs_quotes(name: str) -> bool:
+    """Whether the name must stand in backticks to be read back as a name."""
+    return _PLAIN.fullmatch(name) is None or is_reserved(name)
+
+
+def quote_name(name: str) -> str:
+    """The name as it is written in canonical text."""
+    return "`" + name.replace("`", "``") + "`" if needs_quotes(name) else name
+
+
+def quote_text(text: str) -> str:
+    """A string literal with this value, in Spark's escapes."""
+    return "'" + "".join(_ESCAPES.get(char, char) for char in text) + "'"
+
+
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}

@@ -1,0 +1,153 @@
+"""Statements back to text: canonical, and read back as the same value.
+
+>>> from tidemill.language.parser import parse_script
+>>> print(render(parse_script("select count(*) n from s [window 2 min slide '60 s']")[0]))
+SELECT COUNT(*) AS n
+FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE]
+"""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+
+from tidemill.language.durations import render_duration
+from tidemill.language.names import needs_quotes, quote_name, quote_text
+from tidemill.language.statements import (
+    ColumnDef,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    Describe,
+    Drop,
+    Explain,
+    Options,
+    OrderItem,
+    RunSelect,
+    Select,
+    SelectItem,
+    Set,
+    Show,
+    Statement,
+    Window,
+)
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+def render(statement: Statement | Select) -> str:
+    """The canonical text, without a final semicolon."""
+    return _render(statement)
+
+
+@singledispatch
+def _render(statement: object) -> str:
+    raise TypeError(f"not a statement: {statement!r}")
+
+
+@_render.register
+def _(stream: CreateStream) -> str:
+    columns = ", ".join(_column(column) for column in stream.columns)
+    lines = [f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)} ({columns})"]
+    if stream.order_by is not None:
+        lines.append(f"ORDER BY {quote_name(stream.order_by)}")
+    lines.append(f"SOURCE {quote_text(stream.source)}")
+    return "\n".join(lines + _options(stream.options))
+
+
+@_render.register
+def _(sink: CreateSink) -> str:
+    head = f"{_create('SINK', sink.or_replace)} {quote_name(sink.name)}"
+    return "\n".join([f"{head} TO {quote_text(sink.address)}", *_options(sink.options)])
+
+
+@_render.register
+def _(query: CreateQuery) -> str:
+    head = f"{_create('QUERY', query.or_replace)} {quote_name(query.name)}"
+    into = [f"INTO {quote_name(query.into)}"] if query.into is not None else []
+    return " ".join([head, *into, *_options(query.options), "AS"]) + "\n" + _render(query.select)
+
+
+@_render.register
+def _(drop: Drop) -> str:
+    return f"DROP {drop.kind} {'IF EXISTS ' if drop.if_exists else ''}{quote_name(drop.name)}"
+
+
+@_render.register
+def _(show: Show) -> str:
+    return f"SHOW {show.kind}"
+
+
+@_render.register
+def _(describe: Describe) -> str:
+    return f"DESCRIBE {quote_name(describe.name)}"
+
+
+@_render.register
+def _(setting: Set) -> str:
+    bare = _NUMBER.fullmatch(setting.value)
+    return (
+        f"SET {quote_name(setting.name)} = {setting.value if bare else quote_text(setting.value)}"
+    )
+
+
+@_render.register
+def _(explain: Explain) -> str:
+    if isinstance(explain.target, Select):
+        return f"EXPLAIN {explain.mode}\n{_render(explain.target)}"
+    target = "ALL" if explain.target is None else f"QUERY {quote_name(explain.target)}"
+    return f"EXPLAIN {explain.mode} {target}"
+
+
+@_render.register
+def _(run: RunSelect) -> str:
+    return _render(run.select)
+
+
+@_render.register
+def _(select: Select) -> str:
+    alias = f" AS {quote_name(select.stream_alias)}" if select.stream_alias is not None else ""
+    clauses = (
+        ("SELECT", ", ".join(_item(item) for item in select.items)),
+        ("FROM", f"{quote_name(select.stream)} [{_window(select.window)}]{alias}"),
+        ("WHERE", select.where.sql if select.where else ""),
+        ("GROUP BY", ", ".join(key.sql for key in select.group_by)),
+        ("HAVING", select.having.sql if select.having else ""),
+        ("ORDER BY", ", ".join(_order(item) for item in select.order_by)),
+        ("LIMIT", "" if select.limit is None else str(select.limit)),
+    )
+    return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+def _create(kind: str, or_replace: bool) -> str:
+    return f"CREATE {'OR REPLACE ' if or_replace else ''}{kind}"
+
+
+def _column(column: ColumnDef) -> str:
+    return f"{quote_name(column.name)} {column.type.sql}"
+
+
+def _item(item: SelectItem) -> str:
+    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {quote_name(item.alias)}"
+
+
+def _window(window: Window) -> str:
+    text = f"RANGE {render_duration(window.range_us)} SLIDE {render_duration(window.slide_us)}"
+    return f"{text} START {render_duration(window.start_us)}" if window.start_us else text
+
+
+def _order(item: OrderItem) -> str:
+    direction = " DESC" if item.descending else ""
+    default = item.nulls_first != item.descending
+    nulls = "" if default else f" NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+    return f"{item.expr.sql}{direction}{nulls}"
+
+
+def _options(options: Options) -> list[str]:
+    pairs = ", ".join(f"{_key(key)} = {quote_text(value)}" for key, value in options)
+    return [f"WITH ({pairs})"] if options else []
+
+
+def _key(key: str) -> str:
+    bare = key == key.lower() and not any(needs_quotes(part) for part in key.split("."))
+    return key if bare else quote_text(key)

@@ -1,0 +1,179 @@
+"""What a script says, as frozen values: compared by meaning, with the places kept aside.
+
+>>> Expr("SUM(length) > 10").tree.find(exp.Column).name
+'length'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from tidemill.errors import Place
+from tidemill.language.trees import parse_tree, place_of
+from tidemill.types import Type
+
+Options: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A scalar or aggregate expression as canonical text, which is also Spark SQL."""
+
+    sql: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+    # The tree as it was read from the script: equal to what `sql` parses to, but with places.
+    source: exp.Expr | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def tree(self) -> exp.Expr:
+        """A fresh syntax tree, the caller's to change."""
+        return (self.source or parse_tree(self.sql)).copy()
+
+    def place_of(self, node: exp.Expr) -> Place | None:
+        """Where a node of `tree` stands in the script; the whole expression when unknown."""
+        return (place_of(node) or self.place) if self.source else self.place
+
+    def __str__(self) -> str:
+        return self.sql
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Placed:
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Whole(_Placed):
+    """A statement; `place` is its name, `text_place` all of it."""
+
+    text_place: Place = field(default=Place(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Window(_Placed):
+    """Windows `[k·slide + start, k·slide + start + range)` for every integer k."""
+
+    range_us: int
+    slide_us: int
+    start_us: int = 0
+
+
+@dataclass(frozen=True)
+class ColumnDef(_Placed):
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class SelectItem(_Placed):
+    expr: Expr
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class OrderItem(_Placed):
+    """A sort key; where NULLs go is always said."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Select(_Placed):
+    """One SELECT over one windowed stream."""
+
+    items: tuple[SelectItem, ...]
+    stream: str
+    stream_alias: str | None
+    window: Window
+    where: Expr | None = None
+    group_by: tuple[Expr, ...] = ()
+    having: Expr | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    limit: int | None = None
+    stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    window_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class CreateStream(_Whole):
+    """A stream; without `order_by` its rows carry no time of their own."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    order_by: str | None
+    source: str
+    options: Options = ()
+    or_replace: bool = False
+
+
+@dataclass(frozen=True)
+class CreateSink(_Whole):
+    name: str
+    address: str
+    options: Options = ()
+    or_replace: bool = False
+
+
+@dataclass(frozen=True)
+class CreateQuery(_Whole):
+    """A standing query; without `into` its answers wait to be asked for."""
+
+    name: str
+    into: str | None
+    select: Select
+    options: Options = ()
+    or_replace: bool = False
+
+
+@dataclass(frozen=True)
+class Drop(_Whole):
+    """`kind` is STREAM, SINK or QUERY."""
+
+    kind: str
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Show(_Whole):
+    """`kind` is STREAMS, SINKS, QUERIES or SETTINGS."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Describe(_Whole):
+    name: str
+
+
+@dataclass(frozen=True)
+class Set(_Whole):
+    """A setting and its new value, still as text."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Explain(_Whole):
+    """`mode` is AST, PLAN, SHARED or SPARK; the target a SELECT, a query, or None for all."""
+
+    mode: str
+    target: Select | str | None
+
+
+@dataclass(frozen=True)
+class RunSelect(_Whole):
+    """A SELECT outside CREATE QUERY: a question asked once."""
+
+    select: Select
+
+
+Statement: TypeAlias = (
+    CreateStream | CreateSink | CreateQuery | Drop | Show | Describe | Set | Explain | RunSelect
+)

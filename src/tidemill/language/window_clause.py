@@ -1,0 +1,86 @@
+"""The bracket after a stream: `[RANGE r SLIDE s START t]` in all its spellings."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from tidemill.errors import Place, refuse
+from tidemill.language.cursor import Cursor
+from tidemill.language.durations import parse_duration_at
+from tidemill.language.not_built import refuse_not_built
+from tidemill.language.statements import Window
+
+_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[")
+_COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
+_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
+_CONTINUOUS = "[RANGE r] alone is continuous, not built yet; write SLIDE r for tumbling"
+
+
+def parse_window(cursor: Cursor) -> Window:
+    """The window that comes next; refuses what is no window or not built."""
+    opening = cursor.index
+    if not cursor.take("["):
+        _fail(cursor, "this stream has no window", _FORM, cursor.here)
+    _parse_range_word(cursor)
+    range_us = _length_us(cursor, "RANGE")
+    if cursor.at(","):
+        refuse_not_built("several ranges in one window", cursor.text, cursor.here)
+    slide_us = _parse_slide(cursor, opening)
+    start_us = _parse_start(cursor, slide_us) if cursor.take("START") else 0
+    if cursor.at("INTERNAL"):
+        refuse_not_built("INTERNAL", cursor.text, cursor.here)
+    cursor.expect("]", hint=_FORM)
+    return Window(range_us, slide_us, start_us, place=cursor.since(opening))
+
+
+def _parse_range_word(cursor: Cursor) -> None:
+    if cursor.at("ROWS"):
+        refuse_not_built("a window by rows", cursor.text, cursor.here)
+    if cursor.at("PARTITION BY"):
+        refuse_not_built("PARTITION BY in a window", cursor.text, cursor.here)
+    if not cursor.take_any(("RANGE", "WINDOW")):
+        cursor.fail("RANGE", code="E_WINDOW", hint=_FORM)
+
+
+def _parse_slide(cursor: Cursor, opening: int) -> int:
+    if not cursor.at("SLIDE"):
+        if not cursor.at("]"):
+            cursor.fail("SLIDE", code="E_WINDOW", hint=_FORM)
+        cursor.index += 1
+        _fail(cursor, "this window has no SLIDE", _CONTINUOUS, cursor.since(opening))
+    if cursor.at("SLIDE", "UP", "TO"):
+        refuse_not_built("SLIDE UP TO", cursor.text, cursor.here)
+    cursor.expect("SLIDE")
+    return _length_us(cursor, "SLIDE")
+
+
+def _parse_start(cursor: Cursor, slide_us: int) -> int:
+    start_us, place = _duration(cursor, "START")
+    if abs(start_us) >= slide_us:
+        _fail(cursor, "START must be shorter than SLIDE", "take the remainder by SLIDE", place)
+    return start_us
+
+
+def _length_us(cursor: Cursor, clause: str) -> int:
+    us, place = _duration(cursor, clause)
+    if us <= 0:
+        problem = "zero" if us == 0 else "negative"
+        primary = f"{clause} cannot be {problem}"
+        refuse("E_DURATION", primary, hint=_FORM, text=cursor.text, place=place)
+    return us
+
+
+def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:
+    cursor.take("BY")
+    first = cursor.index
+    raw = _COMMENT.sub(" ", cursor.until(_STOPS))
+    if not raw:
+        hint = "a number and a unit, for example 5 SECONDS"
+        cursor.fail(f"a duration after {clause}", code="E_DURATION", hint=hint)
+    place = cursor.since(first)
+    return parse_duration_at(raw, cursor.text, place), place
+
+
+def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
+    refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)

@@ -1,0 +1,1 @@
+"""Tuple-level kernels on columns: finishing expressions, order, generators of test input."""

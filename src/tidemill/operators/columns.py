@@ -1,0 +1,121 @@
+"""Arrow columns as NumPy values with a mask, and back.
+
+Values of missing rows are a harmless zero of their kind. A decimal is its unscaled integer:
+`int64` up to 18 digits, Python integers in an object array beyond.
+
+>>> from tidemill.types import BIGINT
+>>> column = from_arrow(pa.array([7, None]), BIGINT)
+>>> column.values.tolist(), column.valid.tolist()
+([7, 0], [True, False])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.types import Type
+
+Values = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+INT64_DIGITS = 18
+_WORD = 1 << 64
+_NUMPY: dict[str, Any] = {
+    "BOOLEAN": np.bool_,
+    "TINYINT": np.int8,
+    "SMALLINT": np.int16,
+    "INT": np.int32,
+    "BIGINT": np.int64,
+    "FLOAT": np.float32,
+    "DOUBLE": np.float64,
+    "DATE": np.int32,
+    "TIMESTAMP": np.int64,
+    "TIMESTAMP_NTZ": np.int64,
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values, which of them are there, and for which rows Spark would have raised."""
+
+    values: Values
+    valid: Flags
+    raised: Flags
+
+    def also_raised(self, raised: Flags) -> Column:
+        return replace(self, raised=self.raised | raised)
+
+
+def numpy_type(type: Type) -> Any:
+    if type.is_decimal:
+        return np.int64 if type.precision <= INT64_DIGITS else object
+    return _NUMPY.get(type.name, object)
+
+
+def from_arrow(array: pa.Array, type: Type) -> Column:
+    if array.type != type.arrow:
+        array = array.cast(type.arrow)
+    valid = np.asarray(array.is_valid())
+    return Column(_values(array, type), valid, np.zeros(len(array), bool))
+
+
+def to_arrow(column: Column, type: Type) -> pa.Array:
+    missing = ~column.valid
+    if type.is_decimal:
+        return _decimals_to_arrow(column, type)
+    if numpy_type(type) is object:
+        return pa.array(column.values, type.arrow, mask=missing)
+    plain = pa.array(np.ascontiguousarray(column.values, numpy_type(type)), mask=missing)
+    return plain if plain.type == type.arrow else plain.view(type.arrow)
+
+
+def nulls(type: Type, rows: int) -> Column:
+    zeros = np.zeros(rows, numpy_type(type))
+    if type.name == "STRING":
+        zeros = np.full(rows, "", object)
+    return Column(zeros, np.zeros(rows, bool), np.zeros(rows, bool))
+
+
+def _values(array: pa.Array, type: Type) -> Values:
+    if type.is_decimal:
+        return _unscaled(array, type)
+    if numpy_type(type) is object:
+        return _plain(array.fill_null(b"" if type.name == "BINARY" else ""))
+    if type.name == "BOOLEAN":
+        return _plain(array.fill_null(False))
+    return _plain(array.view(pa.from_numpy_dtype(numpy_type(type))).fill_null(0))
+
+
+def _plain(array: pa.Array) -> Values:
+    values: Values = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _unscaled(array: pa.Array, type: Type) -> Values:
+    """The two 64-bit words of each 128-bit integer, joined; missing rows read as zero."""
+    if not len(array):
+        return np.zeros(0, numpy_type(type))
+    words = np.frombuffer(array.buffers()[1], np.int64)
+    words = words[2 * array.offset : 2 * (array.offset + len(array))].reshape(-1, 2)
+    valid = np.asarray(array.is_valid())
+    low, high = np.where(valid, words[:, 0], 0), np.where(valid, words[:, 1], 0)
+    if type.precision <= INT64_DIGITS:
+        return low
+    joined: Values = high.astype(object) * _WORD + low.view(np.uint64).astype(object)
+    return joined
+
+
+def _decimals_to_arrow(column: Column, type: Type) -> pa.Array:
+    words = np.empty((len(column.values), 2), np.int64)
+    values = np.where(column.valid, column.values, 0)
+    if values.dtype == object:
+        words[:, 0] = (values % _WORD).astype(np.uint64).view(np.int64)
+        words[:, 1] = (values // _WORD).astype(np.int64)
+    else:
+        words[:, 0], words[:, 1] = values, values >> 63
+    present = pa.array(column.valid).buffers()[1]
+    return pa.Array.from_buffers(type.arrow, len(words), [present, pa.py_buffer(words)])

@@ -1,0 +1,53 @@
+"""EXPLAIN PLAN: what a query means, and who evaluates which part of it."""
+
+from __future__ import annotations
+
+from tidemill.language import render_duration
+from tidemill.language.statements import Window
+from tidemill.plan.expressions import Node
+from tidemill.plan.model import Ordering, QueryPlan, Scalar
+from tidemill.plan.typing import is_vectorised
+
+
+def explain_plan(plan: QueryPlan) -> str:
+    """One line per part, in the order a row travels."""
+    lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
+    lines.append(f"  from       {plan.stream} {window_text(plan.window)}")
+    if plan.where:
+        lines.append(f"  where      {_scalar(plan.where)}")
+    lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
+    lines += [f"  aggregate  {a.slot.name} {a.slot.type} = {a.sql}" for a in plan.aggregates]
+    lines += [f"  output     {o.name} {o.node.type} = {_node(o.node)}" for o in plan.outputs]
+    if plan.having is not None:
+        lines.append(f"  having     {_node(plan.having)}")
+    lines += [f"  order by   {_ordering(ordering)}" for ordering in plan.order_by]
+    if plan.limit is not None:
+        ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"
+        lines.append(f"  limit      {plan.limit} per window, ties broken by {ties}")
+    return "\n".join(lines)
+
+
+def window_text(window: Window) -> str:
+    start = f" START {_signed(window.start_us)}" if window.start_us else ""
+    range_, slide = render_duration(window.range_us), render_duration(window.slide_us)
+    return f"[RANGE {range_} SLIDE {slide}{start}]"
+
+
+def _signed(start_us: int) -> str:
+    return ("-" if start_us < 0 else "") + render_duration(abs(start_us))
+
+
+def _scalar(scalar: Scalar) -> str:
+    guard = ", guarded" if scalar.guarded else ""
+    return f"{scalar.try_sql}   (Catalyst, per row{guard})"
+
+
+def _node(node: Node) -> str:
+    where = "workers, vectorised" if is_vectorised(node) else "Spark SQL over the answer rows"
+    return f"{node}   ({where})"
+
+
+def _ordering(ordering: Ordering) -> str:
+    direction = "DESC" if ordering.descending else "ASC"
+    nulls = "NULLS FIRST" if ordering.nulls_first else "NULLS LAST"
+    return f"{ordering.node} {direction} {nulls}"

@@ -1,0 +1,139 @@
+"""Where Spark would have raised: a SQL flag beside the value that never raises.
+
+The try_ forms give NULL both for a NULL operand and for an error, so the error is told
+apart here: the result is NULL though no operand is. Branches that Spark would not have
+evaluated do not count: `CASE WHEN b <> 0 THEN a / b END` never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from tidemill.plan.try_forms import TRY_FUNCTIONS, to_spark_sql
+from tidemill.types import STRING, Type
+
+_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Cast)
+# Functions that take text, give text or a length, and never raise: the common ones, which
+# deserve to run without a guard.
+_TEXT_FUNCTIONS = frozenset(
+    (
+        "UPPER LOWER LENGTH CHAR_LENGTH TRIM LTRIM RTRIM CONCAT SUBSTRING SUBSTR LEFT RIGHT REVERSE"
+    ).split()
+)
+_TEXT_NODES = (exp.Like, exp.ILike, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.Null)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ)
+
+
+def raised_sql(tree: exp.Expr, columns: Mapping[str, Type]) -> str:
+    """SQL that is true where evaluating the tree would have raised; empty if it cannot."""
+    return _Flags(columns).of(tree)
+
+
+def needs_guard(tree: exp.Expr, columns: Mapping[str, Type]) -> bool:
+    """Whether an expression outside the typed set could raise in a way no try_ form covers."""
+    return not _harmless(tree, columns)
+
+
+class _Flags:
+    """The flag of a tree, from the flags of its parts."""
+
+    def __init__(self, columns: Mapping[str, Type]) -> None:
+        self._columns = columns
+
+    def of(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Case):
+            return self._case(node)
+        if isinstance(node, exp.And | exp.Or):
+            return self._short_circuit(node)
+        name = str(node.name).upper() if isinstance(node, exp.Anonymous) else ""
+        if name == "COALESCE":
+            return self._coalesce(node.expressions)
+        if name == "IF" and len(node.expressions) == 3:
+            condition, yes, no = node.expressions
+            return self._branches([(condition, yes)], no)
+        return _any([*map(self.of, _children(node)), self._own(node, name)])
+
+    def _sql(self, node: exp.Expr) -> str:
+        return to_spark_sql(node, self._columns)
+
+    def _own(self, node: exp.Expr, name: str) -> str:
+        if not isinstance(node, _OPERATORS) and name not in TRY_FUNCTIONS:
+            return ""
+        operands = [child for child in _children(node) if not isinstance(child, exp.DataType)]
+        present = [f"({self._sql(operand)}) IS NOT NULL" for operand in operands]
+        return " AND ".join([f"({self._sql(node)}) IS NULL", *present])
+
+    def _case(self, node: exp.Case) -> str:
+        subject = node.this
+        arms = [
+            (_equal(subject, arm.this) if subject else arm.this, arm.args["true"])
+            for arm in node.args["ifs"]
+        ]
+        return self._branches(arms, node.args.get("default"))
+
+    def _branches(self, arms: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> str:
+        if not arms:
+            return self.of(default) if default is not None else ""
+        (condition, value), *rest = arms
+        holds = f"COALESCE({self._sql(condition)}, FALSE)"
+        return _any(
+            [
+                self.of(condition),
+                _both(holds, self.of(value)),
+                _both(f"NOT {holds}", self._branches(rest, default)),
+            ]
+        )
+
+    def _short_circuit(self, node: exp.And | exp.Or) -> str:
+        left, right = node.this, node.expression
+        if isinstance(node, exp.And):
+            reached = f"COALESCE({self._sql(left)}, TRUE)"
+        else:
+            reached = f"NOT COALESCE({self._sql(left)}, FALSE)"
+        return _any([self.of(left), _both(reached, self.of(right))])
+
+    def _coalesce(self, arguments: list[exp.Expr]) -> str:
+        if not arguments:
+            return ""
+        first, *rest = arguments
+        missing = f"({self._sql(first)}) IS NULL"
+        return _any([self.of(first), _both(missing, self._coalesce(rest))])
+
+
+def _equal(subject: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=subject.copy(), expression=value.copy())
+
+
+def _children(node: exp.Expr) -> list[exp.Expr]:
+    return [child for child in node.iter_expressions() if not isinstance(child, exp.Identifier)]
+
+
+def _any(flags: list[str]) -> str:
+    return " OR ".join(f"({flag})" for flag in flags if flag)
+
+
+def _both(condition: str, flag: str) -> str:
+    return f"({condition}) AND ({flag})" if flag else ""
+
+
+def _harmless(node: exp.Expr, columns: Mapping[str, Type]) -> bool:
+    if isinstance(node, _COMPARISONS):
+        return all(_is_text(child, columns) for child in _children(node))
+    if isinstance(node, _TEXT_NODES) or _is_text_function(node):
+        return all(_harmless(child, columns) for child in _children(node))
+    return isinstance(node, exp.Column | exp.Literal | exp.Boolean)
+
+
+def _is_text_function(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.name).upper() in _TEXT_FUNCTIONS
+
+
+def _is_text(node: exp.Expr, columns: Mapping[str, Type]) -> bool:
+    if isinstance(node, exp.Literal):
+        return bool(node.is_string)
+    if isinstance(node, exp.Column):
+        return columns.get(node.name.lower()) == STRING
+    text_result = _is_text_function(node) and "LENGTH" not in str(node.name).upper()
+    return text_result and _harmless(node, columns)

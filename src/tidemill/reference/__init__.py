@@ -1,0 +1,1 @@
+"""The plain, slow answer to everything: what the fast code is compared with."""

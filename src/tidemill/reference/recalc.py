@@ -1,0 +1,87 @@
+"""Windows recalculated from scratch, one value at a time, on Python's own numbers.
+
+The slow twin of the combine kernels and of both layouts: no arrays, no sharing between windows.
+
+>>> recalc([[1], [2], [4]], [0, 1], [2, 3], add, 0)
+[[3], [6]]
+>>> least(float("nan"), 2.0), greatest(float("nan"), 2.0)
+(2.0, nan)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+Combine = Callable[[Any, Any], Any]
+
+
+def add(left: Any, right: Any) -> Any:
+    return left + right
+
+
+def least(left: Any, right: Any) -> Any:
+    """The smaller in Spark's order, where NaN is above everything."""
+    return left if _rank(left) <= _rank(right) else right
+
+
+def greatest(left: Any, right: Any) -> Any:
+    return left if _rank(left) >= _rank(right) else right
+
+
+def recalc(
+    cells: Sequence[Sequence[Any]],
+    lo: Sequence[int],
+    hi: Sequence[int],
+    combine: Combine,
+    identity: Any,
+) -> list[list[Any]]:
+    """For each window the groups' values of slices lo to hi, combined from left to right."""
+    groups = len(cells[0]) if cells else 0
+    return [
+        [
+            reduce(combine, (row[group] for row in cells[first:last]), identity)
+            for group in range(groups)
+        ]
+        for first, last in zip(lo, hi, strict=True)
+    ]
+
+
+class Row(NamedTuple):
+    """One partial: where it lies, and a value for each lane (None for NULL)."""
+
+    slice_index: int
+    group: int
+    values: tuple[Any, ...]
+
+
+def recalc_rows(
+    rows: Sequence[Row], lo: Sequence[int], hi: Sequence[int], combines: Sequence[Combine]
+) -> list[tuple[int, int, tuple[Any, ...]]]:
+    """(window, group, values) for each pair with a row in it, ordered; NULLs are passed over."""
+    ordered = sorted(rows, key=lambda row: (row.slice_index, row.group))
+    answers = []
+    for window, (first, last) in enumerate(zip(lo, hi, strict=True)):
+        inside = [row for row in ordered if first <= row.slice_index < last]
+        for group in sorted({row.group for row in inside}):
+            partials = [row.values for row in inside if row.group == group]
+            answers.append((window, group, _combined(partials, combines)))
+    return answers
+
+
+def _combined(partials: Sequence[tuple[Any, ...]], combines: Sequence[Combine]) -> tuple[Any, ...]:
+    lanes = zip(*partials, strict=True)
+    return tuple(
+        _over_nulls(list(values), combine) for values, combine in zip(lanes, combines, strict=True)
+    )
+
+
+def _over_nulls(values: Sequence[Any], combine: Combine) -> Any:
+    known = [value for value in values if value is not None]
+    return reduce(combine, known) if known else None
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    is_nan = value != value
+    return is_nan, 0 if is_nan else value

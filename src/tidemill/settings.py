@@ -1,0 +1,90 @@
+"""The named settings of a home: what `SET name = value` may say.
+
+>>> Settings().with_value("tick_files", "4").tick_files
+4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from tidemill.errors import listing, refuse, suggest
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Defaults are for one small machine; each has a line in docs/operating.md."""
+
+    # A tick takes input until one of these is reached: small ticks answer sooner, large
+    # ones cost less per row. A single file is never split.
+    tick_files: int = 64
+    tick_bytes: int = 256 << 20
+    tick_rows: int = 1_000_000
+    # Hash partitions of the group keys; fixed when a home first runs (0: one per core).
+    buckets: int = 0
+    # How long an idle run waits before it looks for new input.
+    poll_ms: int = 500
+    # Staged answers are rolled into one file per query at this size, age, or at stop.
+    roll_bytes: int = 64 << 20
+    roll_seconds: int = 60
+    # A bucket is compacted into one snapshot once it has this many pieces.
+    snapshot_pieces: int = 12
+    # auto shares slices among queries of equal WHERE and GROUP BY; none gives each its own.
+    sharing: str = "auto"
+
+    def with_value(self, name: str, text: str) -> Settings:
+        known = {field.name for field in fields(self)}
+        if name.lower() not in known:
+            refuse(
+                "E_SETTING",
+                f"no setting '{name}'",
+                hint=suggest(name, known),
+                detail=listing("settings", sorted(known)),
+            )
+        return replace(self, **{name.lower(): _read(name.lower(), text)})
+
+
+def _read(name: str, text: str) -> Any:
+    reader = _READERS.get(name, _whole_number)
+    return reader(name, text)
+
+
+def _whole_number(name: str, text: str) -> int:
+    least = 0 if name == "buckets" else 1
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        refuse("E_SETTING", f"setting {name} takes a whole number from {least}, not '{text}'")
+    return number
+
+
+def _size(name: str, text: str) -> int:
+    """Bytes, also written with a unit: 64 MB, 1 GB."""
+    word = text.strip().upper().removesuffix("B").strip()
+    shift = {"K": 10, "M": 20, "G": 30}.get(word[-1:], 0)
+    digits = word[:-1].strip() if shift else word
+    if not digits.isdigit() or int(digits) == 0:
+        refuse("E_SETTING", f"setting {name} takes a size such as 64 MB, not '{text}'")
+    return int(digits) << shift
+
+
+def _sharing(name: str, text: str) -> str:
+    if text.lower() in ("auto", "none"):
+        return text.lower()
+    later = text.lower() in ("shared", "weave", "triweave")
+    refuse(
+        "E_NOT_BUILT" if later else "E_SETTING",
+        f"setting {name} = '{text}' is not built yet" if later else f"no sharing mode '{text}'",
+        hint="choices: auto, none",
+    )
+
+
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "tick_bytes": _size,
+    "roll_bytes": _size,
+    "sharing": _sharing,
+}

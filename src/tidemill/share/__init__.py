@@ -1,0 +1,5 @@
+"""Many plans ⇒ one shared plan."""
+
+from tidemill.share.slices import SharedPlan, extend_plan, share_slices, spec_of, synopsis_for
+
+__all__ = ["SharedPlan", "extend_plan", "share_slices", "spec_of", "synopsis_for"]

@@ -1,0 +1,52 @@
+"""Spark as the authority on types: what Catalyst says an expression is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType, StructType
+
+from tidemill.errors import refuse
+from tidemill.types import Type, parse_type
+
+
+def spark_oracle(session: SparkSession, sql: str, columns: Mapping[str, Type]) -> Type:
+    """The type of a piece of Spark SQL over these columns, or Spark's own refusal."""
+    empty = session.createDataFrame([], _schema(columns))
+    try:
+        analysed = empty.selectExpr(f"({sql}) AS value")
+    except (AnalysisException, ParseException) as error:
+        _refuse(error)
+    if not _is_deterministic(analysed):
+        refuse("E_NOT_DETERMINISTIC", f"{sql} gives another value each time")
+    return _type(analysed.schema["value"].dataType.simpleString())
+
+
+def _schema(columns: Mapping[str, Type]) -> StructType:
+    ddl = ", ".join(f"`{name}` {type.sql}" for name, type in columns.items() if type.name != "VOID")
+    schema = DataType.fromDDL(ddl) if ddl else StructType()
+    assert isinstance(schema, StructType)
+    return schema
+
+
+def _type(text: str) -> Type:
+    try:
+        return parse_type(text)
+    except ValueError:
+        return Type(text.upper())
+
+
+def _is_deterministic(frame) -> bool:  # type: ignore[no-untyped-def]
+    return bool(frame._jdf.queryExecution().analyzed().deterministic())
+
+
+def _refuse(error: AnalysisException | ParseException) -> None:
+    condition = error.getCondition() or ""
+    sentence = str(error).split("SQLSTATE")[0].split("\n")[0].strip()
+    sentence = sentence.removeprefix(f"[{condition}] ").rstrip(". ;")
+    code = "E_FUNCTION" if "ROUTINE" in condition or "FUNCTION" in condition else "E_TYPE"
+    if code == "E_FUNCTION":
+        refuse(code, "no such function", detail=sentence, hint="functions are those of Spark SQL")
+    refuse(code, "Spark refuses this expression", detail=sentence)

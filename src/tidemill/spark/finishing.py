@@ -1,0 +1,39 @@
+"""Finishing expressions outside the vectorised set: Spark SQL over the answer rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from tidemill.operators.finish import Finished
+from tidemill.plan.expressions import Node, Opaque
+from tidemill.plan.model import QueryPlan
+from tidemill.spark.partials import try_eval
+
+_ROW = "_row"
+
+
+def finish_by_spark(
+    session: SparkSession, plan: QueryPlan, slots: pa.Table
+) -> dict[Node, Finished]:
+    """Every opaque expression of the plan, for every slot row, in one job."""
+    opaque = list(dict.fromkeys(n for n in plan.finishing if isinstance(n, Opaque)))
+    if not opaque:
+        return {}
+    numbered = slots.append_column(_ROW, pa.array(np.arange(len(slots))))
+    columns = [
+        try_eval(session, f"STRUCT(({node.sql}) AS value)").alias(f"_e{number}")
+        for number, node in enumerate(opaque)
+    ]
+    frame = session.createDataFrame(numbered).select(_ROW, *columns)
+    rows = frame.toArrow().sort_by(_ROW)
+    return {node: _finished(node, rows.column(f"_e{n}")) for n, node in enumerate(opaque)}
+
+
+def _finished(node: Opaque, column: pa.ChunkedArray) -> Finished:
+    structs = column.combine_chunks()
+    raised = np.asarray(structs.is_null().to_numpy(zero_copy_only=False))
+    values = pc.struct_field(structs, "value")
+    return Finished(values.cast(node.type.arrow) if node.type.is_atomic else values, raised)

@@ -1,0 +1,153 @@
+"""Steps 2 and 3 as one Spark job: partials in the JVM, folded by the task that holds them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidemill.failpoints import Failpoint
+from tidemill.spark.partials import (
+    BUCKET,
+    COUNTED,
+    FILTERED,
+    LATE,
+    MALFORMED,
+    NEWEST,
+    VERDICT,
+    distinct_scalars,
+    raised_column,
+)
+from tidemill.synopsis.fold import fold_rows
+from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.pieces import Piece, write_piece
+
+_REPORT = "synopsis STRING, report STRING"
+
+
+@dataclass(frozen=True)
+class FoldReport:
+    """What one task, or all tasks of one synopsis, did."""
+
+    pieces: tuple[Piece, ...] = ()
+    rows: Mapping[int, int] = field(default_factory=dict)  # by verdict
+    newest_us: int | None = None
+    raised: Mapping[str, int] = field(default_factory=dict)  # by expression
+    seconds: float = 0.0  # of the slowest task, in the fold alone
+
+    def joined(self, other: FoldReport) -> FoldReport:
+        times = [t for t in (self.newest_us, other.newest_us) if t is not None]
+        return FoldReport(
+            self.pieces + other.pieces,
+            _added(self.rows, other.rows),
+            max(times, default=None),
+            _added(self.raised, other.raised),
+            max(self.seconds, other.seconds),
+        )
+
+    @property
+    def rows_in(self) -> int:
+        return sum(self.rows.values())
+
+    @property
+    def late(self) -> int:
+        return self.rows.get(LATE, 0)
+
+    @property
+    def malformed(self) -> int:
+        return self.rows.get(MALFORMED, 0)
+
+
+def run_fold(
+    partials: Mapping[str, DataFrame],
+    synopses: Mapping[str, Synopsis],
+    root: Path,
+    tick: int,
+    failpoint: Failpoint,
+) -> dict[str, FoldReport]:
+    """All synopses of a stream in one job; returns a report for each."""
+    folded = [
+        frame.mapInArrow(_folder(synopses[key], root / key, tick, failpoint), _REPORT)
+        for key, frame in partials.items()
+    ]
+    job = folded[0]
+    for frame in folded[1:]:
+        job = job.union(frame)
+    reports = {key: FoldReport() for key in partials}
+    for row in job.collect():
+        reports[row.synopsis] = reports[row.synopsis].joined(read_report(json.loads(row.report)))
+    return reports
+
+
+def _folder(
+    synopsis: Synopsis, folder: Path, tick: int, failpoint: Failpoint
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        failpoint.reach("partials", tick)
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        if not tables:
+            return
+        started = time.perf_counter()
+        report = _fold(synopsis, folder, pa.concat_tables(tables))
+        report = replace(report, seconds=time.perf_counter() - started)
+        failpoint.reach("fold", tick)
+        text = json.dumps(asdict(report))
+        yield pa.RecordBatch.from_pydict({"synopsis": [synopsis.id], "report": [text]})
+
+    return fold
+
+
+def _fold(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
+    verdict = rows.column(VERDICT).to_numpy()
+    counted = rows.filter(pa.array(verdict == COUNTED))
+    buckets = counted.column(BUCKET).to_numpy().astype(np.int64)
+    piece = write_piece(folder, fold_rows(synopsis, counted, buckets)) if len(counted) else None
+    accepted = rows.filter(pa.array(np.isin(verdict, (COUNTED, FILTERED))))
+    return FoldReport(
+        (piece,) if piece else (),
+        _rows_by_verdict(rows, verdict),
+        max(accepted.column(NEWEST).to_pylist(), default=None),
+        _raised(synopsis, accepted),
+    )
+
+
+def _rows_by_verdict(rows: pa.Table, verdict: np.ndarray[Any, Any]) -> dict[int, int]:
+    counts = rows.column("p0").to_numpy()
+    return {int(v): int(counts[verdict == v].sum()) for v in np.unique(verdict)}
+
+
+def _raised(synopsis: Synopsis, rows: pa.Table) -> dict[str, int]:
+    columns = {
+        scalar.sql: rows.column(raised_column(number)).to_numpy()
+        for number, scalar in enumerate(distinct_scalars(synopsis))
+        if scalar.may_raise
+    }
+    return {sql: int(counts.sum()) for sql, counts in columns.items() if counts.any()}
+
+
+def _added(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:
+    return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
+
+
+def read_report(raw: dict[str, Any]) -> FoldReport:
+    """A report from its JSON form."""
+    return FoldReport(
+        tuple(read_piece(piece) for piece in raw["pieces"]),
+        {int(verdict): count for verdict, count in raw["rows"].items()},
+        raw["newest_us"],
+        raw["raised"],
+        raw["seconds"],
+    )
+
+
+def read_piece(raw: dict[str, Any]) -> Piece:
+    """A piece from its JSON form."""
+    spans = tuple(tuple(span) for span in raw["spans"])
+    return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans)

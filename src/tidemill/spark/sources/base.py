@@ -1,0 +1,60 @@
+"""The contract between the engine and a source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidemill.catalog import Stream
+from tidemill.settings import Settings
+from tidemill.types import Type
+
+
+@dataclass(frozen=True)
+class Input:
+    """What one tick takes: some files, or a span of a numbered source. Kept in its record."""
+
+    files: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+
+
+@dataclass
+class Progress:
+    """What committed ticks have taken."""
+
+    files: set[str] = field(default_factory=set)
+    high: int | None = None
+
+    def take(self, taken: Input) -> None:
+        self.files.update(taken.files)
+        if taken.high > taken.low:
+            self.high = taken.high
+
+
+class Source(Protocol):
+    is_text: bool  # lines that may not parse
+    is_cheap: bool  # reading again costs little, and only the columns asked for
+
+    def next_input(self, progress: Progress, settings: Settings, draining: bool) -> Input | None:
+        """The next tick's input in order, bounded by the settings; None if there is none now."""
+
+    def is_done(self, progress: Progress) -> bool:
+        """Whether a run that takes what is there may stop when `next_input` gave None."""
+
+    def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
+        """The rows: these stored columns, and `_corrupt` for text. Lazy and repeatable."""
+
+    def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
+        """After a failed read: which files cannot be read, and why."""
+
+
+def stored_type(stream: Stream, name: str) -> Type:
+    return next(c.type for c in stream.stored_columns if c.name.lower() == name.lower())
+
+
+def ddl(stream: Stream, columns: Sequence[str]) -> str:
+    return ", ".join(f"`{name}` {stored_type(stream, name).sql}" for name in columns)

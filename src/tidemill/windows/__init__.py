@@ -1,0 +1,33 @@
+"""Window specs, edges, slices and membership: arithmetic on whole microseconds, nothing else."""
+
+from tidemill.windows.closing import closed_windows, horizon, slice_ranges
+from tidemill.windows.edges import (
+    EdgeClass,
+    edge_classes,
+    edge_rate,
+    edges_between,
+    pane_origin,
+    pane_us,
+    slice_end,
+    slice_ends,
+    slice_start,
+    slice_starts,
+)
+from tidemill.windows.spec import WindowSpec
+
+__all__ = [
+    "EdgeClass",
+    "WindowSpec",
+    "closed_windows",
+    "edge_classes",
+    "edge_rate",
+    "edges_between",
+    "horizon",
+    "pane_origin",
+    "pane_us",
+    "slice_end",
+    "slice_ends",
+    "slice_ranges",
+    "slice_start",
+    "slice_starts",
+]

@@ -1,0 +1,86 @@
+"""Which windows a watermark has closed, found from the slices that hold rows.
+
+Time itself is never walked: one row in the year 9999 costs one slice, not eight millennia of
+empty windows.
+
+>>> spec = WindowSpec(range_us=8, slide_us=5)
+>>> closed_windows(spec, np.array([5, 8]), np.array([8, 10]), after_us=None, until_us=13)
+array([0, 5])
+>>> horizon(spec, watermark_us=13)
+10
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidemill.windows.edges import IntArray
+from tidemill.windows.spec import WindowSpec
+
+_INT64 = np.iinfo(np.int64)
+
+
+def closed_windows(
+    spec: WindowSpec,
+    slice_starts: IntArray,
+    slice_ends: IntArray,
+    after_us: int | None,
+    until_us: int,
+) -> IntArray:
+    """Starts, ascending, of the windows that hold a slice and end in `(after_us, until_us]`.
+
+    The slices given are the non-empty ones. A slice belongs to a window that contains all of
+    it, so a slice in the gap of a hopping window belongs to none. `after_us=None` means that
+    no window has been closed yet.
+    """
+    first, last = _windows_of_slices(spec, slice_starts, slice_ends)
+    newest = _last_ending_by(spec, until_us)
+    oldest = _INT64.min if after_us is None else _last_ending_by(spec, after_us) + 1
+    numbers = _union(np.maximum(first, _clamped(oldest)), np.minimum(last, _clamped(newest)))
+    return spec.start_us + numbers * spec.slide_us
+
+
+def slice_ranges(
+    spec: WindowSpec, window_starts: IntArray, slice_starts: IntArray, slice_ends: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Bounds `lo, hi` of each window's run of slices, for sorted disjoint slices."""
+    lo = np.searchsorted(slice_starts, window_starts, side="left")
+    hi = np.searchsorted(slice_ends, window_starts + spec.range_us, side="right")
+    return lo, np.maximum(lo, hi)
+
+
+def horizon(spec: WindowSpec, watermark_us: int) -> int:
+    """Start of the earliest window still open; slices before it are of no more use to it."""
+    return spec.window_start(_last_ending_by(spec, watermark_us) + 1)
+
+
+def _windows_of_slices(
+    spec: WindowSpec, slice_starts: IntArray, slice_ends: IntArray
+) -> tuple[IntArray, IntArray]:
+    """First and last window number of each slice; first > last where there is none."""
+    first = -((spec.start_us + spec.range_us - slice_ends) // spec.slide_us)
+    last = (slice_starts - spec.start_us) // spec.slide_us
+    return first, last
+
+
+def _last_ending_by(spec: WindowSpec, t_us: int) -> int:
+    return (t_us - spec.start_us - spec.range_us) // spec.slide_us
+
+
+def _clamped(number: int) -> int:
+    """A watermark of "the end of time" may be any large integer; window numbers are 64 bits."""
+    return min(max(number, int(_INT64.min)), int(_INT64.max))
+
+
+def _union(first: IntArray, last: IntArray) -> IntArray:
+    """All integers in any `[first, last]`, ascending, each once."""
+    wanted = first <= last
+    first, last = first[wanted], last[wanted]
+    if first.size == 0:
+        return np.empty(0, np.int64)
+    order = np.argsort(first, kind="stable")
+    first, reach = first[order], np.maximum.accumulate(last[order])
+    first[1:] = np.maximum(first[1:], reach[:-1] + 1)
+    counts = np.maximum(reach - first + 1, 0)
+    skipped = np.cumsum(counts) - counts
+    return np.repeat(first - skipped, counts) + np.arange(int(counts.sum()))

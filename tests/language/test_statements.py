@@ -1,0 +1,233 @@
+"""Each statement: what it parses to, how it is written back, and what is refused where."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from tidemill import types
+from tidemill.errors import TidemillError
+from tidemill.language import parse_script, render
+from tidemill.language.statements import (
+    ColumnDef,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    Describe,
+    Drop,
+    Explain,
+    Expr,
+    OrderItem,
+    RunSelect,
+    Select,
+    SelectItem,
+    Set,
+    Show,
+    Statement,
+    Window,
+)
+
+FROM = "FROM s [RANGE 2 s SLIDE 1 s]"
+COUNTED = Select((SelectItem(Expr("COUNT(*)"), None),), "s", None, Window(2_000_000, 1_000_000))
+
+PARSED: dict[str, Statement] = {
+    "DROP QUERY q": Drop("QUERY", "q"),
+    "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
+    "SHOW SETTINGS": Show("SETTINGS"),
+    "DESCRIBE packets": Describe("packets"),
+    "DESC packets": Describe("packets"),
+    "SET sharing = 'auto'": Set("sharing", "auto"),
+    "SET Sharing = auto": Set("sharing", "auto"),
+    "SET tick_files = 4": Set("tick_files", "4"),
+    "SET skew = -0.5": Set("skew", "-0.5"),
+    "EXPLAIN ALL": Explain("PLAN", None),
+    "EXPLAIN SHARED QUERY q": Explain("SHARED", "q"),
+    f"EXPLAIN AST SELECT COUNT(*) {FROM}": Explain("AST", COUNTED),
+    f"SELECT COUNT(*) {FROM}": RunSelect(COUNTED),
+    f"CREATE QUERY q AS SELECT COUNT(*) {FROM}": CreateQuery("q", None, COUNTED),
+    f"create or replace query q into r with (a.b = 1, 'C' = yes) as select count(*) {FROM}": (
+        CreateQuery("q", "r", COUNTED, (("a.b", "1"), ("C", "yes")), True)
+    ),
+    "CREATE SINK r TO 'parquet:out' WITH (roll = '1 minute')": CreateSink(
+        "r", "parquet:out", (("roll", "1 minute"),)
+    ),
+    "CREATE STREAM raw (v INT) SOURCE 'x:'": CreateStream(
+        "raw", (ColumnDef("v", types.INT),), None, "x:"
+    ),
+    """CREATE STREAM s (ts timestamp, `a b` map<string,array<int>>, d decimal(10,2)) -- columns
+       WITH (lateness = '2 seconds') ON OVERLOAD BLOCK SOURCE 'p:d' ORDER BY ts""": CreateStream(
+        "s",
+        (
+            ColumnDef("ts", types.TIMESTAMP),
+            ColumnDef("a b", types.Type("MAP<STRING, ARRAY<INT>>")),
+            ColumnDef("d", types.Type("DECIMAL", 10, 2)),
+        ),
+        "ts",
+        "p:d",
+        (("lateness", "2 seconds"),),
+    ),
+}
+
+FULL = """
+CREATE QUERY top_talkers INTO results AS
+SELECT src, sum(length) AS bytes, COUNT(*) packets
+FROM packets [RANGE 30 SECONDS SLIDE 5 SECONDS] p
+WHERE proto = 'TCP' AND port IN (80, 443)
+GROUP BY src, hour(ts)
+HAVING SUM(length) > 100000
+ORDER BY bytes DESC, src NULLS LAST
+LIMIT 10;
+"""
+
+REFUSED = [
+    ("FROBNICATE x", "E_SYNTAX", "expected a statement", "FROBNICATE"),
+    ("CREATE VIEW v", "E_SYNTAX", "STREAM or SINK or QUERY", "VIEW"),
+    ("CREATE TABLE t (a INT)", "E_NOT_BUILT", "CREATE TABLE", "TABLE"),
+    ("CREATE AGGREGATE a", "E_NOT_BUILT", "CREATE AGGREGATE", "AGGREGATE"),
+    ("CREATE STREAM b AS SELECT a FROM s", "E_NOT_BUILT", "AS SELECT", "AS"),
+    ("CREATE STREAM s (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
+    ("CREATE STREAM s (a INT, A INT) SOURCE 'x'", "E_SYNTAX", "declared twice", "A INT"),
+    ("CREATE STREAM s (a INTT) SOURCE 'x'", "E_UNKNOWN_TYPE", "no type INTT", "INTT"),
+    ("CREATE STREAM s (a) SOURCE 'x'", "E_UNKNOWN_TYPE", "type of column a", ")"),
+    ("CREATE STREAM s (a ARRAY<FOO>) SOURCE 'x'", "E_UNKNOWN_TYPE", "no type ARRAY", "ARRAY<FOO>"),
+    ("CREATE STREAM s (a INT) SOURCE 'x' SOURCE 'y'", "E_SYNTAX", "twice", "SOURCE"),
+    ("CREATE STREAM s (a INT) SOURCE 'x' ON OVERLOAD DROP", "E_NOT_BUILT", "OVERLOAD", "DROP"),
+    ("CREATE STREAM s (a INT) SOURCE x", "E_SYNTAX", "quoted address", "x"),
+    ("CREATE SINK r TO 'x' WITH (a 1)", "E_OPTION", "= after a", "1"),
+    ("CREATE SINK r TO 'x' WITH (a = 1, a = 2)", "E_OPTION", "twice", "a"),
+    ("CREATE SINK r TO 'x' WITH a = 1", "E_OPTION", "after WITH", "a"),
+    ("CREATE SINK r TO 'x' WITH (a = 10s)", "E_OPTION", "a value", "10s"),
+    ("CREATE SINK r TO 'x' WITH ()", "E_OPTION", "name of an option", ")"),
+    ("CREATE QUERY select AS SELECT a", "E_SYNTAX", "name of a query", "select"),
+    ("ALTER QUERY q AS SELECT a", "E_NOT_BUILT", "ALTER", "ALTER"),
+    ("PAUSE QUERY q", "E_NOT_BUILT", "PAUSE", "PAUSE"),
+    ("RESUME QUERY q", "E_NOT_BUILT", "RESUME", "RESUME"),
+    ("DROP TABLE t", "E_NOT_BUILT", "DROP TABLE", "TABLE"),
+    ("SHOW WEAVES", "E_NOT_BUILT", "SHOW WEAVES", "WEAVES"),
+    ("SHOW TABLES", "E_NOT_BUILT", "SHOW TABLES", "TABLES"),
+    ("SHOW AGGREGATES", "E_NOT_BUILT", "SHOW AGGREGATES", "AGGREGATES"),
+    ("SHOW q", "E_SYNTAX", "STREAMS or SINKS", "q"),
+    ("EXPLAIN SCHEDULE ALL", "E_NOT_BUILT", "SCHEDULE", "SCHEDULE"),
+    ("EXPLAIN q", "E_SYNTAX", "QUERY name or ALL", "q"),
+    ("SET a", "E_SYNTAX", "expected =", ""),
+    ("DROP QUERY q r", "E_SYNTAX", "end of the statement", "r"),
+    ("WITH a AS (SELECT 1) SELECT 1", "E_NOT_BUILT", "WITH before", "WITH"),
+    (f"SELECT * {FROM}", "E_NOT_BUILT", r"SELECT \*", "*"),
+    (f"SELECT DISTINCT a {FROM}", "E_NOT_BUILT", "DISTINCT", "DISTINCT"),
+    (f"SELECT COUNT(*) AS {FROM}", "E_SYNTAX", "a name after AS", "FROM"),
+    (f"SELECT COUNT(*), {FROM}", "E_SYNTAX", "expected an expression", "FROM"),
+    ("SELECT COUNT(*)", "E_SYNTAX", "expected FROM", ""),
+    ("SELECT a FROM (SELECT 1)", "E_NOT_BUILT", "subquery", "("),
+    ("SELECT a FROM s AS p [RANGE 1 s SLIDE 1 s]", "E_SYNTAX", "alias before", "AS"),
+    ("SELECT a FROM s p [RANGE 1 s SLIDE 1 s]", "E_SYNTAX", "alias before", "p"),
+    (f"SELECT a {FROM}, t", "E_NOT_BUILT", "several streams", ","),
+    ("SELECT a FROM s, t", "E_NOT_BUILT", "several streams", ","),
+    (f"SELECT a {FROM} JOIN t", "E_NOT_BUILT", "JOIN", "JOIN"),
+    (f"SELECT a {FROM} AS p LEFT JOIN t", "E_NOT_BUILT", "JOIN", "LEFT"),
+    (f"SELECT a {FROM} GROUP BY ROLLUP(a)", "E_NOT_BUILT", "grouping set", "ROLLUP"),
+    (f"SELECT a {FROM} GROUP BY ALL", "E_NOT_BUILT", "grouping set", "ALL"),
+    (f"SELECT a {FROM} UNION SELECT 1", "E_NOT_BUILT", "set operation", "UNION"),
+    (f"SELECT a {FROM} LIMIT 5 OFFSET 2", "E_NOT_BUILT", "OFFSET", "OFFSET"),
+    (f"SELECT a {FROM} LIMIT -1", "E_SYNTAX", "whole number", "-"),
+    (f"SELECT a {FROM} LIMIT 1.5", "E_SYNTAX", "whole number", "1.5"),
+    (f"SELECT a {FROM} LIMIT x", "E_SYNTAX", "whole number", "x"),
+    (f"SELECT a {FROM} LIMIT 1 LIMIT DELAY TO '1 s'", "E_NOT_BUILT", "LIMIT DELAY", "LIMIT"),
+    (f"SELECT a {FROM} ORDER BY a NULLS", "E_SYNTAX", "FIRST or LAST", ""),
+    (f"SELECT SUM(a) OVER (ORDER BY b) {FROM}", "E_NOT_BUILT", "OVER", "SUM(a) OVER (ORDER BY b"),
+    (f"SELECT a IN (SELECT b) {FROM}", "E_NOT_BUILT", "subquery", "b"),
+    (f"SELECT a + {FROM}", "E_SYNTAX", "expected an operand", "FROM"),
+    (f"SELECT :a {FROM}", "E_SYNTAX", "cannot read", ":a"),
+    (f"SELECT (a {FROM}", "E_SYNTAX", r"this \( is never closed", "("),
+    (f"SELECT a) {FROM}", "E_SYNTAX", r"this \) closes nothing", ")"),
+    ("SELECT a FROM s [RANGE 1 s SLIDE 1 s; SHOW QUERIES", "E_SYNTAX", "never closed", "["),
+    ("SELECT f(a] FROM s", "E_SYNTAX", "closes nothing", "]"),
+    ("SHOW QUERIES; SELECT 'abc", "E_SYNTAX", "this ' is never closed", "'"),
+    ("SELECT `abc", "E_SYNTAX", "this ` is never closed", "`"),
+    ("SHOW QUERIES /* not /* closed */", "E_SYNTAX", "never closed", "/*"),
+]
+
+
+@pytest.mark.parametrize("text", PARSED)
+def test_parsed(text):
+    assert parse_script(text) == (PARSED[text],)
+
+
+@pytest.mark.parametrize("text", PARSED)
+def test_rendered_text_parses_to_the_same(text):
+    canonical = render(PARSED[text])
+    assert parse_script(canonical) == (PARSED[text],)
+
+
+def test_full_query():
+    [query] = parse_script(FULL)
+    assert isinstance(query, CreateQuery)
+    select = query.select
+    assert [item.alias for item in select.items] == [None, "bytes", "packets"]
+    assert select.stream_alias == "p"
+    assert select.group_by == (Expr("src"), Expr("HOUR(ts)"))
+    assert select.order_by == (
+        OrderItem(Expr("bytes"), True, False),
+        OrderItem(Expr("src"), False, False),
+    )
+    assert select.limit == 10
+
+
+def test_canonical_text():
+    assert render(parse_script(FULL)[0]) == (
+        "CREATE QUERY top_talkers INTO results AS\n"
+        "SELECT src, SUM(length) AS bytes, COUNT(*) AS packets\n"
+        "FROM packets [RANGE 30 SECONDS SLIDE 5 SECONDS] AS p\n"
+        "WHERE proto = 'TCP' AND port IN (80, 443)\n"
+        "GROUP BY src, HOUR(ts)\n"
+        "HAVING SUM(length) > 100000\n"
+        "ORDER BY bytes DESC, src NULLS LAST\n"
+        "LIMIT 10"
+    )
+
+
+def test_places_point_into_the_script():
+    text = "SHOW QUERIES;\n" + FULL
+    _, query = parse_script(text)
+    assert isinstance(query, CreateQuery)
+    select = query.select
+    assert select.where is not None
+
+    def at(place):
+        return text[place.start : place.end]
+
+    assert at(query.place) == "top_talkers"
+    assert at(query.text_place) == FULL.strip().rstrip(";")
+    assert at(select.stream_place) == "packets"
+    assert at(select.window_place) == "[RANGE 30 SECONDS SLIDE 5 SECONDS]"
+    assert at(select.items[1].expr.place) == "sum(length)"
+    assert at(select.where.place) == "proto = 'TCP' AND port IN (80, 443)"
+    columns = {column.name: column for column in select.where.tree.find_all(exp.Column)}
+    assert at(select.where.place_of(columns["port"])) == "port"
+
+
+@pytest.mark.parametrize(("text", "code", "words", "underlined"), REFUSED)
+def test_refusal(text, code, words, underlined):
+    with pytest.raises(TidemillError, match=words) as caught:
+        parse_script(text)
+    problem = caught.value.problem
+    assert problem.code == code
+    assert problem.place is not None
+    assert problem.text[problem.place.start : problem.place.end] == underlined
+    assert code != "E_NOT_BUILT" or problem.hint
+
+
+@pytest.mark.parametrize("text", ["", "  ;; ; ", "-- nothing\n", "/* a /* nested */ one */;"])
+def test_nothing_to_do(text):
+    assert parse_script(text) == ()
+
+
+def test_a_slip_in_the_first_word_is_guessed():
+    with pytest.raises(TidemillError) as caught:
+        parse_script("CREAT QUERY q AS SELECT 1")
+    assert caught.value.problem.hint == "did you mean 'CREATE'?"
+
+
+def test_deep_nesting_is_refused_not_crashed():
+    for text in ("(" * 3000 + "a" + ")" * 3000, "-" + " -" * 5000 + "a", "NOT " * 5000 + "a"):
+        with pytest.raises(TidemillError, match="nested too deeply"):
+            parse_script(f"SELECT {text} {FROM}")

@@ -1,0 +1,88 @@
+"""The bracket after a stream: all spellings of one window, and the refusals with their places."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidemill.errors import TidemillError
+from tidemill.language import parse_script
+from tidemill.language.statements import RunSelect, Window
+
+SECOND = 1_000_000
+
+
+def window_of(bracket: str) -> Window:
+    [statement] = parse_script(f"SELECT COUNT(*) FROM s {bracket}")
+    assert isinstance(statement, RunSelect)
+    return statement.select.window
+
+
+@pytest.mark.parametrize(
+    "bracket",
+    [
+        "[RANGE 30 SECONDS SLIDE 5 SECONDS]",
+        "[range 30 seconds slide 5 seconds]",
+        "[WINDOW 30 SECONDS SLIDE 5 SECONDS]",
+        "[RANGE BY '30 sec' SLIDE BY '5 sec']",
+        "[RANGE 30s SLIDE 5s]",
+        "[RANGE INTERVAL '30' SECOND SLIDE INTERVAL 5 SECONDS]",
+        "[RANGE /* half a minute */ 30 -- or so\n SECONDS SLIDE 5 SECONDS START 0 SECONDS]",
+        "[RANGE 0.5 minutes SLIDE 5000 ms]",
+    ],
+)
+def test_one_window_many_spellings(bracket):
+    assert window_of(bracket) == Window(30 * SECOND, 5 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("clause", "start_us"),
+    [
+        ("START 1 SECOND", SECOND),
+        ("START BY '1 second'", SECOND),
+        ("START -2 SECONDS", -2 * SECOND),
+        ("START '-2 seconds'", -2 * SECOND),
+    ],
+)
+def test_start(clause, start_us):
+    assert window_of(f"[RANGE 30 SECONDS SLIDE 5 SECONDS {clause}]").start_us == start_us
+
+
+def test_slide_may_exceed_range():
+    assert window_of("[RANGE 1 SECOND SLIDE 1 MINUTE]") == Window(SECOND, 60 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("bracket", "code", "words", "underlined"),
+    [
+        ("", "E_WINDOW", "no window", ""),
+        ("[RANGE 30 SECONDS]", "E_WINDOW", "no SLIDE", "[RANGE 30 SECONDS]"),
+        ("[SLIDE 5 SECONDS]", "E_WINDOW", "expected RANGE", "SLIDE"),
+        ("[RANGE 30 SLIDE 5 SECONDS]", "E_DURATION", "no unit", "30"),
+        ("[RANGE 0 SECONDS SLIDE 5 SECONDS]", "E_DURATION", "zero", "0 SECONDS"),
+        ("[RANGE 9 s SLIDE -5 SECONDS]", "E_DURATION", "negative", "-5 SECONDS"),
+        ("[RANGE 9 s SLIDE 5 parsecs]", "E_DURATION", "parsecs", "5 parsecs"),
+        ("[RANGE SLIDE 5 SECONDS]", "E_DURATION", "a duration after RANGE", "SLIDE"),
+        ("[RANGE 9 s SLIDE 5 s START 5 s]", "E_WINDOW", "shorter than SLIDE", "5 s"),
+        ("[RANGE 9 s SLIDE 5 s START -6 s]", "E_WINDOW", "shorter than SLIDE", "-6 s"),
+        ("[ROWS 5 SLIDE 1]", "E_NOT_BUILT", "by rows", "ROWS"),
+        ("[PARTITION BY k ROWS 5 SLIDE 1]", "E_NOT_BUILT", "PARTITION BY", "PARTITION BY"),
+        ("[RANGE 1 s, 2 s SLIDE 1 s]", "E_NOT_BUILT", "several ranges", ","),
+        ("[RANGE 1 s SLIDE UP TO 1 s]", "E_NOT_BUILT", "SLIDE UP TO", "SLIDE"),
+        ("[RANGE 1 s SLIDE 1 s INTERNAL]", "E_NOT_BUILT", "INTERNAL", "INTERNAL"),
+    ],
+)
+def test_refusal(bracket, code, words, underlined):
+    with pytest.raises(TidemillError, match=words) as caught:
+        window_of(bracket)
+    problem = caught.value.problem
+    assert problem.code == code
+    assert problem.hint
+    assert problem.place is not None
+    assert problem.text[problem.place.start : problem.place.end] == underlined
+
+
+def test_a_range_alone_says_how_to_tumble():
+    with pytest.raises(TidemillError) as caught:
+        window_of("[RANGE 30 SECONDS]")
+    assert "continuous" in caught.value.problem.hint
+    assert "SLIDE r for tumbling" in caught.value.problem.hint
