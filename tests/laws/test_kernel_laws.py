@@ -17,7 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tidemill.aggregates.limbs import (
+    normalise,
+    split_decimal,
+    split_int64,
+    to_decimal,
+    to_float,
+    to_int64,
+)
 from tidemill.reference.recalc import Row, add, greatest, least, recalc, recalc_rows
+from tidemill.synopsis.combine import combine_windows
 from tidemill.synopsis.kernels import (
     ALGEBRAS,
     COUNT,
@@ -29,15 +38,6 @@ from tidemill.synopsis.kernels import (
     KERNELS,
 )
 from tidemill.synopsis.kernels.choose import choose
-from tidemill.synopsis.limbs import (
-    normalise,
-    split_decimal,
-    split_int64,
-    to_decimal,
-    to_float,
-    to_int64,
-)
-from tidemill.synopsis.sparse import combine_windows
 
 PLAIN = {
     "count": add,

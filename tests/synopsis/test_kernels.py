@@ -12,7 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidemill.aggregates.limbs import (
+    normalise,
+    split_decimal,
+    split_int64,
+    to_decimal,
+    to_float,
+    to_int64,
+)
 from tidemill.synopsis import dense as dense_layout
+from tidemill.synopsis.combine import combine_windows, pick_layout
 from tidemill.synopsis.dense import dense
 from tidemill.synopsis.kernels import (
     ALGEBRAS,
@@ -29,15 +38,6 @@ from tidemill.synopsis.kernels import (
 )
 from tidemill.synopsis.kernels.choose import choose
 from tidemill.synopsis.kernels.running import running
-from tidemill.synopsis.limbs import (
-    normalise,
-    split_decimal,
-    split_int64,
-    to_decimal,
-    to_float,
-    to_int64,
-)
-from tidemill.synopsis.sparse import combine_windows, pick_layout
 from tidemill.windows import WindowSpec, edge_classes, edges_between, slice_ranges
 
 NAN, INF = float("nan"), float("inf")

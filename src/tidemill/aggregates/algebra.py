@@ -1,1 +1,92 @@
-from tidemill.synopsis.kernels.algebra import *  # noqa
+"""What a kernel may assume of an aggregate: its combine, its identity, and its abilities.
+
+A kernel asks for the ability it needs; asking for one that the algebra lacks is refused with a
+sentence. Integer lanes are int64 (wide integers as limbs on a last axis, see `limbs`), other
+lanes any dtype that the combine and the identity fit.
+
+>>> FLOAT_MIN.combine(float("nan"), 2.0)
+np.float64(2.0)
+>>> FLOAT_SUM.require("subtractable", "running")
+Traceback (most recent call last):
+    ...
+ValueError: the running kernel needs a subtractable algebra, and float_sum is not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+AnyArray = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Ability = Literal["subtractable", "idempotent", "commutative"]
+
+
+class Combine(Protocol):
+    """The part of `np.ufunc` that kernels use; `np.frompyfunc(f, 2, 1)` has it too."""
+
+    def __call__(self, left: Any, right: Any, /, *, out: Any = ...) -> Any: ...
+
+    def reduce(self, array: Any, /, axis: int = ..., *, out: Any = ...) -> Any: ...
+
+    def reduceat(self, array: Any, /, indices: Any, axis: int = ...) -> Any: ...
+
+    def accumulate(self, array: Any, /, axis: int = ..., *, out: Any = ...) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """An associative combine with its identity; every flag is a law that the tests hold it to.
+
+    `subtractable` promises that `np.subtract` undoes the combine exactly, whatever the values.
+    """
+
+    name: str
+    combine: Combine
+    identity: Any
+    subtractable: bool = False
+    idempotent: bool = False
+    commutative: bool = True
+
+    def require(self, ability: Ability, kernel: str) -> None:
+        if not getattr(self, ability):
+            raise ValueError(
+                f"the {kernel} kernel needs a {ability} algebra, and {self.name} is not"
+            )
+
+    def filled(self, shape: Sequence[int], dtype: npt.DTypeLike) -> AnyArray:
+        """An array of identities."""
+        return np.full(tuple(shape), self.identity, dtype=dtype)
+
+
+_INT64 = np.iinfo(np.int64)
+
+COUNT = Algebra("count", np.add, 0, subtractable=True)
+INTEGER_SUM = Algebra("integer_sum", np.add, 0, subtractable=True)
+# Floats are never subtracted: after one 1e18 or one infinity, every later window would be wrong.
+FLOAT_SUM = Algebra("float_sum", np.add, 0.0)
+INTEGER_MIN = Algebra("integer_min", np.minimum, int(_INT64.max), idempotent=True)
+INTEGER_MAX = Algebra("integer_max", np.maximum, int(_INT64.min), idempotent=True)
+# Spark orders NaN above infinity. So a minimum ignores NaN while there is anything else, and
+# NaN itself is its identity (infinity is not: the minimum of NaN alone is NaN); a maximum
+# propagates NaN. Zeros of either sign are equal in that order, and either may be the answer.
+FLOAT_MIN = Algebra("float_min", np.fmin, np.nan, idempotent=True)
+FLOAT_MAX = Algebra("float_max", np.maximum, -np.inf, idempotent=True)
+
+ALGEBRAS = {
+    algebra.name: algebra
+    for algebra in (
+        COUNT,
+        INTEGER_SUM,
+        FLOAT_SUM,
+        INTEGER_MIN,
+        INTEGER_MAX,
+        FLOAT_MIN,
+        FLOAT_MAX,
+    )
+}

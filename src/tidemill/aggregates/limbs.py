@@ -1,1 +1,109 @@
-from tidemill.synopsis.limbs import *  # noqa
+"""Wide integers as arrays: limbs of 32 bits kept in int64, the least significant first.
+
+The value of a row is the sum of `limb[i] * 2^(32 i)`. *Normalised* limbs lie in `[0, 2^32)`
+except the top one, which carries the sign. The 32 spare bits are what lets limbs be added
+without carrying: a sum of fewer than 2^31 normalised rows cannot overflow a lower limb, and the
+top limb holds as long as the true sum stays within ±2^63 units of the top limb. Prefix sums over
+2^20 slices, each normalised, are far inside that bound.
+
+>>> total = split_int64(np.array([2**63 - 1, 2**63 - 1])).sum(axis=0)
+>>> to_decimal(total[None], 38, 0)[0].as_py()
+Decimal('18446744073709551614')
+>>> to_int64(total[None])
+(array([0]), array([ True]))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.aggregates.algebra import AnyArray, BoolArray, IntArray
+
+_BITS = 32
+_MASK = 2**_BITS - 1
+_SIGN = 2 ** (_BITS - 1)
+_DECIMAL_LIMBS = 4
+
+
+def split_int64(values: IntArray) -> IntArray:
+    """Two normalised limbs of each integer, on a new last axis."""
+    values = np.asarray(values, dtype=np.int64)
+    return np.stack([values & _MASK, values >> _BITS], axis=-1)
+
+
+def split_decimal(array: pa.Decimal128Array) -> IntArray:
+    """Four normalised limbs of each unscaled decimal, shape (n, 4); zero for NULL."""
+    count = len(array)
+    if count == 0:
+        return np.zeros((0, _DECIMAL_LIMBS), np.int64)
+    words = np.frombuffer(array.buffers()[1], dtype="<u4")
+    first = array.offset * _DECIMAL_LIMBS
+    words = words[first : first + count * _DECIMAL_LIMBS].reshape(count, _DECIMAL_LIMBS)
+    limbs = words.astype(np.int64)
+    limbs[:, -1] -= (limbs[:, -1] & _SIGN) << 1
+    if array.null_count:
+        # What lies under a NULL is not defined, and must not be summed.
+        limbs[array.is_null().to_numpy(zero_copy_only=False)] = 0
+    return limbs
+
+
+def normalise(limbs: IntArray) -> IntArray:
+    """The same values with carries moved up; the input is left alone."""
+    limbs = limbs.copy()
+    for i in range(limbs.shape[-1] - 1):
+        limbs[..., i + 1] += limbs[..., i] >> _BITS
+        limbs[..., i] &= _MASK
+    return limbs
+
+
+def to_int64(limbs: IntArray) -> tuple[IntArray, BoolArray]:
+    """Values and a mask of those that do not fit 64 bits (value 0 there)."""
+    limbs = _widened(limbs, 3)
+    low, high = limbs[..., 0], limbs[..., 1]
+    # It fits iff every limb above the second repeats the second one's sign bit.
+    sign = -(high >> (_BITS - 1))
+    overflow: BoolArray = limbs[..., -1] != sign
+    overflow |= np.any(limbs[..., 2:-1] != (sign & _MASK)[..., None], axis=-1)
+    return np.where(overflow, 0, high << _BITS | low), overflow
+
+
+def to_decimal(limbs: IntArray, precision: int, scale: int) -> pa.Decimal128Array:
+    """Decimals of rows shaped (n, limbs); NULL where the value needs more than `precision`."""
+    limbs = _widened(limbs, _DECIMAL_LIMBS + 1)
+    low = limbs[:, 0].view(np.uint64) | limbs[:, 1].view(np.uint64) << np.uint64(_BITS)
+    high = limbs[:, 3] << _BITS | limbs[:, 2]
+    fits = np.all(limbs[:, _DECIMAL_LIMBS:-1] == (limbs[:, -1:] & _MASK), axis=1)
+    # The sign bit of 128, repeated, must be all that lies above.
+    fits &= limbs[:, -1] == -(limbs[:, 3] >> (_BITS - 1))
+    fits &= _below(high, low, 10**precision) & ~_below(high, low, 1 - 10**precision)
+    words = np.stack([low, high.view(np.uint64)], axis=1).astype("<u8")
+    buffers = [pa.py_buffer(np.packbits(fits, bitorder="little")), pa.py_buffer(words)]
+    return pa.Array.from_buffers(pa.decimal128(precision, scale), len(words), buffers)
+
+
+def to_float(limbs: IntArray) -> AnyArray:
+    """The nearest double or its neighbour: within one unit in the last place."""
+    limbs = _widened(limbs, 2)
+    negative = limbs[..., -1] < 0
+    # Added as magnitudes, from small to large: there is no cancellation, and the roundings of
+    # the lower limbs add up to less than half a unit of the last addition.
+    size = normalise(np.where(negative[..., None], -limbs, limbs))
+    total = np.zeros(size.shape[:-1])
+    for i in range(size.shape[-1]):
+        total += np.ldexp(size[..., i].astype(np.float64), _BITS * i)
+    return np.where(negative, -total, total)
+
+
+def _widened(limbs: IntArray, least: int) -> IntArray:
+    """Normalised, with room on top: at least `least` limbs, and one more than were given."""
+    spare = max(1, least - limbs.shape[-1])
+    limbs = np.concatenate([limbs, np.zeros((*limbs.shape[:-1], spare), np.int64)], axis=-1)
+    return normalise(limbs)
+
+
+def _below(high: IntArray, low: AnyArray, bound: int) -> BoolArray:
+    """Whether each 128-bit value (signed high, unsigned low half) is below the bound."""
+    bound_high, bound_low = bound >> 64, np.uint64(bound & (2**64 - 1))
+    result: BoolArray = (high < bound_high) | ((high == bound_high) & (low < bound_low))
+    return result

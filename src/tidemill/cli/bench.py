@@ -9,9 +9,7 @@ from typing import Annotated
 
 import typer
 
-import tidemill
-
-FOLDER = Path(tidemill.__file__).parents[2] / "bench"
+FOLDER = Path(__file__).parents[3] / "bench"
 
 
 def command(

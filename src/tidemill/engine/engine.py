@@ -11,7 +11,6 @@ from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
@@ -37,7 +36,7 @@ from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_frame
 from tidemill.spark.partials import partials, stream_columns
 from tidemill.spark.rows import admission, read_rows
-from tidemill.spark.session import start_session
+from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Progress, Source, open_source
 from tidemill.synopsis.model import Synopsis
 from tidemill.types import Type
@@ -63,7 +62,7 @@ class Engine:
         self._clock = clock or SystemClock()
         self._default_sink = Sink("default", Address(default_sink, ""))
         self._printer = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
-        self._session: SparkSession | None = None
+        self._session: Session | None = None
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._sinks: dict[str, SinkWriter] = {}
@@ -136,7 +135,7 @@ class Engine:
         self.close()
 
     @property
-    def session(self) -> SparkSession:
+    def session(self) -> Session:
         """Started when first needed: a wrong script should not have to wait for it."""
         if self._session is None:
             self._session = start_session(self._master)

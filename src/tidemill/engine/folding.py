@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-
 from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
 from tidemill.spark.fold import FoldReport, run_fold
 from tidemill.spark.partials import partials, stream_columns
-from tidemill.spark.rows import admission, read_rows, set_aside
+from tidemill.spark.rows import Rows, admission, read_rows, set_aside
 from tidemill.spark.sources import Source
 
 Reports = Mapping[str, FoldReport]
@@ -62,7 +60,7 @@ class Folding:
         watch.add("partials", -folding)
         return reports
 
-    def _rows(self, record: TickRecord) -> DataFrame:
+    def _rows(self, record: TickRecord) -> Rows:
         columns = [name for s in self._synopses.values() for name in stream_columns(s)]
         return read_rows(
             self._around.session,
@@ -74,7 +72,7 @@ class Folding:
         )
 
     @contextmanager
-    def _kept(self, rows: DataFrame) -> Iterator[None]:
+    def _kept(self, rows: Rows) -> Iterator[None]:
         """Rows that are dear to make are made once, however many synopses read them."""
         if len(self._synopses) < 2 or self._source.is_cheap:
             yield

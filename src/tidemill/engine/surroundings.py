@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
@@ -19,12 +18,13 @@ from tidemill.failpoints import Failpoint
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan
+from tidemill.spark.session import Session
 from tidemill.synopsis.model import Synopsis
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    session: SparkSession
+    session: Session
     home: Home
     journal: Journal
     clock: Clock

@@ -20,8 +20,8 @@ from tidemill.plan.expressions import Node
 from tidemill.plan.model import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.plan.typing import is_vectorised
 from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.combine import combine_windows
 from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.sparse import combine_windows
 from tidemill.types import TIMESTAMP
 from tidemill.windows import WindowSpec, slice_ends, slice_ranges
 

@@ -14,6 +14,8 @@ from tidemill.catalog import Stream
 from tidemill.spark.partials import CORRUPT, TIME, Admission, malformed_sql, tick_constant
 from tidemill.spark.sources import Input, Source
 
+Rows = DataFrame
+
 
 def admission(stream: Stream, source: Source, watermark_us: int | None) -> Admission:
     names = tuple(column.name for column in stream.stored_columns) if source.is_text else ()

@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from tidemill.errors import refuse
 from tidemill.spark.java import MESSAGE, find_java
 
+Session = SparkSession
+
 # Each line is here because a default hurt; the reason stands beside it.
 CONFIGURATION = {
     "spark.sql.session.timeZone": "UTC",  # windows are cut in UTC, as the answers say

@@ -7,7 +7,6 @@ NULL equals NULL and NaN equals NaN; Catalyst has already made -0.0 into 0.0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane, decode, encode
+from tidemill.aggregates.limbs import normalise
 from tidemill.synopsis.model import Synopsis
 
 IntArray = NDArray[np.int64]
@@ -89,8 +89,13 @@ def _int64(column: pa.Array | pa.ChunkedArray) -> IntArray:
 
 
 def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
-    slices, index = np.unique(starts, return_inverse=True)
-    return slices, index.astype(np.int64)
+    """The distinct starts, ascending, and the place of each row's among them."""
+    coded = pc.dictionary_encode(pa.array(starts))
+    distinct = _int64(coded.dictionary)
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[_int64(coded.indices)]
 
 
 def _run_starts(code: IntArray) -> IntArray:
@@ -114,10 +119,4 @@ def _merge(lane: Lane, encoded: Encoded, order: IntArray, first: IntArray) -> En
 
 
 def _renormalised(values: NDArray[Any]) -> NDArray[Any]:
-    from tidemill.aggregates.limbs import normalise
-
     return np.asarray(normalise(values)) if values.ndim == 2 else values
-
-
-def select_lanes(cells: Cells, numbers: Sequence[int]) -> list[Encoded]:
-    return [cells.lanes[number] for number in numbers]

@@ -5,7 +5,7 @@ All kernels give the same answers; the README beside this file has a card for ea
 that bears its module's name (`choose`, `running`, …) is imported from that module.
 """
 
-from tidemill.synopsis.kernels.algebra import (
+from tidemill.aggregates.algebra import (
     ALGEBRAS,
     COUNT,
     FLOAT_MAX,

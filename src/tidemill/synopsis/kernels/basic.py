@@ -1,6 +1,6 @@
 """The basic kernel: keep the slices as they are and combine each window's directly.
 
->>> from tidemill.synopsis.kernels.algebra import FLOAT_SUM
+>>> from tidemill.aggregates.algebra import FLOAT_SUM
 >>> basic(np.array([[1.5], [2.0], [4.0]]), np.array([0, 1]), np.array([2, 3]), FLOAT_SUM).ravel()
 array([3.5, 6. ])
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.synopsis.kernels.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 
 # From this many elements a slice on, one `reduce` call a window (1.2 µs and 0.2 ns an element)
 # beats one `reduceat` for all windows (0.3 to 2 ns an element).

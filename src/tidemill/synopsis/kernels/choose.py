@@ -8,7 +8,7 @@ so the rule weighs both. The weights were fitted by hand to 285 cases timed on t
 cases the chosen kernel takes 1.03 times the best one's time on the geometric mean, 2.8 times at
 worst.
 
->>> from tidemill.synopsis.kernels.algebra import COUNT, FLOAT_SUM
+>>> from tidemill.aggregates.algebra import COUNT, FLOAT_SUM
 >>> lo = np.arange(900); hi = lo + 100
 >>> choose(COUNT, 1000, lo, hi, groups=20), choose(FLOAT_SUM, 1000, lo, hi, groups=20)
 ('running', 'interval')
@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from tidemill.synopsis.kernels.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 from tidemill.synopsis.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
 from tidemill.synopsis.kernels.basic import basic
 from tidemill.synopsis.kernels.interval import interval

@@ -5,7 +5,7 @@ sparse table). Any other is answered from aligned runs, none of them overlapping
 interval synopsis). One level of runs is held at a time: windows take what they need from it,
 then it is folded into the next. Order is kept, so the algebra need not be commutative.
 
->>> from tidemill.synopsis.kernels.algebra import INTEGER_MAX
+>>> from tidemill.aggregates.algebra import INTEGER_MAX
 >>> interval(np.array([[3], [1], [2]]), np.array([0, 1]), np.array([2, 3]), INTEGER_MAX).ravel()
 array([3, 2])
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.synopsis.kernels.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 
 
 def interval(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:

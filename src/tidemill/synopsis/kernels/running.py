@@ -1,14 +1,14 @@
 """The running kernel: totals from the first slice on, a window as the difference of two.
 
 >>> import numpy as np
->>> from tidemill.synopsis.kernels.algebra import COUNT
+>>> from tidemill.aggregates.algebra import COUNT
 >>> running(np.array([[1], [2], [4]]), np.array([0, 1]), np.array([2, 3]), COUNT).ravel()
 array([3, 6])
 """
 
 from __future__ import annotations
 
-from tidemill.synopsis.kernels.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 
 # From this many elements a slice on, adding slice by slice (0.7 µs and 0.3 ns an element)
 # beats `accumulate` along axis 0 (2 to 3 ns an element).
