@@ -59,7 +59,9 @@ class Sink:
 
 
 def parse_address(text: str, kind: str, built: tuple[str, ...], later: tuple[str, ...]) -> Address:
-    """>>> parse_address("csv:data?header=true", "source", SOURCES, ()).options
+    """An address taken apart, or why it is none.
+
+    >>> parse_address("csv:data?header=true", "source", SOURCES, ()).options
     (('header', 'true'),)
     """
     scheme, colon, rest = text.partition(":")

@@ -1,6 +1,7 @@
 """Assembly: register, start, tick, recover, deliver."""
 
 from tidemill.engine.engine import Engine
+from tidemill.engine.packet_files import write_packets
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.runs import RunReport
 from tidemill.engine.sinks.json_lines import cell_texts
@@ -17,4 +18,5 @@ __all__ = [
     "TickReport",
     "cell_texts",
     "window_text",
+    "write_packets",
 ]

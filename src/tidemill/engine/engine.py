@@ -34,8 +34,8 @@ from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan, extend_plan
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_frame
-from tidemill.spark.partials import partials, stream_columns
-from tidemill.spark.rows import admission, read_rows
+from tidemill.spark.partials import Admission, partials, stream_columns
+from tidemill.spark.rows import read_rows
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Progress, Source, open_source
 from tidemill.synopsis.model import Synopsis
@@ -174,9 +174,9 @@ class Engine:
             refuse(
                 "E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show"
             )
-        rows = read_rows(self.session, stream, source, taken, stream_columns(synopsis), 0)
-        judged_by = admission(stream, source, 0)
-        return explain_frame(partials(self.session, rows, synopsis, judged_by, buckets=2))
+        rows = read_rows(self.session, stream, source, taken, stream_columns(synopsis))
+        admission = Admission(stream, 0, 0, source.is_text)
+        return explain_frame(partials(self.session, rows, synopsis, admission, buckets=2))
 
     def _adopt(self, catalog: Catalog) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""

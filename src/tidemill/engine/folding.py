@@ -9,9 +9,9 @@ from dataclasses import replace
 from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
-from tidemill.spark.fold import FoldReport, run_fold
-from tidemill.spark.partials import partials, stream_columns
-from tidemill.spark.rows import Rows, admission, read_rows, set_aside
+from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
+from tidemill.spark.partials import Admission, partials, stream_columns
+from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
 
 Reports = Mapping[str, FoldReport]
@@ -26,6 +26,7 @@ class Folding:
     def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
         self._around, self._stream, self._source = around, stream, source
         self._synopses = around.synopses_of(stream)
+        self._last_partial_rows: int | None = None
 
     def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, Reports]:
         """What was folded; the record comes back without files that cannot be read."""
@@ -42,34 +43,32 @@ class Folding:
         return record, reports
 
     def _fold(self, record: TickRecord, watch: Stopwatch) -> dict[str, FoldReport]:
-        around = self._around
+        around, admission = self._around, self._admission(record)
         with watch.phase("admit"):
             rows = self._rows(record)
-            judged_by = admission(self._stream, self._source, record.time.watermark_us)
             frames = {
-                key: partials(around.session, rows, synopsis, judged_by, around.buckets)
+                key: partials(around.session, rows, synopsis, admission, around.buckets)
                 for key, synopsis in self._synopses.items()
             }
         with watch.phase("partials"), self._kept(rows):
-            reports = run_fold(
-                frames, self._synopses, around.home.synopses, record.number, around.failpoint
-            )
-        # Both steps are one Spark job; the tasks say how long they folded.
+            place = FoldPlace(around.home.synopses, record.number, around.failpoint)
+            small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
+            reports = run_fold(frames, self._synopses, place, small)
+        self._last_partial_rows = sum(report.partial_rows for report in reports.values())
+        # Both steps may be one Spark job; the tasks say how long they folded.
         folding = max(report.seconds for report in reports.values())
         watch.add("fold", folding)
         watch.add("partials", -folding)
         return reports
 
+    def _admission(self, record: TickRecord) -> Admission:
+        return Admission(
+            self._stream, record.time.watermark_us, record.batch_time_us, self._source.is_text
+        )
+
     def _rows(self, record: TickRecord) -> Rows:
         columns = [name for s in self._synopses.values() for name in stream_columns(s)]
-        return read_rows(
-            self._around.session,
-            self._stream,
-            self._source,
-            record.taken,
-            list(dict.fromkeys(columns)),
-            record.batch_time_us,
-        )
+        return read_rows(self._around.session, self._stream, self._source, record.taken, columns)
 
     @contextmanager
     def _kept(self, rows: Rows) -> Iterator[None]:
@@ -98,11 +97,9 @@ class Folding:
             return
         set_aside(
             self._around.session,
-            self._stream,
             self._source,
             record.taken,
-            admission(self._stream, self._source, record.time.watermark_us),
-            record.batch_time_us,
+            self._admission(record),
             self._around.home.stream_folder(self._stream.name),
             record.number,
             late=counted.late > 0,

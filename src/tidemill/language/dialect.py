@@ -54,6 +54,12 @@ class TidemillParser(WordedParser):
             self._fail_at("Expecting an expression", tokens[0] if tokens else None)
         return trees[0], taken
 
+    def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """Only SELECT begins a subquery: `(describe)` is a column in parentheses."""
+        if not self._match(TokenType.SELECT, advance=False):
+            return None
+        return super()._parse_select(*args, **kwargs)
+
     def parse_data_type(self, tokens: Sequence[Token], text: str) -> exp.Expr:
         """The data type that all of the tokens spell."""
         trees = self._parse(lambda parser: parser._parse_types(), list(tokens), text)

@@ -1,10 +1,11 @@
-"""Steps 2 and 3 as one Spark job: partials in the JVM, folded by the task that holds them."""
+"""Steps 2 and 3: partials in the JVM, folded into pieces by whoever holds them."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ class FoldReport:
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
     seconds: float = 0.0  # of the slowest task, in the fold alone
+    partial_rows: int = 0
 
     def joined(self, other: FoldReport) -> FoldReport:
         times = [t for t in (self.newest_us, other.newest_us) if t is not None]
@@ -50,6 +52,7 @@ class FoldReport:
             max(times, default=None),
             _added(self.raised, other.raised),
             max(self.seconds, other.seconds),
+            self.partial_rows + other.partial_rows,
         )
 
     @property
@@ -65,43 +68,91 @@ class FoldReport:
         return self.rows.get(MALFORMED, 0)
 
 
+# Up to this many partial rows are folded by the driver: a Python stage in the job costs a
+# tenth of a second whatever it does, and so many rows come over in less. A first tick has
+# only its input to judge by, which is usually many times more than its partials.
+MOST_ROWS_HERE = 100_000
+MOST_INPUT_ROWS_HERE = 3_000_000
+
+
+@dataclass(frozen=True)
+class FoldPlace:
+    """Where pieces go, and what is needed to die on the way in a test."""
+
+    root: Path
+    tick: int
+    failpoint: Failpoint
+
+
 def run_fold(
     partials: Mapping[str, DataFrame],
     synopses: Mapping[str, Synopsis],
-    root: Path,
-    tick: int,
-    failpoint: Failpoint,
+    place: FoldPlace,
+    is_small: bool,
 ) -> dict[str, FoldReport]:
-    """All synopses of a stream in one job; returns a report for each."""
+    """Aggregate and fold all synopses of a stream; returns a report for each.
+
+    Small folds are done here; otherwise the executors fold what they hold.
+    """
+    fold = _fold_here if is_small else _fold_there
+    return fold(partials, synopses, place)
+
+
+def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool:
+    """Whether few partial rows will come. That is only known afterwards: guess by the last tick."""
+    if last_partial_rows is not None:
+        return last_partial_rows <= MOST_ROWS_HERE
+    return most_input_rows is not None and most_input_rows <= MOST_INPUT_ROWS_HERE
+
+
+def _fold_here(
+    partials: Mapping[str, DataFrame], synopses: Mapping[str, Synopsis], place: FoldPlace
+) -> dict[str, FoldReport]:
+    with ThreadPoolExecutor(max_workers=min(4, len(partials))) as pool:
+        tables = dict(zip(partials, pool.map(DataFrame.toArrow, partials.values()), strict=True))
+    place.failpoint.reach("partials", place.tick)
+    reports = {key: _timed(synopses[key], place.root / key, rows) for key, rows in tables.items()}
+    place.failpoint.reach("fold", place.tick)
+    return reports
+
+
+def _fold_there(
+    partials: Mapping[str, DataFrame], synopses: Mapping[str, Synopsis], place: FoldPlace
+) -> dict[str, FoldReport]:
+    """One Spark job for everything: each task folds the partial rows it holds."""
     folded = [
-        frame.mapInArrow(_folder(synopses[key], root / key, tick, failpoint), _REPORT)
-        for key, frame in partials.items()
+        frame.mapInArrow(_folder(synopses[key], place), _REPORT) for key, frame in partials.items()
     ]
     job = folded[0]
     for frame in folded[1:]:
         job = job.union(frame)
     reports = {key: FoldReport() for key in partials}
-    for row in job.collect():
-        reports[row.synopsis] = reports[row.synopsis].joined(read_report(json.loads(row.report)))
+    for row in job.toArrow().to_pylist():
+        report = read_report(json.loads(row["report"]))
+        reports[row["synopsis"]] = reports[row["synopsis"]].joined(report)
     return reports
 
 
 def _folder(
-    synopsis: Synopsis, folder: Path, tick: int, failpoint: Failpoint
+    synopsis: Synopsis, place: FoldPlace
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        failpoint.reach("partials", tick)
+        place.failpoint.reach("partials", place.tick)
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         if not tables:
             return
-        started = time.perf_counter()
-        report = _fold(synopsis, folder, pa.concat_tables(tables))
-        report = replace(report, seconds=time.perf_counter() - started)
-        failpoint.reach("fold", tick)
+        report = _timed(synopsis, place.root / synopsis.id, pa.concat_tables(tables))
+        place.failpoint.reach("fold", place.tick)
         text = json.dumps(asdict(report))
         yield pa.RecordBatch.from_pydict({"synopsis": [synopsis.id], "report": [text]})
 
     return fold
+
+
+def _timed(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
+    started = time.perf_counter()
+    report = _fold(synopsis, folder, rows)
+    return replace(report, seconds=time.perf_counter() - started, partial_rows=len(rows))
 
 
 def _fold(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
@@ -144,6 +195,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         raw["newest_us"],
         raw["raised"],
         raw["seconds"],
+        raw["partial_rows"],
     )
 
 

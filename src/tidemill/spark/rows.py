@@ -1,4 +1,4 @@
-"""Step 1: the rows of a tick, timed and judged; late and malformed ones set aside."""
+"""Step 1: the rows of a tick; late and malformed ones set aside."""
 
 from __future__ import annotations
 
@@ -8,73 +8,64 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from tidemill.catalog import Stream
-from tidemill.spark.partials import CORRUPT, TIME, Admission, malformed_sql, tick_constant
+from tidemill.language.names import quote_name
+from tidemill.spark.partials import CORRUPT, TIME, Admission
 from tidemill.spark.sources import Input, Source
 
 Rows = DataFrame
 
 
-def admission(stream: Stream, source: Source, watermark_us: int | None) -> Admission:
-    names = tuple(column.name for column in stream.stored_columns) if source.is_text else ()
-    return Admission(watermark_us, names)
-
-
 def read_rows(
-    session: SparkSession,
-    stream: Stream,
-    source: Source,
-    taken: Input,
-    columns: Sequence[str],
-    batch_time_us: int,
+    session: SparkSession, stream: Stream, source: Source, taken: Input, columns: Sequence[str]
 ) -> DataFrame:
-    """The columns asked for plus `_t`, the row's time; text sources give all columns."""
-    stored = [c.name for c in stream.stored_columns]
-    if source.is_text or not stream.stamped_on_arrival:
-        needed = {name.lower() for name in (*columns, stream.time_column)}
-    else:
-        needed = {name.lower() for name in (*columns, stored[0])}
-    names = [n for n in stored if source.is_text or n.lower() in needed]
-    rows = source.read(session, taken, names)
-    if not stream.stamped_on_arrival:
-        return rows.withColumn(TIME, F.expr(f"UNIX_MICROS(`{stream.time_column}`)"))
-    stamp = tick_constant(batch_time_us).replace(TIME, f"`{names[0]}`")
-    stamped = rows.withColumn(TIME, F.expr(stamp))
-    return stamped.withColumn(stream.time_column, F.expr(f"TIMESTAMP_MICROS({TIME})"))
+    """The columns asked for and the time column; text sources give all of them."""
+    stored = [column.name for column in stream.stored_columns]
+    time = stored[0] if stream.stamped_on_arrival else stream.time_column
+    needed = {name.lower() for name in (*columns, time)}
+    names = [name for name in stored if source.is_text or name.lower() in needed]
+    return source.read(session, taken, names)
 
 
 def set_aside(
     session: SparkSession,
-    stream: Stream,
     source: Source,
     taken: Input,
-    judged_by: Admission,
-    batch_time_us: int,
+    admission: Admission,
     folder: Path,
     tick: int,
     late: bool,
     malformed: bool,
 ) -> None:
     """Write the late and the malformed rows of a tick; again gives the same files."""
+    stream = admission.stream
     names = [column.name for column in stream.columns]
-    rows = read_rows(session, stream, source, taken, names, batch_time_us)
-    wrong = f"COALESCE({malformed_sql(judged_by)}, FALSE)"
+    rows = read_rows(session, stream, source, taken, names).selectExpr(
+        "*", *_separate(admission.timed_sql)
+    )
     if late:
-        before = f"NOT ({wrong}) AND {TIME} < {judged_by.watermark_us}L"
-        _write(rows.where(before).select(*names), folder / "late", tick)
+        kept = rows.where(f"NOT ({admission.malformed_sql}) AND {admission.late_sql}")
+        _write(kept.select(*map(quote_name, names)), folder / "late", tick)
     if malformed:
-        raw = f"COALESCE({CORRUPT}, {_as_json(names)})" if source.is_text else _as_json(names)
-        reason = f"IF({TIME} IS NULL, 'no event time', 'event time out of range')"
-        if source.is_text:
-            reason = f"IF({CORRUPT} IS NOT NULL, 'does not parse', {reason})"
-        bad = rows.where(wrong).selectExpr(f"{raw} AS record", f"{reason} AS reason")
-        _write(bad, folder / "malformed", tick)
+        wrong = rows.where(admission.malformed_sql)
+        _write(wrong.selectExpr(*_record_and_reason(admission, names)), folder / "malformed", tick)
 
 
-def _as_json(names: Sequence[str]) -> str:
-    return f"TO_JSON(STRUCT({', '.join(f'`{name}`' for name in names)}))"
+def _separate(items: str) -> list[str]:
+    """Select items as a list; only an arrival stamp is two of them."""
+    first, comma, second = items.partition(f" AS {TIME}, ")
+    return [f"{first} AS {TIME}", second] if comma else [items]
+
+
+def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str, str]:
+    fields = ", ".join(map(quote_name, names))
+    record = f"TO_JSON(STRUCT({fields}))"
+    reason = f"IF({TIME} IS NULL, 'no event time', 'event time out of range')"
+    if admission.is_text:
+        record = f"COALESCE({CORRUPT}, {record})"
+        reason = f"IF({CORRUPT} IS NOT NULL, 'does not parse', {reason})"
+    return f"{record} AS record", f"{reason} AS reason"
 
 
 def _write(rows: DataFrame, folder: Path, tick: int) -> None:

@@ -27,6 +27,8 @@ CONFIGURATION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",  # few, large batches to the fold
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.enableVectorizedReader": "true",
+    # The default, INT96, drops the zone, and other readers see no year past 2262 in it.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.files.maxPartitionBytes": "64m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -48,6 +48,9 @@ class Source(Protocol):
     def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
         """The rows: these stored columns, and `_corrupt` for text. Lazy and repeatable."""
 
+    def most_rows(self, taken: Input) -> int | None:
+        """A bound on the rows of an input, if one is known without reading it."""
+
     def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
         """After a failed read: which files cannot be read, and why."""
 

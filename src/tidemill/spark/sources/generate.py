@@ -38,7 +38,7 @@ class GenerateSource:
             refuse("E_SOURCE", f"no generator '{stream.source.path}'", hint="generators: packets")
         self._pace = _pace(options.pop("pace", "1"))
         self._stream = stream
-        self._model = PacketModel.from_options(_with_microseconds(options))
+        self._model = PacketModel.from_options(with_microseconds(options))
         self._blocks = blocks(self._model)
         self._clock = clock
         self._started_us: int | None = None
@@ -74,6 +74,9 @@ class GenerateSource:
         numbers = session.range(taken.low, taken.high, 1, parts)
         return numbers.mapInArrow(make, ddl(self._stream, columns))
 
+    def most_rows(self, taken: Input) -> int | None:
+        return sum(rows_in_block(self._model, block) for block in range(taken.low, taken.high))
+
     def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
         return {}
 
@@ -88,7 +91,7 @@ class GenerateSource:
         return reached if self._blocks is None else min(reached, self._blocks)
 
 
-def _with_microseconds(options: dict[str, str]) -> dict[str, str]:
+def with_microseconds(options: dict[str, str]) -> dict[str, str]:
     """`duration=60s` and the like become the model's microseconds."""
     return {
         _DURATIONS.get(name, name): str(parse_duration(text)) if name in _DURATIONS else text

@@ -57,6 +57,9 @@ class ReplaySource:
         untimed = f"({span}) OR {micros} IS NULL"
         return rows.where(untimed if taken.low == self._first_us else span)
 
+    def most_rows(self, taken: Input) -> int | None:
+        return self._rows
+
     def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
         return {}
 

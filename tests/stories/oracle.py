@@ -1,0 +1,251 @@
+"""Random queries, and the same queries as Spark batch SQL: an answer nobody here computed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Sums of FLOAT and DOUBLE depend on the order of addition, in Spark as here.
+FLOAT_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Term:
+    """An expression for a stream, and what batch SQL has to say for the same."""
+
+    sql: str
+    batch: str = ""
+    approximate: bool = False
+
+    @property
+    def oracle(self) -> str:
+        return self.batch or self.sql
+
+
+# A BIGINT sum is exact here and NULL past 64 bits; Spark's raises, also half-way through.
+_EXACT_SUM = "TRY_CAST(SUM(CAST(n AS DECIMAL(38,0))) AS BIGINT)"
+AGGREGATES = (
+    Term("COUNT(*)"),
+    Term("COUNT(x)"),
+    Term("COUNT(name)"),
+    Term("SUM(m)"),
+    Term("SUM(n)", _EXACT_SUM),
+    Term("SUM(d)"),
+    Term("SUM(w)", "TRY_SUM(w)"),
+    Term("AVG(w)", "TRY_AVG(w)"),
+    Term("SUM(x)", approximate=True),
+    Term("SUM(f)", approximate=True),
+    Term("SUM(g * 2 + 1)"),
+    Term("SUM(CASE WHEN b THEN m ELSE 0 END)"),
+    Term("AVG(m)"),
+    Term("AVG(d)"),
+    Term("AVG(x)", approximate=True),
+    Term("AVG(f)", approximate=True),
+    *(Term(f"{f}({c})") for f in ("MIN", "MAX") for c in "k b m n x f d w name day at".split()),
+    Term("SUM(m) / COUNT(*)"),
+    Term("ROUND(AVG(d), 2)"),
+    Term("MAX(m) - MIN(m)", "TRY_SUBTRACT(MAX(m), MIN(m))"),
+    Term("SUM(m) / SUM(g)", "TRY_DIVIDE(SUM(m), SUM(g))"),
+    Term("COALESCE(MAX(name), 'none')"),
+    Term("UPPER(MIN(name))"),
+    Term("CASE WHEN COUNT(*) > 3 THEN MIN(g) END"),
+)
+KEYS = (
+    *map(Term, ("k", "g", "b", "day", "d", "x", "at", "name")),
+    Term("g % 3"),
+    Term("UPPER(k)"),
+    Term("DATE_TRUNC('HOUR', at)"),
+    Term("m > 20"),
+    Term("LENGTH(name) + g"),
+)
+CONDITIONS = (
+    *map(Term, ("m > 30", "k = 'a' OR k IS NULL", "b", "x > 1000.5", "name LIKE 'r%'")),
+    Term("d BETWEEN -500000 AND 500000.25"),
+    Term("NOT b AND g IN (1, 2, -3)"),
+    Term("m / g > 1", "TRY_DIVIDE(m, g) > 1"),
+    Term("day >= DATE '1969-12-31' AND at IS NOT NULL"),
+)
+HAVINGS = (
+    *map(Term, ("COUNT(*) > 1", "SUM(m) > 50", "MAX(n) IS NOT NULL AND MIN(d) < 0")),
+    Term("AVG(m) BETWEEN -10 AND 60"),
+)
+SLIDES_MS = (250, 1000, 1500, 7000, 10_000, 60_000, 300_000, 3_600_000, 86_400_000)
+RATIOS = (1, 1, 2, 5, 1.3, 2.5, 0.4, 0.75, 7, 12)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One random query over a stream with the columns of `streams.COLUMNS`."""
+
+    name: str
+    stream: str
+    range_ms: int
+    slide_ms: int
+    start_ms: int
+    keys: tuple[Term, ...]
+    aggregates: tuple[Term, ...]
+    where: Term | None
+    having: Term | None
+    descending: bool
+    limit: int | None
+
+    def create(self, sink: str) -> str:
+        """The standing query, in our language."""
+        keys = [f"{key.sql} AS k{n}" for n, key in enumerate(self.keys)]
+        values = [f"{term.sql} AS a{n}" for n, term in enumerate(self.aggregates)]
+        return " ".join(
+            [
+                f"CREATE QUERY {self.name} INTO {sink} AS SELECT {', '.join(keys + values)}",
+                f"FROM {self.stream} [{self._window()}]",
+                f"WHERE {self.where.sql}" if self.where else "",
+                f"GROUP BY {', '.join(key.sql for key in self.keys)}" if self.keys else "",
+                f"HAVING {self.having.sql}" if self.having else "",
+                f"ORDER BY a0{' DESC' * self.descending} LIMIT {self.limit}" if self.limit else "",
+                ";",
+            ]
+        )
+
+    def batch(self) -> str:
+        """The same over a view with the stream's name, by Spark's own `window()`."""
+        keys = [f"{key.oracle} AS k{n}" for n, key in enumerate(self.keys)]
+        values = [f"{term.oracle} AS a{n}" for n, term in enumerate(self.aggregates)]
+        hopping = self.slide_ms > self.range_ms
+        offset = f"PMOD(UNIX_MICROS(ts) - {self.start_ms * 1000}, {self.slide_ms * 1000})"
+        where = [f"({self.where.oracle})"] if self.where else []
+        where += [f"{offset} < {self.range_ms * 1000}"] if hopping else []
+        length = self.slide_ms if hopping else self.range_ms
+        cut = ", ".join(f"'{ms} milliseconds'" for ms in (length, self.slide_ms, self.start_ms))
+        groups = [f"window(ts, {cut})", *(key.oracle for key in self.keys)]
+        answers = " ".join(
+            [
+                f"SELECT UNIX_MICROS(window.start) AS s, {', '.join(keys + values)}",
+                f"FROM {self.stream} WHERE {' AND '.join(['TRUE', *where])}",
+                f"GROUP BY {', '.join(groups)}",
+                f"HAVING {self.having.oracle}" if self.having else "",
+            ]
+        )
+        return self._top(answers) if self.limit else answers
+
+    def compare(self, answers: pa.Table, batch: pa.Table) -> int:
+        """Equal row for row, whatever the order; returns how many rows there are."""
+        got, want = self._keyed(answers), self._keyed(batch)
+        assert got.keys() == want.keys(), self._story(got.keys() ^ want.keys())
+        for key, values in want.items():
+            for term, mine, theirs in zip(self.aggregates, got[key], values, strict=True):
+                same = close(mine, theirs) if term.approximate else mine == theirs
+                assert same, f"{self.create('s')}\n{key}: {term.sql} = {mine}, batch: {theirs}"
+        return len(want)
+
+    def _window(self) -> str:
+        start = f" START '{self.start_ms} ms'" if self.start_ms else ""
+        return f"RANGE {self.range_ms} ms SLIDE {self.slide_ms} ms{start}"
+
+    def _top(self, answers: str) -> str:
+        order = ", ".join(["a0 DESC" if self.descending else "a0", *self._key_names()])
+        ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY s ORDER BY {order}) AS r"
+        kept = ", ".join(["s", *self._key_names(), *(f"a{n}" for n in range(len(self.aggregates)))])
+        return f"SELECT {kept} FROM ({ranked} FROM ({answers})) WHERE r <= {self.limit}"
+
+    def _key_names(self) -> list[str]:
+        return [f"k{n}" for n in range(len(self.keys))]
+
+    def _keyed(self, rows: pa.Table) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+        """Values by (window start, group): a group has one row in a window."""
+        if "window_start" in rows.column_names:
+            lengths = pc.unique(
+                pc.subtract(
+                    rows.column("window_end").cast(pa.int64()),
+                    rows.column("window_start").cast(pa.int64()),
+                )
+            )
+            assert lengths.to_pylist() in ([self.range_ms * 1000], []), "windows of wrong length"
+            rows = rows.drop_columns(["window_end"])
+        tuples = list(zip(*map(plain_values, rows.columns), strict=True))
+        cut = 1 + len(self.keys)
+        keyed = {row[:cut]: row[cut:] for row in tuples}
+        assert len(keyed) == len(tuples), f"{self.name}: a group twice in a window"
+        return keyed
+
+    def _story(self, keys: Any) -> str:
+        some = sorted(keys, key=repr)[:5]
+        return f"{self.create('s')}\n{len(keys)} rows on one side alone, such as {some}"
+
+
+def random_cases(rng: random.Random, stream: str, families: int, members: int) -> Iterator[Case]:
+    """Families of queries with equal WHERE and GROUP BY, which share their slices.
+
+    Terms are dealt from shuffled packs, so that every one of them has its turn.
+    """
+    conditions, keys, aggregates = (_dealt(rng, pack) for pack in (CONDITIONS, KEYS, AGGREGATES))
+    for family in range(families):
+        grouping = tuple(next(keys) for _ in range(family % 4))
+        where = next(conditions) if rng.random() < 0.7 else None
+        for member in range(members):
+            values = tuple(next(aggregates) for _ in range(rng.randrange(2, 5)))
+            yield _random_case(rng, f"q{family}{member}_{stream}", stream, where, grouping, values)
+
+
+def _dealt(rng: random.Random, pack: Sequence[Term]) -> Iterator[Term]:
+    return itertools.cycle(rng.sample(pack, len(pack)))
+
+
+def _random_case(
+    rng: random.Random,
+    name: str,
+    stream: str,
+    where: Term | None,
+    keys: tuple[Term, ...],
+    values: tuple[Term, ...],
+) -> Case:
+    slide_ms = rng.choice(SLIDES_MS)
+    # The order of float sums is not settled, so nothing is cut off by one.
+    limit = None if values[0].approximate else rng.choice((None, None, None, 1, 3))
+    return Case(
+        name=name,
+        stream=stream,
+        range_ms=round(slide_ms * rng.choice(RATIOS)),
+        slide_ms=slide_ms,
+        start_ms=rng.choice((0, 0, rng.randrange(slide_ms), -rng.randrange(slide_ms))),
+        keys=keys,
+        aggregates=values,
+        where=where,
+        having=rng.choice((None, None, None, *HAVINGS)),
+        descending=rng.random() < 0.5,
+        limit=limit,
+    )
+
+
+def batch_answers(spark: SparkSession, case: Case) -> pa.Table:
+    return spark.sql(case.batch()).toArrow()
+
+
+def close(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, float) and isinstance(theirs, float):
+        return math.isclose(mine, theirs, rel_tol=FLOAT_TOLERANCE)
+    return bool(mine == theirs)
+
+
+def plain_values(column: pa.ChunkedArray) -> list[Any]:
+    """Comparable and hashable: times as numbers, since Python's dates end with 9999."""
+    if pa.types.is_timestamp(column.type):
+        return list(column.cast(pa.int64()).to_pylist())
+    return [_plain(value) for value in column.to_pylist()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, Decimal):
+        return value.normalize()
+    return value

@@ -1,0 +1,189 @@
+"""Rows that come too late, do not parse or have no time: set aside, counted, never lost.
+
+    arrival   | tick 1       | tick 2             | tick 3 …
+    event time| 0 … 40       | 35 … 80, 12, 3     | 70 … 120, 50
+    judged by | nothing      | 40 − lateness      | 80 − lateness: 50 is late
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.stories.oracle import Case, batch_answers, random_cases
+from tests.stories.streams import (
+    COLUMNS,
+    LATENESS_US,
+    SCHEMA,
+    SECOND_US,
+    Row,
+    cut,
+    ordered_times,
+    random_row,
+    random_rows,
+    table_of,
+    write_files,
+)
+from tidemill.engine import Engine, RunReport
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STREAM = f"""
+SET tick_files = 1;
+CREATE SINK out TO 'parquet:out';
+CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in'
+  WITH (lateness = '{LATENESS_US // SECOND_US} seconds');
+"""
+
+
+def run_cases(folder: Path, cases: list[Case]) -> tuple[RunReport, dict[str, pa.Table]]:
+    with Engine(folder / "home") as engine:
+        engine.sql(STREAM + "\n".join(case.create("out") for case in cases), folder)
+        report = engine.run("flush")
+        return report, {case.name: engine.query(case.name).answers().to_arrow() for case in cases}
+
+
+def expected_late(parts: list[list[Row]]) -> list[Row]:
+    """The rule by itself: a tick judges by the watermark its predecessor left."""
+    late, newest = [], None
+    for rows in parts:
+        before = None if newest is None else newest - LATENESS_US
+        times = [row["ts"] for row in rows]
+        late += [row for row in rows if before is not None and row["ts"] < before]
+        newest = max([t for t in times if before is None or t >= before], default=newest)
+    return late
+
+
+def in_order(rows: pa.Table) -> list[str]:
+    return sorted(map(repr, rows.to_pylist()))
+
+
+def test_rows_beyond_the_lateness_are_set_aside_and_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rng = random.Random(7)
+    times = sorted(ordered_times(rng, 400), key=lambda t: t + rng.randrange(90 * SECOND_US))
+    parts = cut([random_row(rng, t) for t in times], 6)
+    write_files(tmp_path / "in", parts)
+    cases = list(random_cases(rng, "s", families=3, members=3))
+
+    report, answers = run_cases(tmp_path, cases)
+
+    late = pa.concat_tables(
+        pq.ParquetFile(path).read()
+        for path in sorted(Path(str(report.streams["s"]["late"])).glob("*.parquet"))
+    )
+    should = table_of(expected_late(parts))
+    assert report.ticks == 7
+    assert 20 < report.rows_late == len(late)
+    assert late.schema.names == SCHEMA.names
+    assert in_order(late.cast(SCHEMA)) == in_order(should)
+    assert report.rows_in == 400
+
+    everything = spark.createDataFrame(table_of([row for rows in parts for row in rows]))
+    everything.exceptAll(spark.createDataFrame(late.cast(SCHEMA))).createOrReplaceTempView("s")
+    assert sum(c.compare(answers[c.name], batch_answers(spark, c)) for c in cases) > 100
+
+
+def test_disorder_within_the_lateness_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(8)
+    rows = random_rows(rng, "disordered", 200)
+    cases = list(random_cases(rng, "s", families=2, members=2))
+    outcomes = []
+    for name, arrival in (("as_came", rows), ("sorted", sorted(rows, key=lambda r: r["ts"]))):
+        write_files(tmp_path / name / "in", cut(arrival, 4))
+        outcomes.append(run_cases(tmp_path / name, cases))
+    (came, answers), (sorted_, same) = outcomes
+    assert came.rows_late == sorted_.rows_late == 0
+    assert all(case.compare(answers[case.name], same[case.name]) for case in cases[:2])
+    assert sum(case.compare(answers[case.name], same[case.name]) for case in cases) > 40
+
+
+CSV_LINES = [
+    "ts,host,bytes",
+    "2024-03-01T12:00:00Z,a,1",
+    "2024-03-01T12:00:01Z,b,many",  # not a number
+    "yesterday,a,3",  # not a time
+    "2024-03-01T12:00:02Z,a",  # a column short
+    "2024-03-01T12:00:03Z,a,4,5",  # a column long
+    ",a,6",  # no event time
+    '2024-03-01T12:00:04Z,"quoted, with comma",7',
+    "2024-03-01T12:00:05Z,,",  # NULLs are no fault
+]
+JSON_LINES = [
+    '{"ts": "2024-03-01T12:00:00Z", "host": "a", "bytes": 1}',
+    '{"ts": "2024-03-01T12:00:01Z", "host": "b", "bytes": "many"}',
+    '{"ts": "yesterday", "host": "a", "bytes": 3}',
+    '{"ts": "2024-03-01T12:00:02Z", "host": ',
+    "[1, 2",
+    '{"host": "a", "bytes": 6}',
+    '{"ts": "2024-03-01T12:00:04Z", "host": "quoted, with comma", "bytes": 7}',
+    '{"ts": "2024-03-01T12:00:05Z", "host": null}',
+]
+
+
+@pytest.mark.parametrize(
+    ("address", "lines", "counted"),
+    [("csv:in?header=true", CSV_LINES, 3), ("json:in", JSON_LINES, 3)],
+    ids=["csv", "json"],
+)
+@pytest.mark.usefixtures("spark")
+def test_malformed_lines_are_counted_and_kept(
+    tmp_path: Path, address: str, lines: list[str], counted: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "one.txt").write_text("\n".join(lines) + "\n")
+    script = f"""
+    CREATE STREAM s (ts TIMESTAMP, host STRING, bytes BIGINT) ORDER BY ts SOURCE '{address}';
+    CREATE QUERY q AS SELECT COUNT(*) AS rows, SUM(bytes) AS total
+      FROM s [RANGE 1 HOUR SLIDE 1 HOUR];
+    CREATE QUERY lines AS SELECT COUNT(*) AS rows FROM s [RANGE 1 DAY SLIDE 1 DAY];
+    """
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(script, tmp_path)
+        report = engine.run("flush")
+        (answer,) = engine.query("q").answers().to_arrow().to_pylist()
+        (same,) = engine.query("lines").answers().to_arrow().to_pylist()
+    header = 1 if "header" in address else 0
+    assert report.rows_in == len(lines) - header
+    assert answer["rows"] == same["rows"] == counted
+    assert answer["total"] == 8
+    assert report.rows_malformed == report.rows_in - counted
+    kept: list[dict[str, Any]] = [
+        row
+        for path in Path(str(report.streams["s"]["malformed"])).glob("*.parquet")
+        for row in pq.ParquetFile(path).read().to_pylist()
+    ]
+    assert len(kept) == report.rows_malformed
+    assert all(row["record"] and row["reason"] for row in kept)
+    assert any("many" in row["record"] for row in kept)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_corrupt_file_is_left_out_and_named(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    rows = random_rows(rng, "ordered", 60)
+    write_files(tmp_path / "in", cut(rows, 3))
+    (tmp_path / "in" / "part-001.parquet").write_bytes(b"PAR1 nothing of the kind PAR1")
+    (tmp_path / "in" / "part-005.parquet").write_bytes(b"")
+    text = STREAM.replace("tick_files = 1", "tick_files = 9")
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(
+            f"{text} CREATE QUERY q AS SELECT COUNT(*) AS rows FROM s [RANGE 1 DAY SLIDE 1 DAY];",
+            tmp_path,
+        )
+        report = engine.run("flush")
+        again = engine.run("idle")
+        (answer,) = engine.query("q").answers().to_arrow().to_pylist()
+    good = sum(map(len, (cut(rows, 3)[0], cut(rows, 3)[2])))
+    assert answer["rows"] == report.rows_in == good > 0
+    ((path, reason),) = report.skipped_files.items()
+    assert path.endswith("part-001.parquet")
+    assert reason
+    assert again.ticks == 0
