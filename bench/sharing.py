@@ -57,7 +57,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--groups", type=int, default=1_000)
     parser.add_argument("--queries", default="1,10", help="numbers of queries, with commas")
     parser.add_argument("--against", default="spark", help="spark, or none")
-    parser.add_argument("--rows-per-tick", type=int, default=1_000_000)
+    parser.add_argument("--rows-per-tick", type=int, default=2_000_000)
     parser.add_argument("--rate", type=int, default=50_000, help="rows per second of stream time")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--warm-up", type=int, default=1)

@@ -64,7 +64,8 @@ def disordered_times(rng: random.Random, count: int) -> list[int]:
 
 def bursty_times(rng: random.Random, count: int) -> list[int]:
     """Bursts with idle hours and days between them."""
-    times, now = [], NOON_US
+    times: list[int] = []
+    now = NOON_US
     while len(times) < count:
         now += rng.choice((HOUR_US // 7, HOUR_US, 2 * DAY_US + 1))
         times += sorted(now + rng.randrange(2 * SECOND_US) for _ in range(rng.randrange(5, 60)))

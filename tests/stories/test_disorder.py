@@ -1,8 +1,8 @@
 """Rows that come too late, do not parse or have no time: set aside, counted, never lost.
 
-    arrival   | tick 1       | tick 2             | tick 3 …
-    event time| 0 … 40       | 35 … 80, 12, 3     | 70 … 120, 50
-    judged by | nothing      | 40 − lateness      | 80 − lateness: 50 is late
+arrival   | tick 1       | tick 2             | tick 3 …
+event time| 0 … 40       | 35 … 80, 12, 3     | 70 … 120, 50
+judged by | nothing      | 40 − lateness      | 80 − lateness: 50 is late
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def run_cases(folder: Path, cases: list[Case]) -> tuple[RunReport, dict[str, pa.
 
 def expected_late(parts: list[list[Row]]) -> list[Row]:
     """The rule by itself: a tick judges by the watermark its predecessor left."""
-    late, newest = [], None
+    late: list[Row] = []
+    newest: int | None = None
     for rows in parts:
         before = None if newest is None else newest - LATENESS_US
         times = [row["ts"] for row in rows]
@@ -91,7 +92,8 @@ def test_rows_beyond_the_lateness_are_set_aside_and_counted(
     assert sum(c.compare(answers[c.name], batch_answers(spark, c)) for c in cases) > 100
 
 
-def test_disorder_within_the_lateness_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_disorder_within_the_lateness_changes_nothing(tmp_path: Path) -> None:
     rng = random.Random(8)
     rows = random_rows(rng, "disordered", 200)
     cases = list(random_cases(rng, "s", families=2, members=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from tests.stories.streams import (
     table_of,
     write_files,
 )
-from tidemill.engine import Engine, RunReport
+from tidemill.engine import Engine, RunReport, TickReport
 from tidemill.errors import TidemillError
 
 if TYPE_CHECKING:
@@ -85,6 +86,17 @@ def files_of_state(folder: Path) -> int:
     return sum(1 for _ in (folder / "home" / "synopses").rglob("*.arrow"))
 
 
+@dataclass
+class FileCounter:
+    """Called after every tick: how many pieces lie on disk."""
+
+    folder: Path
+    counts: list[int]
+
+    def __call__(self, _: TickReport) -> None:
+        self.counts.append(files_of_state(self.folder))
+
+
 def test_state_stays_bounded_over_many_ticks_and_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -100,7 +112,7 @@ def test_state_stays_bounded_over_many_ticks_and_a_restart(
         with Engine(tmp_path / "home") as engine:
             engine.sql(script, tmp_path)
             counts: list[int] = []
-            report = engine.run(until, lambda _, seen=counts: seen.append(files_of_state(tmp_path)))
+            report = engine.run(until, FileCounter(tmp_path, counts))
         assert len(counts) == report.ticks == (30 if until == "idle" else 31)
         most_files = max(most_files, *counts)
         most_rows = max(most_rows, int(str(report.streams["s"]["state_rows"])))

@@ -73,9 +73,9 @@ class Catalog:
         if users:
             refuse(
                 "E_IN_USE",
-                f"{kind} {statement.name} is used by {len(users)} standing queries",
+                f"{kind} {statement.name} is used by standing queries",
                 detail=listing("queries", users),
-                hint="drop them first",
+                hint="drop those first",
                 place=statement.place,
             )
         key = (kind, statement.name.lower())

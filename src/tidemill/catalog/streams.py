@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from tidemill.errors import listing, refuse, suggest
+from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import parse_duration
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
 from tidemill.types import TIMESTAMP
@@ -58,7 +58,13 @@ class Sink:
     options: tuple[tuple[str, str], ...] = ()
 
 
-def parse_address(text: str, kind: str, built: tuple[str, ...], later: tuple[str, ...]) -> Address:
+def parse_address(
+    text: str,
+    kind: str,
+    built: tuple[str, ...],
+    later: tuple[str, ...],
+    place: Place | None = None,
+) -> Address:
     """An address taken apart, or why it is none.
 
     >>> parse_address("csv:data?header=true", "source", SOURCES, ()).options
@@ -71,6 +77,7 @@ def parse_address(text: str, kind: str, built: tuple[str, ...], later: tuple[str
             "E_NOT_BUILT",
             f"{kind} '{scheme}' is not built yet",
             hint=listing(f"{kind}s that work", (f"{name}:" for name in built)),
+            place=place,
         )
     if not colon or scheme not in built:
         refuse(
@@ -78,10 +85,12 @@ def parse_address(text: str, kind: str, built: tuple[str, ...], later: tuple[str
             f"no {kind} '{text}'",
             detail=listing(f"{kind}s", (f"{name}:" for name in built)),
             hint=suggest(scheme, built) or f"write a {kind} as KIND:PLACE, as in 'parquet:DIR'",
+            place=place,
         )
     path, _, query = rest.partition("?")
     if scheme in _NEEDS_PATH and not path:
-        refuse(f"E_{kind.upper()}", f"{kind} '{text}' names no place after '{scheme}:'")
+        primary = f"{kind} '{text}' names no place after '{scheme}:'"
+        refuse(f"E_{kind.upper()}", primary, place=place)
     return Address(scheme, path, tuple(parse_qsl(query, keep_blank_values=True)))
 
 
@@ -102,15 +111,21 @@ def stream_of(statement: CreateStream) -> Stream:
         columns=statement.columns,
         time_column=column.name,
         stamped_on_arrival=column.name.lower() == ARRIVAL_COLUMN,
-        source=parse_address(statement.source, "source", SOURCES, _LATER_SOURCES),
+        source=_source(statement),
         lateness_us=_lateness(statement),
     )
+
+
+def _source(statement: CreateStream) -> Address:
+    place = statement.source_place
+    return parse_address(statement.source, "source", SOURCES, _LATER_SOURCES, place)
 
 
 def sink_of(statement: CreateSink) -> Sink:
     if statement.options:
         refuse("E_OPTION", f"sink option '{statement.options[0][0]}' is not known")
-    address = parse_address(statement.address, "sink", SINKS, _LATER_SINKS)
+    place = statement.address_place
+    address = parse_address(statement.address, "sink", SINKS, _LATER_SINKS, place)
     return Sink(statement.name, address, statement.options)
 
 
@@ -154,7 +169,7 @@ def _lateness(statement: CreateStream) -> int:
                 f"stream option '{key}' is not known",
                 detail=listing("options", ["lateness"]),
                 hint=suggest(key, ["lateness"]),
-                place=statement.place,
+                place=statement.options_place,
             )
         # Zero is the default and may be said, though no window may be zero long.
         zero = value.strip().split(" ")[0] in ("0", "0.0")

@@ -12,7 +12,7 @@ from tidemill.engine.folding import Reports
 from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter
 from tidemill.engine.surroundings import Surroundings
-from tidemill.operators.answer import finish, finishes_here, keep_top, visible
+from tidemill.operators.answer import finish, finishes_here, keep_top, merge, visible
 from tidemill.spark.answer import CARRY, Answered, TaskResult, read_carried
 from tidemill.spark.finishing import finish_by_spark
 
@@ -69,11 +69,11 @@ class Delivering:
     def _finished(self, name: str, parts: list[Answered]) -> pa.Table:
         """The buckets' rows together: finished by Spark where need be, ordered, cut."""
         plan = self._around.plan.query(name)
-        rows = pa.concat_tables([read_carried(part) for part in parts])
+        rows = merge([read_carried(part) for part in parts])
         if not finishes_here(plan):
-            finished = finish(plan, rows, finish_by_spark(self._around.session, plan, rows))
-            self._around.queries[name].raised += finished.raised
-            rows = finished.rows
+            by_spark = finish_by_spark(self._around.session, plan, rows)
+            rows, raised = finish(plan, rows, by_spark)
+            self._around.queries[name].raised += int(raised.sum())
         return visible(plan, keep_top(plan, rows))
 
     def _count_raised(self, reports: Reports) -> None:

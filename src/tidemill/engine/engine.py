@@ -20,7 +20,7 @@ from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState
 from tidemill.engine.plans import Bind, PlanStore, binder
 from tidemill.engine.query import Query
-from tidemill.engine.registration import Question, apply_script
+from tidemill.engine.registration import Question, apply_script, placed, source_place
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
 from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, open_sink
@@ -81,7 +81,7 @@ class Engine:
             text, Path(base).absolute(), self.catalog, self._check, self._respond
         )
         if catalog != self.catalog:
-            replies += self._adopt(catalog)
+            replies += self._adopt(catalog, text)
         return replies
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
@@ -178,13 +178,14 @@ class Engine:
         admission = Admission(stream, 0, 0, source.is_text)
         return explain_frame(partials(self.session, rows, synopsis, admission, buckets=2))
 
-    def _adopt(self, catalog: Catalog) -> list[str]:
+    def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
         bind = self._bind(catalog)
         queries = tuple(bind(query) for query in catalog.queries())
         plan = extend_plan(self.plan, queries, catalog.settings.sharing)
         for name in {query.stream for query in queries}:
-            self._open_source(catalog.stream(name))
+            with placed(text, source_place(self.catalog, catalog, name)):
+                self._open_source(catalog.stream(name))
         self._finish_interrupted()
         connection = self.home.open()
         journal, sinks = Journal(connection), self._open_sinks(catalog, plan)

@@ -32,7 +32,7 @@ def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
     def bind_query(query: CreateQuery) -> QueryPlan:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
-            catalog.sink(query.into, query.place)
+            catalog.sink(query.into, query.into_place)
         return bind(query.name, query.into, query.select, stream, oracle)
 
     return bind_query

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tidemill.catalog import Catalog
-from tidemill.errors import Problem, TidemillError, refuse
+from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language import parse_script
 from tidemill.language.statements import (
     CreateQuery,
@@ -36,11 +37,28 @@ def apply_script(
     """The catalog after the script, and what its questions answered. Nothing is written."""
     replies: list[str] = []
     for statement in parse_script(text):
-        try:
+        with placed(text, statement.place or statement.text_place):
             catalog = _apply(statement, base, catalog, check, respond, replies)
-        except TidemillError as error:
-            raise _placed(error, statement, text) from None
     return catalog, replies
+
+
+@contextmanager
+def placed(text: str, place: Place | None) -> Iterator[None]:
+    """A refusal inside gets the script's text, and this place if it has none of its own."""
+    try:
+        yield
+    except TidemillError as error:
+        problem = error.problem
+        raise TidemillError(replace(problem, text=text, place=problem.place or place)) from None
+
+
+def source_place(before: Catalog, after: Catalog, stream: str) -> Place | None:
+    """Where the script says where the stream comes from; None if an earlier script did."""
+    key = ("stream", stream.lower())
+    statement = after.definitions[key]
+    if not isinstance(statement, CreateStream) or before.definitions.get(key) is statement:
+        return None
+    return statement.source_place
 
 
 def _apply(
@@ -85,9 +103,3 @@ def _absolute(address: str, base: Path) -> str:
         return address
     anchored = os.path.abspath(base / Path(path).expanduser())
     return f"{scheme.lower()}{colon}{anchored}{question}{options}"
-
-
-def _placed(error: TidemillError, statement: Statement, text: str) -> TidemillError:
-    problem: Problem = error.problem
-    place = problem.place or statement.place or statement.text_place
-    return TidemillError(replace(problem, text=text, place=place))

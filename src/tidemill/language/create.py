@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token
 
-from tidemill.errors import Place, TidemillError, listing, refuse
+from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
@@ -22,6 +22,7 @@ from tidemill.language.statements import (
 from tidemill.language.trees import read_data_type
 from tidemill.types import TYPE_NAMES, Type, parse_type
 
+_KINDS = ("STREAM", "SINK", "QUERY")
 _NESTED = ("ARRAY", "MAP", "STRUCT")
 
 
@@ -31,7 +32,8 @@ def parse_create(cursor: Cursor) -> CreateStream | CreateSink | CreateQuery:
     or_replace = cursor.take("OR", "REPLACE")
     if cursor.word() in ("TABLE", "AGGREGATE"):
         refuse_not_built(f"CREATE {cursor.word()}", cursor.text, cursor.here)
-    kind = cursor.expect_any(("STREAM", "SINK", "QUERY"))
+    hint = suggest(cursor.word(), _KINDS)
+    kind = cursor.take_any(_KINDS) or cursor.fail(" or ".join(_KINDS), hint=hint)
     if kind == "STREAM":
         return _parse_stream(cursor, or_replace)
     return (_parse_sink if kind == "SINK" else _parse_query)(cursor, or_replace)
@@ -41,20 +43,24 @@ def _parse_sink(cursor: Cursor, or_replace: bool) -> CreateSink:
     place = cursor.here
     name = cursor.name("the name of a sink")
     cursor.expect("TO")
+    address_place = cursor.here
     address = cursor.string("a quoted address such as 'parquet:out/results'")
     options = parse_options(cursor) if cursor.take("WITH") else ()
-    return CreateSink(name, address, options, or_replace, place=place)
+    return CreateSink(name, address, options, or_replace, place=place, address_place=address_place)
 
 
 def _parse_query(cursor: Cursor, or_replace: bool) -> CreateQuery:
     place = cursor.here
     name = cursor.name("the name of a query")
-    into = cursor.name("the name of a sink") if cursor.take("INTO") else None
+    is_sent = cursor.take("INTO")
+    into_place = cursor.here
+    into = cursor.name("the name of a sink") if is_sent else None
     options = parse_options(cursor) if cursor.take("WITH") else ()
     cursor.expect("AS", hint="CREATE QUERY name [INTO sink] [WITH (…)] AS SELECT …")
     if cursor.at("WITH"):
         refuse_not_built("WITH before SELECT", cursor.text, cursor.here)
-    return CreateQuery(name, into, parse_select(cursor), options, or_replace, place=place)
+    select = parse_select(cursor)
+    return CreateQuery(name, into, select, options, or_replace, place=place, into_place=into_place)
 
 
 @dataclass
@@ -65,11 +71,15 @@ class _Clauses:
     source: str | None = None
     options: Options | None = None
     overload: str | None = None
+    places: dict[str, Place] = field(default_factory=dict)  # of the values, by clause
 
-    def put(self, cursor: Cursor, clause: str, place: Place, value: str | Options) -> None:
-        if getattr(self, clause) is not None:
+    def put(self, cursor: Cursor, clause: str, start: int, value: str | Options) -> None:
+        """`start` is the index of the clause's first token; its value has just been taken."""
+        if clause in self.places:
             word = clause.replace("_", " ").upper()
-            refuse("E_SYNTAX", f"{word} is given twice", text=cursor.text, place=place)
+            cursor.index = start
+            refuse("E_SYNTAX", f"{word} is given twice", text=cursor.text, place=cursor.here)
+        self.places[clause] = cursor.since(start + 1)
         setattr(self, clause, value)
 
 
@@ -87,23 +97,31 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream:
         cursor.fail("SOURCE 'address'")
     options = clauses.options or ()
     return CreateStream(
-        name, columns, clauses.order_by, clauses.source, options, or_replace, place=place
+        name,
+        columns,
+        clauses.order_by,
+        clauses.source,
+        options,
+        or_replace,
+        place=place,
+        source_place=clauses.places.get("source"),
+        options_place=clauses.places.get("options"),
     )
 
 
 def _parse_clauses(cursor: Cursor) -> _Clauses:
     clauses = _Clauses()
     while not cursor.at_end:
-        place = cursor.here
+        start = cursor.index
         if cursor.take("ORDER BY"):
-            clauses.put(cursor, "order_by", place, cursor.name("the column of event time"))
+            clauses.put(cursor, "order_by", start, cursor.name("the column of event time"))
         elif cursor.take("SOURCE"):
             address = cursor.string("a quoted address such as 'parquet:data/packets'")
-            clauses.put(cursor, "source", place, address)
+            clauses.put(cursor, "source", start, address)
         elif cursor.take("WITH"):
-            clauses.put(cursor, "options", place, parse_options(cursor))
+            clauses.put(cursor, "options", start, parse_options(cursor))
         elif cursor.take("ON", "OVERLOAD"):
-            clauses.put(cursor, "overload", place, _parse_overload(cursor))
+            clauses.put(cursor, "overload", start, _parse_overload(cursor))
         else:
             cursor.fail("ORDER BY, SOURCE, WITH, ON OVERLOAD or the end of the statement")
     return clauses

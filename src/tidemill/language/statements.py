@@ -109,6 +109,8 @@ class CreateStream(_Whole):
     source: str
     options: Options = ()
     or_replace: bool = False
+    source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class CreateSink(_Whole):
     address: str
     options: Options = ()
     or_replace: bool = False
+    address_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class CreateQuery(_Whole):
     select: Select
     options: Options = ()
     or_replace: bool = False
+    into_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

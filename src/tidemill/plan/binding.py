@@ -28,6 +28,8 @@ from tidemill.plan.try_forms import to_spark_sql
 from tidemill.plan.typing import TypeOracle, type_expression
 from tidemill.types import BOOLEAN, VOID, Type
 
+_CONDITION = "write a condition, such as a comparison: … > 0"
+
 
 def bind(
     name: str, sink: str | None, select: Select, stream: Stream, oracle: TypeOracle
@@ -88,7 +90,9 @@ class _Binder:
             )
         scalar = self._scalar(expr, tree)
         if scalar.type not in (BOOLEAN, VOID):
-            refuse("E_TYPE", f"WHERE is {scalar.type}, not BOOLEAN", place=expr.place)
+            refuse(
+                "E_TYPE", f"WHERE is {scalar.type}, not BOOLEAN", place=expr.place, hint=_CONDITION
+            )
         return scalar
 
     def _keys(self) -> list[Key]:
@@ -125,7 +129,7 @@ class _Binder:
             refuse(
                 "E_POSITION",
                 f"position {tree.name} is not in the select list",
-                detail=f"the list has {count} items",
+                detail=f"positions go from 1 to {count}",
                 place=expr.place,
             )
         return self.select.items[int(tree.name) - 1].expr
@@ -162,7 +166,9 @@ class _Binder:
             return None
         node = self._finish(expr, True)
         if node.type not in (BOOLEAN, VOID):
-            refuse("E_TYPE", f"HAVING is {node.type}, not BOOLEAN", place=expr.place)
+            refuse(
+                "E_TYPE", f"HAVING is {node.type}, not BOOLEAN", place=expr.place, hint=_CONDITION
+            )
         return node
 
     def _finish(self, expr: Expr, aliases: bool = False) -> Node:
@@ -242,11 +248,17 @@ class _Binder:
                 refuse("E_ARGUMENTS", f"{function}(*) means nothing", place=place_in(expr, node))
             return None
         if isinstance(tree, exp.Distinct):
-            refuse("E_NOT_BUILT", f"{function}(DISTINCT …) is not built yet", place=expr.place)
+            refuse(
+                "E_NOT_BUILT",
+                f"{function}(DISTINCT …) is not built yet",
+                hint="GROUP BY the argument gives one row for each of its values",
+                place=expr.place,
+            )
         for inner, name in aggregate_calls(tree):
             refuse(
                 "E_NESTED_AGGREGATE",
                 f"aggregate {name} stands inside {function}",
+                hint="an aggregate takes columns and expressions over them; take one of the two",
                 place=place_in(expr, inner),
             )
         return self._cast_argument(expr, tree, function)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NoReturn
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructType
 
-from tidemill.errors import refuse
+from tidemill.errors import refuse, suggest
 from tidemill.types import Type, parse_type
 
 
@@ -18,7 +19,7 @@ def spark_oracle(session: SparkSession, sql: str, columns: Mapping[str, Type]) -
     try:
         analysed = empty.selectExpr(f"({sql}) AS value")
     except (AnalysisException, ParseException) as error:
-        _refuse(error)
+        _refuse(session, error)
     if not _is_deterministic(analysed):
         refuse("E_NOT_DETERMINISTIC", f"{sql} gives another value each time")
     return _type(analysed.schema["value"].dataType.simpleString())
@@ -42,11 +43,23 @@ def _is_deterministic(frame) -> bool:  # type: ignore[no-untyped-def]
     return bool(frame._jdf.queryExecution().analyzed().deterministic())
 
 
-def _refuse(error: AnalysisException | ParseException) -> None:
+def _refuse(session: SparkSession, error: AnalysisException | ParseException) -> NoReturn:
     condition = error.getCondition() or ""
     sentence = str(error).split("SQLSTATE")[0].split("\n")[0].strip()
     sentence = sentence.removeprefix(f"[{condition}] ").rstrip(". ;")
+    if condition == "UNRESOLVED_ROUTINE":
+        _refuse_function(session, sentence)
     code = "E_FUNCTION" if "ROUTINE" in condition or "FUNCTION" in condition else "E_TYPE"
-    if code == "E_FUNCTION":
-        refuse(code, "no such function", detail=sentence, hint="functions are those of Spark SQL")
     refuse(code, "Spark refuses this expression", detail=sentence)
+
+
+def _refuse_function(session: SparkSession, sentence: str) -> NoReturn:
+    """Spark names the function between backticks, first of all names."""
+    name = sentence.split("`")[1].lower()
+    known = [row.function for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    refuse(
+        "E_FUNCTION",
+        f"no function '{name}'",
+        detail="functions are those of Spark SQL",
+        hint=suggest(name, known),
+    )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tidemill.failpoints import Failpoint
-from tidemill.operators.answer import answer, visible
+from tidemill.operators.answer import Answers, Asked, answer, visible
 from tidemill.plan.model import QueryPlan
 from tidemill.synopsis.cells import Cells, gather, scatter
 from tidemill.synopsis.model import Synopsis
@@ -87,8 +87,12 @@ def run_answers(session: SparkSession, tasks: Sequence[AnswerTask]) -> list[Task
 
 def run_task(task: AnswerTask) -> TaskResult:
     cells = _cells(task)
+    asked = [Asked(question.plan, question.starts) for question in task.questions]
     answers = [
-        _deliver(task, question, cells) for question in task.questions if len(question.starts)
+        _deliver(task, question, answers)
+        for question, answers in zip(
+            task.questions, answer(task.synopsis, cells, asked), strict=True
+        )
     ]
     task.failpoint.reach("answer", task.tick)
     return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells))
@@ -118,15 +122,13 @@ def _needed(task: AnswerTask) -> tuple[int, int]:
     return min(lows, default=0), max(highs, default=0)
 
 
-def _deliver(task: AnswerTask, question: Question, cells: Cells) -> Answered:
-    plan = question.plan
-    answers = answer(task.synopsis, cells, plan, question.starts)
-    name, rows = plan.name, answers.rows
+def _deliver(task: AnswerTask, question: Question, answers: Answers) -> Answered:
+    name, rows = question.plan.name, answers.rows
     if question.route == CARRY:
         return Answered(name, len(rows), answers.raised, carried=_ipc(rows))
     if question.route == COUNT or not len(rows):
         return Answered(name, len(rows), answers.raised)
-    file = stage(task.staging / name, task.tick, visible(plan, rows))
+    file = stage(task.staging / name, task.tick, visible(question.plan, rows))
     return Answered(name, len(rows), answers.raised, staged=file)
 
 

@@ -70,9 +70,9 @@ class Admission:
 
     @property
     def late_sql(self) -> str:
-        if self.watermark_us is None:
-            return "FALSE"
-        return f"{TIME} < {tick_constant(self.watermark_us, TIME)}"
+        """The same text before there is a watermark as after, so that the code stays warm."""
+        watermark_us = EARLIEST_US if self.watermark_us is None else self.watermark_us
+        return f"{TIME} < {tick_constant(watermark_us, TIME)}"
 
 
 def tick_constant(value: int, column: str) -> str:
@@ -191,8 +191,7 @@ def try_eval(session: SparkSession, sql: str) -> Column:
 
 def _verdict(synopsis: Synopsis, scalars: tuple[Scalar, ...], admission: Admission) -> str:
     cases = [f"WHEN {admission.malformed_sql} THEN {MALFORMED}"]
-    if admission.watermark_us is not None:
-        cases.append(f"WHEN {admission.late_sql} THEN {LATE}")
+    cases.append(f"WHEN {admission.late_sql} THEN {LATE}")
     if synopsis.where is not None:
         cases.append(f"WHEN NOT COALESCE({_read(scalars, synopsis.where)}, FALSE) THEN {FILTERED}")
     return f"CASE {' '.join(cases)} ELSE {COUNTED} END"

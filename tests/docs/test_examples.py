@@ -1,0 +1,163 @@
+"""The examples of the documentation, run: scripts, commands, Python, and the example scripts.
+
+A document is run from its beginning to its end in a folder of its own that holds the data of
+`examples/`; what is shown must come out, apart from times and speeds.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, commands
+from tidemill.cli import app
+from tidemill.clock import ManualClock
+from tidemill.engine import Engine, RunReport
+from tidemill.errors import TidemillError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXAMPLES = ROOT / "examples"
+# How many blocks each document must have run: a typing slip in a mark would skip one silently.
+FLOORS = {"README.md": 2, "docs/language.md": 20, "docs/operating.md": 5, "docs/tutorial.md": 9}
+PACKETS = """
+CREATE STREAM packets (
+  ts TIMESTAMP, src STRING, dst STRING, proto STRING, port INT, length BIGINT
+) ORDER BY ts SOURCE 'generate:packets?rate=100&duration=20s&hosts=10&seed=3';
+"""
+# Times and speeds, which no two runs have in common.
+_CHANGING = re.compile(r"[\d,]+ rows/s|[\d.]+ s\b")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The examples' data, as it would lie beside a user's script, and us in it."""
+    shutil.copytree(EXAMPLES / "data", tmp_path / "data")
+    for path in tmp_path.rglob("*.*"):
+        # A clone's files have the times of the checkout; the names say which came first.
+        os.utime(path, (1_000_000, 1_000_000))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_script(text: str, folder: Path, home: str) -> RunReport:
+    """To its end, on a clock that does not wait."""
+    with Engine(folder / home, clock=ManualClock(), default_sink="discard") as engine:
+        engine.sql(text, folder)
+        return engine.run("flush") if engine.plan.queries else RunReport()
+
+
+def with_stream(text: str) -> str:
+    return text if "CREATE STREAM" in text else PACKETS + text
+
+
+def run_command(command: str) -> str:
+    """What a `tidemill` command prints, both outputs together."""
+    words = shlex.split(command)
+    assert words[0] == "tidemill", f"cannot run {command}"
+    if words[1] == "generate":  # forks, which a process with a JVM had better not
+        program = [sys.executable, "-c", "from tidemill.cli import main; main()"]
+        done = subprocess.run([*program, *words[1:]], capture_output=True, text=True, check=True)
+        return done.stdout
+    return CliRunner().invoke(app, words[1:]).output
+
+
+def pattern(shown: str, folder: Path) -> str:
+    """A regular expression of what is shown: `…` alone on a line stands for any lines."""
+    lines = _CHANGING.sub("~", shown.replace("FOLDER", str(folder))).rstrip().split("\n")
+    parts = [r"(?:.*\n)*?" if line == "…" else re.escape(line.rstrip()) + r"\n" for line in lines]
+    return "".join(parts)
+
+
+def check_transcript(block: Block, folder: Path) -> None:
+    for command, shown in commands(block):
+        output = "".join(line.rstrip() + "\n" for line in run_command(command).split("\n"))
+        assert re.fullmatch(pattern(shown, folder) + r"\n*", _CHANGING.sub("~", output)), (
+            f"line {block.line}: $ {command}\nprinted\n{output}\nand not\n{shown}"
+        )
+
+
+def check_refusal(block: Block, words: Block, folder: Path) -> None:
+    assert words.language == "text"
+    with pytest.raises(TidemillError) as refused:
+        run_script(block.text, folder, f"refused-{block.line}")
+    assert refused.value.render() == words.text.rstrip()
+
+
+def check_session(block: Block, names: dict[str, object]) -> None:
+    example = doctest.DocTestParser().get_doctest(block.text, names, "block", None, block.line)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(example, out=said.append, clear_globs=False)
+    names.update(example.globs)
+    assert example.examples, f"line {block.line}: no >>> in this block"
+    assert not said, "".join(said)
+
+
+def run_document(document: Path, folder: Path) -> int:
+    """Every block that is marked for it, in order; how many there were."""
+    found, names = blocks(document), {}
+    steps: dict[str, Callable[[Block, Block], object]] = {
+        "script": lambda b, _: run_script(with_stream(b.text), folder, f"home-{b.line}"),
+        "file": lambda b, _: (folder / b.file_name).write_text(b.text),
+        "refusal": lambda b, after: check_refusal(b, after, folder),
+        "transcript": lambda b, _: check_transcript(b, folder),
+        "session": lambda b, _: check_session(b, names),
+    }
+    wanted = [(block, after) for block, after in zip(found, [*found[1:], found[-1]], strict=True)
+              if block.kind] if found else []
+    for block, after in wanted:
+        steps[block.kind](block, after)
+    return len(wanted)
+
+
+@pytest.mark.parametrize(
+    "document", [d for d in DOCUMENTS if any(b.kind for b in blocks(d))], ids=lambda d: d.name
+)
+def test_a_document_does_what_it_shows(
+    document: Path, spark: SparkSession, folder: Path
+) -> None:
+    assert run_document(document, folder) >= FLOORS.get(str(document.relative_to(ROOT)), 1)
+
+
+def test_the_floors_are_of_documents_that_are_run() -> None:
+    assert {ROOT / name for name in FLOORS} <= {d for d in DOCUMENTS if blocks(d)}
+
+
+def test_a_transcript_that_differs_is_noticed(folder: Path) -> None:
+    wrong = Block("console", ("run",), "$ tidemill sql -c 'SHOW SINKS'\nsink: some\n", 1)
+    with pytest.raises(AssertionError, match="printed"):
+        check_transcript(wrong, folder)
+
+
+EXPECTED = {  # rows in, late, malformed, answers
+    "packets.sql": (117_448, 0, 0, 33),
+    "sensors.sql": (13, 1, 1, 11),
+    "rfid.sql": (10, 0, 0, 8),
+    "replay.sql": (13, 0, 1, 0),
+}
+
+
+def test_every_example_is_expected() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.sql")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_script_runs(name: str, spark: SparkSession, folder: Path) -> None:
+    report = run_script((EXAMPLES / name).read_text(), folder, "home")
+    counts = (report.rows_in, report.rows_late, report.rows_malformed)
+    assert (*counts, sum(report.queries.values())) == EXPECTED[name]
+    assert all(report.queries.values())
+    assert not report.skipped_files

@@ -1,0 +1,148 @@
+"""SIGKILL in the middle of every step of a tick, then the same command again: nothing is lost,
+nothing is there twice. Ctrl-C stops cleanly, and a home belongs to one process.
+
+    run    1            2           3           4         5             6          7
+    dies   deliver:2    answer:3    decide:4    fold:5    partials:6    admit:7    not at all
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from typer.testing import CliRunner
+
+from tests.stories.streams import COLUMNS, NOON_US, SECOND_US, cut, random_row, write_files
+from tidemill.cli import app
+from tidemill.engine import Engine
+from tidemill.failpoints import STEPS, VARIABLE
+
+FILES = 8
+SCRIPT = f"""
+SET tick_files = 1;
+CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:../in' WITH (lateness = '2 seconds');
+CREATE SINK rows TO 'parquet:rows';
+CREATE SINK lines TO 'json:lines.json';
+CREATE QUERY by_key INTO rows AS SELECT k, COUNT(*) AS n, SUM(d) AS total
+  FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+CREATE QUERY top INTO rows AS SELECT g, MAX(m) AS most
+  FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY g ORDER BY most DESC LIMIT 2;
+CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(name) AS least
+  FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] WHERE m > 0 GROUP BY k;
+CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
+"""
+
+
+def write_input(folder: Path) -> None:
+    rng = random.Random(31)
+    times = [NOON_US + n * SECOND_US for n in range(20 * FILES)]
+    # One row in each file is late, so that the side stream is written by every tick too.
+    times[30::20] = [NOON_US] * len(times[30::20])
+    write_files(folder / "in", cut([random_row(rng, t) for t in times], FILES))
+
+
+def write_script(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "script.sql").write_text(SCRIPT)
+    return folder / "script.sql"
+
+
+def command(script: Path, *options: str, failpoint: str = "") -> subprocess.Popen[str]:
+    """`tidemill run`, in a process and a session of its own."""
+    source = Path(__file__).parents[2] / "src"
+    environment = {**os.environ, "PYTHONPATH": str(source), VARIABLE: failpoint}
+    code = "from tidemill.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", str(script), *options],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def delivered(folder: Path) -> dict[str, list[str]]:
+    """Every answer of every query, sorted as text."""
+    rows: dict[str, list[str]] = {}
+    for place in sorted((folder / "rows").glob("query=*")):
+        table: pa.Table = ds.dataset(sorted(map(str, place.glob("[!_]*.parquet")))).to_table()
+        rows[place.name] = sorted(map(repr, table.to_pylist()))
+    for line in (folder / "lines.json").read_text().splitlines():
+        rows.setdefault(json.loads(line)["query"], []).append(line)
+    return {name: sorted(texts) for name, texts in rows.items()}
+
+
+def late_rows(home: Path) -> list[str]:
+    files = sorted(map(str, (home / "streams" / "s" / "late").glob("[!_]*.parquet")))
+    return sorted(map(repr, ds.dataset(files).to_table().to_pylist()))
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    write_input(tmp_path)
+    whole, cut_off = write_script(tmp_path / "whole"), write_script(tmp_path / "cut_off")
+    with Engine(tmp_path / "whole" / "home") as engine:
+        engine.sql(SCRIPT, whole.parent)
+        report = engine.run("flush")
+
+    deaths = []
+    home = ("--home", str(tmp_path / "cut_off" / "home"))
+    for tick, step in enumerate(reversed(STEPS), start=2):
+        process = command(cut_off, "--flush", *home, failpoint=f"{step}:{tick}")
+        process.communicate()
+        deaths.append(process.returncode)
+    last = command(cut_off, "--flush", *home)
+    _, told = last.communicate()
+
+    assert deaths == [-signal.SIGKILL] * len(STEPS)
+    assert last.returncode == 0, told
+    expected = delivered(whole.parent)
+    assert set(expected) == {"query=by_key", "query=top", "line", "other"}
+    assert delivered(cut_off.parent) == expected
+    assert {name: len(rows) for name, rows in expected.items()} == {
+        name if name in ("line", "other") else f"query={name}": count
+        for name, count in report.queries.items()
+    }
+    assert late_rows(tmp_path / "cut_off" / "home") == late_rows(tmp_path / "whole" / "home")
+    assert report.rows_late == FILES - 1
+
+
+def test_control_c_stops_a_continuous_run(tmp_path: Path) -> None:
+    """As a terminal does it: the signal goes to the engine, its Java and its workers alike."""
+    write_input(tmp_path)
+    script = write_script(tmp_path / "here")
+    process = command(script)
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if " tick 2 " in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, rest = process.communicate()
+    assert process.returncode == 0, "".join(seen) + rest
+    lines = rest.strip().splitlines()
+    assert lines[-1].startswith("stopped: ")
+    assert all(" tick " in line for line in lines[:-1]), rest
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_home_belongs_to_one_process(tmp_path: Path) -> None:
+    write_input(tmp_path)
+    script = write_script(tmp_path / "here")
+    home = tmp_path / "home"
+    with Engine(home) as engine:
+        engine.sql(SCRIPT, script.parent)
+        run = CliRunner().invoke(app, ["run", str(script), "--once", "--home", str(home)])
+    assert run.exit_code == 1
+    assert "error[E_HOME_BUSY]" in run.stderr
+    assert f"process {os.getpid()}" in run.stderr
