@@ -14,9 +14,9 @@ GROUP BY src ORDER BY bytes DESC LIMIT 3;
 CREATE QUERY by_protocol AS
 SELECT proto, COUNT(*) AS packets, ROUND(AVG(length), 1) AS mean_length
 FROM packets [RANGE 20 SECONDS SLIDE 20 SECONDS]
-GROUP BY proto;
+GROUP BY proto ORDER BY proto;
 
 CREATE QUERY protocol_peaks AS
 SELECT proto, MAX(length) AS longest
 FROM packets [RANGE 1 MINUTE SLIDE 30 SECONDS]
-GROUP BY proto HAVING COUNT(*) > 100;
+GROUP BY proto HAVING COUNT(*) > 100 ORDER BY proto;

@@ -16,4 +16,4 @@ HAVING COUNT(*) >= 2 ORDER BY reader, tag;
 CREATE QUERY reader_load AS
 SELECT reader, COUNT(*) AS reads_seen, MIN(ts) AS first_read, MAX(ts) AS last_read
 FROM reads [RANGE 15 SECONDS SLIDE 15 SECONDS]
-GROUP BY reader;
+GROUP BY reader ORDER BY reader;

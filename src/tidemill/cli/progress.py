@@ -53,9 +53,9 @@ class Progress:
         if self._live and self._status:
             self._status.update(line)
         elif not self._quiet:
-            self._console.print(line)
+            self._console.print(line, soft_wrap=True)
         for path, reason in report.skipped.items():
-            self._console.print(f"left out {path}: {reason}", markup=False)
+            self._console.print(f"left out {path}: {reason}", markup=False, soft_wrap=True)
 
     def line(self, report: TickReport) -> str:
         late = f" · {report.rows_late:,} late" if report.rows_late else ""

@@ -34,9 +34,9 @@ class Answering:
         tasks = []
         for key, synopsis in self._synopses.items():
             questions = tuple(
-                Question(self._around.plan.query(name), starts[name], route_of(self._around, name))
-                for name in synopsis.members
-                if name in starts
+                Question(query, starts[query.name], route_of(self._around, query.name))
+                for query in self._around.plan.readers_of(synopsis)
+                if query.name in starts
             )
             compacts = self._deciding.compacts(synopsis, decision, version)
             if version.of(key) and (questions or compacts):

@@ -12,7 +12,7 @@ from tidemill.engine.folding import Reports, accounts
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
 from tidemill.plan.model import QueryPlan
-from tidemill.schedule import Due, due_windows, last_end, oldest_needed
+from tidemill.schedule import Due, due_windows, oldest_needed
 from tidemill.share import spec_of
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.store import Version, needs_snapshot
@@ -37,7 +37,7 @@ class Deciding:
         slices = {key: version.slices(key) for key in self._synopses}
         due = [self._due(query, slices, before, until) for query in self._queries]
         if record.flush:
-            after = after.flushed(self._last_end(slices))
+            after = after.flushed(self._last_end(due))
         return Decision(after, reports, tuple(one for one in due if one.starts))
 
     def horizon(self, synopsis: Synopsis, decision: Decision) -> int:
@@ -45,8 +45,8 @@ class Deciding:
         watermark = decision.time.watermark_us
         if watermark is None:
             return -END_OF_TIME_US
-        standing = [spec_of(q) for q in self._queries if q.name in synopsis.members]
-        return oldest_needed(standing, watermark)
+        readers = self._around.plan.readers_of(synopsis)
+        return oldest_needed(map(spec_of, readers), watermark)
 
     def compacts(self, synopsis: Synopsis, decision: Decision, version: Version) -> bool:
         """Whether this tick writes what is live as one snapshot per bucket."""
@@ -73,10 +73,7 @@ class Deciding:
         )
         return Due(query.name, tuple(starts.tolist()))
 
-    def _last_end(self, slices: Mapping[str, NDArray[np.int64]]) -> int | None:
-        ends = [
-            last_end(spec, synopsis.classes, slices[key])
-            for key, synopsis in self._synopses.items()
-            for spec in synopsis.windows
-        ]
-        return max((end for end in ends if end is not None), default=None)
+    def _last_end(self, due: list[Due]) -> int | None:
+        """End of the last window that is answered: how far a flush moves the watermark."""
+        ranges = {query.name: query.window.range_us for query in self._queries}
+        return max((one.starts[-1] + ranges[one.query] for one in due if one.starts), default=None)

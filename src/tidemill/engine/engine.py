@@ -217,7 +217,7 @@ class Engine:
             first = None if newest_us is None else first_window_after(query, newest_us)
             states[query.name] = QueryState(first)
             if first is not None:
-                at = np.datetime_as_string(np.datetime64(first, "us"), unit="s")
+                at = np.datetime_as_string(np.datetime64(first, "us")).rstrip("0").rstrip(".")
                 replies.append(f"query {query.name}: its first window starts at {at}Z")
         return states, replies
 

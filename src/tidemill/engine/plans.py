@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 
 from tidemill.catalog import Catalog
 from tidemill.language import parse_script, render
@@ -71,4 +72,5 @@ class PlanStore:
 def _query(sql: str) -> CreateQuery:
     (statement,) = parse_script(sql)
     assert isinstance(statement, CreateQuery)
-    return statement
+    # A synopsis does not depend on where answers go, and a dropped query's sink may be gone.
+    return replace(statement, into=None)

@@ -38,14 +38,6 @@ def due_windows(
     return starts if first_start_us is None else starts[starts >= first_start_us]
 
 
-def last_end(spec: WindowSpec, classes: tuple[EdgeClass, ...], slices: IntArray) -> int | None:
-    """End of the last window that has rows: how far a flush moves the watermark."""
-    ends = slice_ends(slices, classes)
-    last = (slices - spec.start_us) // spec.slide_us * spec.slide_us + spec.start_us + spec.range_us
-    inside = last[last >= ends]
-    return int(inside.max()) if len(inside) else None
-
-
 def oldest_needed(specs: Iterable[WindowSpec], watermark_us: int) -> int:
     """Slices that start before this serve no window that is still open."""
     return min(horizon(spec, watermark_us) for spec in specs)

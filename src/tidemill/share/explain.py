@@ -30,11 +30,8 @@ def _synopsis(synopsis: Synopsis, plan: SharedPlan, number: int) -> str:
     lines.append(f"  edges   {', '.join(map(_edge_class, synopsis.classes))}")
     lines.append(f"  slices  {_slices(synopsis.classes)}")
     lines.append(f"  rate    {_rate(synopsis.windows)}")
-    standing = {query.name for query in plan.queries}
     lines += [
-        f"  serves  {name} {window_text(plan.query(name).window)}"
-        for name in synopsis.members
-        if name in standing
+        f"  serves  {query.name} {window_text(query.window)}" for query in plan.readers_of(synopsis)
     ]
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from tidemill.aggregates import lanes_of
 from tidemill.plan.model import QueryPlan
@@ -20,13 +21,34 @@ class SharedPlan:
     queries: tuple[QueryPlan, ...] = ()
 
     def query(self, name: str) -> QueryPlan:
-        return next(query for query in self.queries if query.name == name)
+        return self._by_name[name]
 
     def synopsis_of(self, query_name: str) -> Synopsis:
-        return next(s for s in self.synopses if query_name in s.members)
+        return self._owners[query_name]
+
+    def readers_of(self, synopsis: Synopsis) -> tuple[QueryPlan, ...]:
+        """The standing queries among the members; others were dropped or replaced since."""
+        return self._readers.get(synopsis.id, ())
 
     def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
+
+    @cached_property
+    def _by_name(self) -> dict[str, QueryPlan]:
+        return {query.name: query for query in self.queries}
+
+    @cached_property
+    def _owners(self) -> dict[str, Synopsis]:
+        # The newest made for a name wins: an older one may still bear a replaced query's.
+        return {name: synopsis for synopsis in self.synopses for name in synopsis.members}
+
+    @cached_property
+    def _readers(self) -> dict[str, tuple[QueryPlan, ...]]:
+        readers: dict[str, tuple[QueryPlan, ...]] = {}
+        for query in self.queries:
+            key = self.synopsis_of(query.name).id
+            readers[key] = (*readers.get(key, ()), query)
+        return readers
 
 
 def spec_of(query: QueryPlan) -> WindowSpec:
@@ -49,7 +71,7 @@ def extend_plan(plan: SharedPlan, queries: tuple[QueryPlan, ...], sharing: str) 
     among themselves. A synopsis none of whose members is left goes.
     """
     unchanged = {query.name for query in queries if query in plan.queries}
-    kept = tuple(s for s in plan.synopses if unchanged & set(s.members))
+    kept = tuple(s for s in plan.synopses if any(q.name in unchanged for q in plan.readers_of(s)))
     fresh = [query for query in queries if query.name not in unchanged]
     if len(kept) == len(plan.synopses) and not fresh and len(queries) == len(plan.queries):
         return plan

@@ -26,6 +26,8 @@ CONFIGURATION = {
     "spark.sql.subexpressionElimination.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",  # few, large batches to the fold
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # The fast map of a partial aggregation: 65,536 groups by default, fewer than a tick has.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
     "spark.sql.parquet.enableVectorizedReader": "true",
     # The default, INT96, drops the zone, and other readers see no year past 2262 in it.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -14,6 +14,9 @@ class ConsoleSink(DiscardSink):
         self._printer = printer
         self._pending: list[Batch] = []
 
+    def recover(self) -> None:
+        self._pending = []
+
     def deliver(self, batch: Batch) -> None:
         self._pending.append(batch)
 

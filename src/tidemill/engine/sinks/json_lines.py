@@ -39,7 +39,8 @@ class JsonSink:
 
     def recover(self) -> None:
         if self._length is not None and self._path.exists():
-            os.truncate(self._path, self._length)
+            # Somebody may have cut the file meanwhile; growing it would fill it with zeros.
+            os.truncate(self._path, min(self._length, self._path.stat().st_size))
 
     def deliver(self, batch: Batch) -> None:
         if batch.rows is None:

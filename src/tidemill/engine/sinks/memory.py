@@ -21,6 +21,9 @@ class MemorySink(DiscardSink):
         self._pending: list[Batch] = []
         self._held: dict[str, deque[pa.Table]] = defaultdict(deque)
 
+    def recover(self) -> None:
+        self._pending = []
+
     def deliver(self, batch: Batch) -> None:
         self._pending.append(batch)
 

@@ -55,6 +55,7 @@ class ParquetSink:
             "SELECT DISTINCT promised FROM staged WHERE folder = ? AND promised IS NOT NULL",
             (str(self._folder),),
         ).fetchall()
+        self._pending = []
         for (promised,) in promises:
             self._settle(promised, kept=Path(promised).exists())
         for hidden in self._folder.glob("query=*/_rolling-*"):
