@@ -116,8 +116,15 @@ def run_document(document: Path, folder: Path) -> int:
         "transcript": lambda b, _: check_transcript(b, folder),
         "session": lambda b, _: check_session(b, names),
     }
-    wanted = [(block, after) for block, after in zip(found, [*found[1:], found[-1]], strict=True)
-              if block.kind] if found else []
+    wanted = (
+        [
+            (block, after)
+            for block, after in zip(found, [*found[1:], found[-1]], strict=True)
+            if block.kind
+        ]
+        if found
+        else []
+    )
     for block, after in wanted:
         steps[block.kind](block, after)
     return len(wanted)
@@ -126,9 +133,7 @@ def run_document(document: Path, folder: Path) -> int:
 @pytest.mark.parametrize(
     "document", [d for d in DOCUMENTS if any(b.kind for b in blocks(d))], ids=lambda d: d.name
 )
-def test_a_document_does_what_it_shows(
-    document: Path, spark: SparkSession, folder: Path
-) -> None:
+def test_a_document_does_what_it_shows(document: Path, spark: SparkSession, folder: Path) -> None:
     assert run_document(document, folder) >= FLOORS.get(str(document.relative_to(ROOT)), 1)
 
 

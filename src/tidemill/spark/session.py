@@ -34,7 +34,7 @@ CONFIGURATION = {
     "spark.sql.files.maxPartitionBytes": "64m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": "2g",
     "spark.python.worker.reuse": "true",
     "spark.log.level": "OFF",  # errors reach the user as our own, once
 }

@@ -1,0 +1,251 @@
+"""Fold, pieces, snapshots, combine and finish against the plain twin, without Spark.
+
+Compared: answers from partial rows that travel through files over several ticks, in random
+buckets and layouts, with the answers of `reference.answers` over the raw rows. This catches
+slices, lanes, encodings, merging, kernels and finishing gone wrong. It cannot catch a wrong
+lift: the partials are made here by a Python aggregate, where Catalyst makes them in earnest.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidemill.aggregates import Lane
+from tidemill.catalog import Stream
+from tidemill.catalog.streams import Address
+from tidemill.language import parse_script
+from tidemill.language.statements import ColumnDef, CreateQuery
+from tidemill.operators.answer import Asked, answer, visible
+from tidemill.plan.binding import bind
+from tidemill.plan.model import QueryPlan
+from tidemill.reference.answers import Row, answers
+from tidemill.reference.recalc import greatest, least
+from tidemill.schedule import due_windows
+from tidemill.share import share_slices, spec_of
+from tidemill.synopsis.cells import SLICE, gather, scatter
+from tidemill.synopsis.fold import fold_rows
+from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.pieces import read_bucket, write_piece
+from tidemill.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
+from tidemill.windows import pane_origin, pane_us
+
+STREAM = Stream(
+    "s",
+    (
+        ColumnDef("ts", TIMESTAMP),
+        ColumnDef("k", STRING),
+        ColumnDef("n", INT),
+        ColumnDef("big", BIGINT),
+        ColumnDef("x", DOUBLE),
+        ColumnDef("price", Type("DECIMAL", 12, 2)),
+    ),
+    "ts",
+    False,
+    Address("parquet", "/nowhere"),
+    0,
+)
+AGGREGATES = (
+    "COUNT(*)",
+    "COUNT(n)",
+    *(f"{f}({c})" for f in ("SUM", "AVG", "MIN", "MAX") for c in ("n", "big", "x", "price")),
+    "MIN(k)",
+    "MAX(k)",
+)
+EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999
+
+
+def plan_of(number: int, sql: str) -> QueryPlan:
+    (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
+    assert isinstance(query, CreateQuery)
+
+    def no_oracle(text: str, columns: object) -> Type:
+        raise AssertionError(f"{text} should be in the typed set")
+
+    return bind(query.name, None, query.select, STREAM, no_oracle)
+
+
+@st.composite
+def query_sets(draw: st.DrawFn) -> list[QueryPlan]:
+    keys = draw(st.sampled_from((("k",), ("k", "n"), ("n",), ("x",), ())))
+    plans = []
+    for number in range(draw(st.integers(1, 4))):
+        slide = draw(st.integers(1, 40))
+        start = draw(st.integers(1 - slide, slide - 1))
+        chosen = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique=True))
+        items = [*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))]
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        having = draw(st.sampled_from(("", " HAVING COUNT(*) > 1")))
+        window = f"RANGE {draw(st.integers(1, 60))} ms SLIDE {slide} ms START '{start} ms'"
+        plans.append(plan_of(number, f"SELECT {', '.join(items)} FROM s [{window}]{group}{having}"))
+    return plans
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Row]:
+    epoch = draw(st.sampled_from(EPOCHS))
+    values = st.fixed_dictionaries(
+        {
+            "k": st.sampled_from((None, "", "a", "b", "ä", "z" * 5)),
+            "n": st.sampled_from((None, 0, 1, -7, 2**31 - 1, -(2**31))),
+            "big": st.sampled_from((None, 3, -4, 2**63 - 1, -(2**63), 2**32)),
+            "x": st.sampled_from((None, 0.0, 1.5, -2.25, math.nan, math.inf)),
+            "price": st.sampled_from((None, Decimal("1.25"), Decimal("-9999999999.99"))),
+        }
+    )
+    rows = st.tuples(st.integers(0, 200_000), values)
+    drawn = draw(st.lists(rows, max_size=40))
+    return [Row(epoch + offset, {**found}) for offset, found in drawn]
+
+
+@settings(max_examples=120)
+@given(query_sets(), streams(), st.integers(1, 3), st.integers(1, 4), st.booleans())
+def test_answers_equal_the_plain_twin(
+    plans: list[QueryPlan], rows: list[Row], buckets: int, ticks: int, snapshot: bool
+) -> None:
+    (synopsis,) = share_slices(plans)
+    with tempfile.TemporaryDirectory() as scratch:
+        got = through_pieces(Path(scratch), synopsis, plans, rows, buckets, ticks, snapshot)
+    for plan, found in zip(plans, got, strict=True):
+        same_answers(found, answers(plan, rows))
+
+
+def through_pieces(
+    folder: Path,
+    synopsis: Synopsis,
+    plans: list[QueryPlan],
+    rows: list[Row],
+    buckets: int,
+    ticks: int,
+    snapshot: bool,
+) -> list[list[tuple[int, int, tuple[Any, ...]]]]:
+    """The rows cut into ticks, folded into pieces, read back and answered by bucket."""
+    pieces = []
+    for tick in range(ticks):
+        table, bucket = partial_rows(synopsis, rows[tick::ticks], buckets)
+        piece = write_piece(folder, fold_rows(synopsis, table, bucket)) if len(table) else None
+        pieces += [piece] if piece else []
+    found: list[list[tuple[int, int, tuple[Any, ...]]]] = [[] for _ in plans]
+    slices = np.unique([s for piece in pieces for s in piece.slices]).astype(np.int64)
+    for bucket_ in range(buckets):
+        tables = [read_bucket(folder, p, bucket_, -(2**62), 2**62) for p in pieces]
+        if not tables:
+            continue
+        cells = gather(synopsis, pa.concat_tables(tables))
+        if snapshot:
+            cells = gather(synopsis, scatter(synopsis, cells))
+        asked = [
+            Asked(p, due_windows(spec_of(p), synopsis.classes, slices, None, 2**62)) for p in plans
+        ]
+        for place, (plan, part) in enumerate(
+            zip(plans, answer(synopsis, cells, asked), strict=True)
+        ):
+            found[place] += as_tuples(visible(plan, part.rows))
+    return found
+
+
+def partial_rows(
+    synopsis: Synopsis, rows: list[Row], buckets: int
+) -> tuple[pa.Table, np.ndarray[Any, Any]]:
+    """What Catalyst hands over: one row per (pane, keys), here by plain loops."""
+    origin, pane = pane_origin(synopsis.classes), pane_us(synopsis.classes)
+    cells: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        at = row.time_us - (row.time_us - origin) % pane
+        key = tuple(_hashable(row.values[k.scalar.sql]) for k in synopsis.keys)
+        cells.setdefault((at, *key), []).append(row)
+    columns: dict[str, list[Any]] = {SLICE: [cell[0] for cell in cells]}
+    for place, key_ in enumerate(synopsis.keys):
+        columns[key_.slot.name] = [_unhashable(cell[place + 1]) for cell in cells]
+    for number, lane in enumerate(synopsis.lanes):
+        for part, name in enumerate(synopsis.lane_columns(number)):
+            columns[name] = [lift(lane, part, members) for members in cells.values()]
+    bucket = np.array([hash(cell[1:]) % buckets for cell in cells], dtype=np.int64)
+    return pa.table({n: pa.array(v, column_type(synopsis, n)) for n, v in columns.items()}), bucket
+
+
+def column_type(synopsis: Synopsis, name: str) -> pa.DataType:
+    for key in synopsis.keys:
+        if key.slot.name == name:
+            return key.slot.type.arrow
+    for number, lane in enumerate(synopsis.lanes):
+        if name in synopsis.lane_columns(number):
+            return lane_type(lane)
+    return pa.int64()
+
+
+def lane_type(lane: Lane) -> pa.DataType:
+    if lane.kind in ("min", "max"):
+        return lane.type.arrow
+    if lane.kind == "sum" and lane.type.is_decimal:
+        return pa.decimal128(lane.type.precision + 10, lane.type.scale)
+    return pa.float64() if lane.kind == "sum" and lane.type.is_float else pa.int64()
+
+
+def lift(lane: Lane, part: int, members: list[Row]) -> Any:
+    if lane.argument is None:
+        return len(members)
+    values = [v for row in members if (v := row.values[lane.argument.sql]) is not None]
+    if lane.kind == "count":
+        return len(values)
+    if not values:
+        return None
+    fold: dict[str, Callable[[Any, Any], Any]] = {"min": least, "max": greatest}
+    if lane.kind == "sum":
+        limbs = (
+            [(v & 0xFFFFFFFF, v >> 32)[part] for v in values] if len(lane.parts) == 2 else values
+        )
+        return sum(limbs)
+    result = values[0]
+    for value in values[1:]:
+        result = fold[lane.kind](result, value)
+    return result
+
+
+def as_tuples(rows: pa.Table) -> list[tuple[int, int, tuple[Any, ...]]]:
+    bounds = [rows.column(place).cast(pa.int64()).to_pylist() for place in (0, 1)]
+    others = [column.to_pylist() for column in rows.columns[2:]]
+    return [
+        (start, end, tuple(values)) for start, end, *values in zip(*bounds, *others, strict=True)
+    ]
+
+
+def same_answers(
+    got: list[tuple[int, int, tuple[Any, ...]]], wanted: list[tuple[int, int, tuple[Any, ...]]]
+) -> None:
+    assert len(got) == len(wanted)
+    for left, right in zip(sorted(got, key=repr_key), sorted(wanted, key=repr_key), strict=True):
+        assert left[:2] == right[:2]
+        assert all(map(close, left[2], right[2])), (left, right)
+
+
+def repr_key(row: tuple[int, int, tuple[Any, ...]]) -> tuple[Any, ...]:
+    # Keys come first in every select list, so near-equal floats never decide the order.
+    return (row[0], row[1], *(repr(value) for value in row[2]))
+
+
+def close(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return (
+            left == right
+            or (left != left and right != right)
+            or math.isclose(left, right, rel_tol=1e-9)
+        )
+    return bool(left == right)
+
+
+def _hashable(value: Any) -> Any:
+    return "NaN!" if isinstance(value, float) and value != value else value
+
+
+def _unhashable(value: Any) -> Any:
+    return math.nan if value == "NaN!" else value
