@@ -119,6 +119,16 @@ def test_answers_equal_the_plain_twin(
         same_answers(found, answers(plan, rows))
 
 
+def test_the_comparison_has_something_to_compare() -> None:
+    plan = plan_of(0, "SELECT k, SUM(big) AS a FROM s [RANGE 9 ms SLIDE 4 ms] GROUP BY k")
+    rows = [Row(t, {"k": "a", "big": t}) for t in range(0, 40_000, 1_000)]
+    (synopsis,) = share_slices([plan])
+    with tempfile.TemporaryDirectory() as scratch:
+        (found,) = through_pieces(Path(scratch), synopsis, [plan], rows, 2, 3, True)
+    assert len(found) == 12
+    assert (8_000, 17_000, ("a", sum(range(8_000, 17_000, 1_000)))) in found
+
+
 def through_pieces(
     folder: Path,
     synopsis: Synopsis,

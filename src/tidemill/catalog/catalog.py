@@ -105,10 +105,23 @@ class Catalog:
 
 
 def _check(statement: Definition) -> None:
+    _check_name(KINDS[type(statement)], statement)
     if isinstance(statement, CreateStream):
         stream_of(statement)
     elif isinstance(statement, CreateSink):
         sink_of(statement)
+
+
+def _check_name(kind: str, statement: Definition) -> None:
+    """State and answers lie in folders that are called after their stream or query."""
+    name = statement.name
+    if name.startswith(".") or any(letter in name for letter in "/\\\0") or len(name) > 100:
+        refuse(
+            "E_NAME",
+            f"{kind} '{name}' cannot be the name of a folder",
+            hint="at most 100 letters, no slash, and no dot in front",
+            place=statement.place,
+        )
 
 
 def _refuse_difference(kind: str, standing: Definition, wanted: Definition) -> None:

@@ -136,6 +136,8 @@ def _refuse_twice(statement: CreateStream, names: list[str]) -> None:
             refuse("E_DUPLICATE", f"stream {statement.name} declares column '{name}' twice")
         if name.startswith("_"):
             refuse("E_NAME", f"column '{name}' begins with '_', which is kept for the engine")
+        if "`" in name:
+            refuse("E_NAME", f"column '{name}' has a backtick in its name")
         seen.add(name.lower())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import TracebackType
 
@@ -20,7 +21,8 @@ class Board:
     """Redrawn at each tick in a terminal; in a pipe, one line a tick and a board at the end."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False)
+        # A pipe has no width of its own; eighty columns would cut the answers off.
+        self._console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
         self._live = Live(console=self._console, auto_refresh=False)
         self._progress = Progress(quiet=self._console.is_terminal)
         self._windows: dict[str, str] = {}
@@ -68,9 +70,9 @@ class Board:
 
     def _table(self) -> Table:
         table = Table(title=self._line, title_justify="left", title_style="")
-        table.add_column("query", style="bold", no_wrap=True)
-        table.add_column("window", no_wrap=True)
-        table.add_column("answers", justify="right", no_wrap=True)
+        table.add_column("query", style="bold", no_wrap=True, min_width=17)
+        table.add_column("window", no_wrap=True, min_width=34)
+        table.add_column("answers", justify="right", no_wrap=True, min_width=7)
         table.add_column("newest answer", overflow="ellipsis", no_wrap=True, ratio=1)
         for name, window in self._windows.items():
             table.add_row(name, window, f"{self._counts[name]:,}", self._newest.get(name, ""))

@@ -38,7 +38,7 @@ GROUP BY src ORDER BY bytes DESC LIMIT 3;
 CREATE QUERY quiet_hosts INTO results AS
 SELECT src, COUNT(*) AS packets
 FROM packets [RANGE 45 SECONDS SLIDE 15 SECONDS]
-GROUP BY src HAVING COUNT(*) < 20;
+GROUP BY src HAVING COUNT(*) < 150;
 
 CREATE QUERY busiest_targets INTO results AS
 SELECT dst, COUNT(*) AS packets

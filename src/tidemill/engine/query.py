@@ -52,7 +52,9 @@ class Query:
                 f"the sink of query {self.name} cannot be read back",
                 hint="send it INTO a memory: or parquet: sink",
             )
-        return Answers(pa.concat_tables([schema.empty_table(), *tables]))
+        # Before it was replaced, the query may have had other columns.
+        same = [table for table in tables if table.schema.equals(schema)]
+        return Answers(pa.concat_tables([schema.empty_table(), *same]))
 
     def subscribe(self, callback: Callable[[pa.Table], None]) -> None:
         """Call back with each tick's answers, once they are committed."""

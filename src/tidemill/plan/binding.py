@@ -150,6 +150,12 @@ class _Binder:
         outputs = tuple(Output(_name(i), self._finish(i.expr)) for i in self.select.items)
         taken = {"window_start", "window_end"}
         for output, item in zip(outputs, self.select.items, strict=True):
+            if output.name.startswith("_"):
+                refuse(
+                    "E_NAME",
+                    f"answer column '{output.name}' begins with '_', which is kept for the engine",
+                    place=item.expr.place,
+                )
             if output.name.lower() in taken:
                 refuse(
                     "E_DUPLICATE",

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tidemill.catalog import Stream
 from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr, Select
 from tidemill.plan import aggregates
 
@@ -80,7 +81,9 @@ class Scope:
 
 
 def _column(declared: ColumnDef) -> exp.Column:
-    return exp.column(exp.to_identifier(declared.name))
+    # sqlglot takes any Unicode letter for plain; Spark wants backticks beyond ASCII.
+    name = exp.to_identifier(declared.name, quoted=needs_quotes(declared.name))
+    return exp.column(name)
 
 
 def aggregate_calls(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
