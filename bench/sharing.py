@@ -66,7 +66,9 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def make_files(folder: Path, rows: int, groups: int, rate: int, rows_per_tick: int) -> None:
+def make_files(
+    folder: Path, rows: int, groups: int, rate: int, rows_per_tick: int, files: int = 4
+) -> None:
     """A few files a tick; keys uniform, values like packet lengths, times even."""
     folder.mkdir(parents=True)
     for number, first in enumerate(range(0, rows, rows_per_tick)):
@@ -80,8 +82,9 @@ def make_files(folder: Path, rows: int, groups: int, rate: int, rows_per_tick: i
                 "value": random_.integers(40, 1501, count),
             }
         )
-        for part in range(FILES_PER_TICK):
-            piece = table.slice(part * count // FILES_PER_TICK, -(-count // FILES_PER_TICK))
+        bounds = [part * count // files for part in range(files + 1)]
+        for part, (low, high) in enumerate(itertools.pairwise(bounds)):
+            piece = table.slice(low, high - low)
             pq.write_table(piece, folder / f"part-{number:05d}-{part}.parquet")
 
 
@@ -143,10 +146,10 @@ def _unique() -> int:
     return next(_numbers)
 
 
-def script(data: Path, count: int) -> Iterator[str]:
+def script(data: Path, count: int, tick_files: int = FILES_PER_TICK) -> Iterator[str]:
     yield f"CREATE STREAM packets ({SCHEMA}) ORDER BY ts SOURCE 'parquet:{data}';"
     yield "CREATE SINK nowhere TO 'discard:';"
-    yield f"SET tick_files = {FILES_PER_TICK};"
+    yield f"SET tick_files = {tick_files};"
     for number, (range_, slide) in enumerate(windows(count)):
         yield (
             f"CREATE QUERY q{number} INTO nowhere AS SELECT key, SUM(value) AS total, "

@@ -108,7 +108,8 @@ def check_session(block: Block, names: dict[str, object]) -> None:
 
 def run_document(document: Path, folder: Path) -> int:
     """Every block that is marked for it, in order; how many there were."""
-    found, names = blocks(document), {}
+    found = blocks(document)
+    names: dict[str, object] = {}
     steps: dict[str, Callable[[Block, Block], object]] = {
         "script": lambda b, _: run_script(with_stream(b.text), folder, f"home-{b.line}"),
         "file": lambda b, _: (folder / b.file_name).write_text(b.text),

@@ -52,10 +52,10 @@ def script_of(streams: list[str], cases: list[Case], sharing: str) -> str:
 @pytest.mark.parametrize(
     ("seed", "shapes", "families", "members", "sharing"),
     [
-        (1, ["ordered", "far"], 4, 5, "auto"),
-        (2, ["disordered", "ancient"], 4, 5, "auto"),
-        (3, ["bursty"], 4, 5, "auto"),
-        (4, ["disordered"], 4, 1, "none"),
+        (1, ["ordered", "far"], 3, 6, "auto"),
+        (2, ["disordered", "ancient"], 3, 6, "auto"),
+        (3, ["bursty"], 4, 6, "auto"),
+        (4, ["disordered"], 3, 1, "none"),
     ],
 )
 def test_answers_equal_batch(

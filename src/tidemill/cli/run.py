@@ -41,8 +41,9 @@ def command(
             home or default_home(script), master, default_sink="console", printer=AnswerPrinter()
         )
         with engine, stopping(engine.stop) as signals:
-            for reply in engine.sql(read_script(script), script.absolute().parent):
-                print(reply)
+            replies = engine.sql(read_script(script), script.absolute().parent)
+            if replies:
+                print("\n\n".join(replies), flush=True)
             until = "flush" if flush else "idle" if once else "stopped"
             report = engine.run(until, progress.tick) if engine.plan.queries else RunReport()
     if metrics is not None:

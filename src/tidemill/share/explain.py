@@ -15,10 +15,14 @@ _US = 1_000_000
 
 def explain_shared(plan: SharedPlan) -> str:
     """A page: what is kept, cut where, for whom, and what sharing saves."""
-    head = (
-        f"plan version {plan.version}: {len(plan.queries)} queries, {len(plan.synopses)} synopses"
-    )
+    queries, synopses = _count(len(plan.queries), "query"), _count(len(plan.synopses), "synopsis")
+    head = f"plan version {plan.version}: {queries} from {synopses}"
     return "\n\n".join([head, *(_synopsis(s, plan, n) for n, s in enumerate(plan.synopses, 1))])
+
+
+def _count(number: int, word: str) -> str:
+    plural = {"query": "queries", "synopsis": "synopses"}[word]
+    return f"{number:,} {word if number == 1 else plural}"
 
 
 def _synopsis(synopsis: Synopsis, plan: SharedPlan, number: int) -> str:

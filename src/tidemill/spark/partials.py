@@ -1,7 +1,7 @@
 """Step 2: partial aggregates in Catalyst, once for all queries that share a synopsis.
 
 Every row gets a verdict. Late, malformed and filtered rows are not dropped but grouped
-by their verdict alone, so the tick's accounts come out of the same aggregation as its
+by their verdict too, so the tick's accounts come out of the same aggregation as its
 partials: exact, whatever Spark retries.
 
 The frame is made from one SQL text: analysing it once takes a third of the time of
@@ -106,12 +106,12 @@ def partials_sql(synopsis: Synopsis, admission: Admission, buckets: int, view: s
     valued = f"SELECT {', '.join(['*', *_values(scalars)])} FROM ({timed})"
     verdict = _verdict(synopsis, scalars, admission)
     judged = f"SELECT *, {verdict} AS {VERDICT} FROM ({valued})"
-    counted = f"{VERDICT} = {COUNTED}"
-    keys = {
-        key.slot.name: f"IF({counted}, {_read(scalars, key.scalar)}, NULL)" for key in synopsis.keys
-    }
-    slices = {SLICE: f"IF({counted}, {slice_sql(synopsis.classes)}, NULL)"}
-    groups = {**slices, **keys}
+    groups = {SLICE: slice_sql(synopsis.classes)}
+    groups |= {key.slot.name: _read(scalars, key.scalar) for key in synopsis.keys}
+    if synopsis.where is not None:
+        # Rows that fail WHERE are only counted: one group for all of them.
+        passes = f"COALESCE({_read(scalars, synopsis.where)}, FALSE)"
+        groups = {name: f"IF({passes}, {sql}, NULL)" for name, sql in groups.items()}
     columns = {**groups, **_aggregates(synopsis, scalars)}
     items = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
     by = ", ".join([VERDICT, *groups.values()])

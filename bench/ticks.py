@@ -1,0 +1,102 @@
+"""What a tick of nearly nothing costs: the floor under every latency.
+
+    tidemill bench ticks --rows 3000 --ticks 40 --queries 1,10
+
+Each tick is one small Parquet file. Structured Streaming runs the same files, one a
+trigger, through `foreachBatch` with the same group-by: what a tick would cost on its log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from harness import print_table, write_json
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from sharing import SCHEMA, make_files, script
+
+import tidemill
+from tidemill.spark.session import start_session
+
+WARM_UP = 10
+
+
+def main() -> None:
+    options = _options()
+    scratch = Path(tempfile.mkdtemp(prefix="tidemill-bench-"))
+    try:
+        data = scratch / "data"
+        make_files(data, options.rows * options.ticks, 1_000, options.rows, options.rows, files=1)
+        session = start_session(app="bench ticks")
+        seconds = {"foreachBatch": run_foreach_batch(session, data, scratch)}
+        for count in map(int, options.queries.split(",")):
+            seconds[f"tidemill {count}"] = run_tidemill(data, scratch, count)
+        _report(seconds, options)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tidemill bench ticks", description=__doc__)
+    parser.add_argument("--rows", type=int, default=3_000, help="rows in a tick")
+    parser.add_argument("--ticks", type=int, default=40)
+    parser.add_argument("--queries", default="1,10")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def run_tidemill(data: Path, scratch: Path, count: int) -> list[float]:
+    """Seconds from one committed tick to the next, the first ones left out."""
+    ends = [time.perf_counter()]
+    with tidemill.Engine(scratch / f"home-{count}") as engine:
+        engine.sql("\n".join(script(data, count, tick_files=1)))
+        engine.run("idle", lambda _: ends.append(time.perf_counter()))
+    return _gaps(ends)
+
+
+def run_foreach_batch(session: SparkSession, data: Path, scratch: Path) -> list[float]:
+    ends = [time.perf_counter()]
+
+    def batch(rows: DataFrame, _: int) -> None:
+        paths = [row.path for row in rows.select("path").collect()]
+        second = F.floor(F.unix_micros("ts") / 1_000_000).alias("second")
+        read = session.read.schema(SCHEMA).parquet(*paths)
+        read.groupBy(second, "key").agg(F.sum("value"), F.count("*")).toArrow()
+        ends.append(time.perf_counter())
+
+    files = session.readStream.format("binaryFile").option("maxFilesPerTrigger", 1)
+    paths = files.load(str(data)).select("path")
+    query = (
+        paths.writeStream.foreachBatch(batch)
+        .option("checkpointLocation", str(scratch / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return _gaps(ends)
+
+
+def _gaps(ends: list[float]) -> list[float]:
+    gaps = [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    return gaps[WARM_UP:]
+
+
+def _report(seconds: dict[str, list[float]], options: argparse.Namespace) -> None:
+    rows = [
+        [name, f"{statistics.median(gaps):.3f}", f"{max(gaps):.3f}", str(len(gaps))]
+        for name, gaps in seconds.items()
+    ]
+    print_table(
+        f"ticks of {options.rows:,} rows", ["contender", "median s", "longest s", "ticks"], rows
+    )
+    if options.json:
+        write_json(options.json, {"rows": options.rows, "seconds": seconds})
+
+
+if __name__ == "__main__":
+    main()
