@@ -9,6 +9,7 @@ trigger, through `foreachBatch` with the same group-by: what a tick would cost o
 from __future__ import annotations
 
 import argparse
+import itertools
 import shutil
 import statistics
 import tempfile
@@ -24,6 +25,7 @@ import tidemill
 from tidemill.spark.session import start_session
 
 WARM_UP = 10
+_FILE_SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 
 
 def main() -> None:
@@ -69,8 +71,8 @@ def run_foreach_batch(session: SparkSession, data: Path, scratch: Path) -> list[
         read.groupBy(second, "key").agg(F.sum("value"), F.count("*")).toArrow()
         ends.append(time.perf_counter())
 
-    files = session.readStream.format("binaryFile").option("maxFilesPerTrigger", 1)
-    paths = files.load(str(data)).select("path")
+    files = session.readStream.format("binaryFile").schema(_FILE_SCHEMA)
+    paths = files.option("maxFilesPerTrigger", 1).load(str(data)).select("path")
     query = (
         paths.writeStream.foreachBatch(batch)
         .option("checkpointLocation", str(scratch / "checkpoint"))
@@ -82,7 +84,7 @@ def run_foreach_batch(session: SparkSession, data: Path, scratch: Path) -> list[
 
 
 def _gaps(ends: list[float]) -> list[float]:
-    gaps = [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(ends)]
     return gaps[WARM_UP:]
 
 
