@@ -43,7 +43,7 @@ def write_piece(folder: Path, by_bucket: dict[int, pa.Table]) -> Piece | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{uuid.uuid4().hex}.arrow"
-    whole = pa.concat_tables(tables.values()).combine_chunks()
+    whole = pa.concat_tables(map(_plain, tables.values())).combine_chunks()
     _write(folder / name, whole)
     slices = np.unique(whole.column(SLICE).to_numpy())
     return Piece(
@@ -62,6 +62,11 @@ def read_bucket(folder: Path, piece: Piece, bucket: int, low_us: int, high_us: i
     starts = run.column(SLICE).to_numpy()
     low, high = np.searchsorted(starts, [low_us, high_us])
     return run.slice(int(low), int(high - low))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """All pieces of a synopsis have one schema, whoever made the columns and declared what."""
+    return table.cast(pa.schema([(field.name, field.type) for field in table.schema]))
 
 
 def _write(path: Path, table: pa.Table) -> None:
