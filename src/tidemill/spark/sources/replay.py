@@ -72,8 +72,10 @@ class ReplaySource:
     def _survey(self, session: SparkSession) -> tuple[int, int, int]:
         micros = F.expr(f"UNIX_MICROS(`{self._stream.time_column}`)")
         counts = [F.count("*"), F.min(micros), F.max(micros)]
+        # Columns of CSV are known by their position, so all of them are named.
+        columns = [c.name for c in self._stream.stored_columns] if self.is_text else []
         try:
-            rows, first, last = self._all(session, []).agg(*counts).collect()[0]
+            rows, first, last = self._all(session, columns).agg(*counts).collect()[0]
         except Exception as error:
             refuse(
                 "E_SOURCE",
