@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,6 @@ from tidemill.language import render
 from tidemill.language.statements import CreateQuery, CreateSink, CreateStream, Drop, Set
 from tidemill.settings import Settings
 
-_NAME = re.compile(r"[^\W\d]\w*")
 Definition = CreateStream | CreateSink | CreateQuery
 KINDS: dict[type, str] = {CreateStream: "stream", CreateSink: "sink", CreateQuery: "query"}
 
@@ -107,14 +105,6 @@ class Catalog:
 
 
 def _check(statement: Definition) -> None:
-    if not _NAME.fullmatch(statement.name):
-        # Names become names of folders and of columns in other people's tools.
-        refuse(
-            "E_NAME",
-            f"'{statement.name}' cannot be a name",
-            hint="names are letters, digits and underscores, and begin with no digit",
-            place=statement.place,
-        )
     _check_name(KINDS[type(statement)], statement)
     if isinstance(statement, CreateStream):
         stream_of(statement)
