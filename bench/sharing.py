@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from harness import Timing, print_table, side_by_side, write_json
+from _harness import Timing, print_table, side_by_side, write_json
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import print_table, write_json
+from _harness import print_table, write_json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sharing import SCHEMA, make_files, script

@@ -110,6 +110,12 @@ def _check(statement: Definition) -> None:
         stream_of(statement)
     elif isinstance(statement, CreateSink):
         sink_of(statement)
+    elif statement.options:
+        refuse(
+            "E_OPTION",
+            f"query option '{statement.options[0][0]}' is not known",
+            place=statement.place,
+        )
 
 
 def _check_name(kind: str, statement: Definition) -> None:

@@ -46,9 +46,22 @@ def command(
                 print("\n\n".join(replies), flush=True)
             until = "flush" if flush else "idle" if once else "stopped"
             report = engine.run(until, progress.tick) if engine.plan.queries else RunReport()
+            refuse_if_nothing_was_read(report)
     if metrics is not None:
         write_metrics(metrics, report, memory.peak_bytes)
     print(summary(report, bool(signals)), file=sys.stderr)
+
+
+def refuse_if_nothing_was_read(report: RunReport) -> None:
+    """Some files left out is news; all of them is a failure."""
+    if report.skipped_files and not report.rows_in:
+        path, reason = next(iter(report.skipped_files.items()))
+        refuse(
+            "E_SOURCE",
+            f"none of the {many(len(report.skipped_files), 'file')} could be read",
+            detail=f"{path}: {reason}",
+            hint="they count as taken; start again with a new home when the cause is mended",
+        )
 
 
 def default_home(script: Path) -> Path:
@@ -71,10 +84,11 @@ def write_metrics(path: Path, report: RunReport, peak_bytes: int) -> None:
 def summary(report: RunReport, stopped: bool) -> str:
     """One line: what happened, and what did not count."""
     speed = report.rows_in / report.seconds if report.seconds else 0.0
+    ending = "stopped" if stopped else "done"
     parts = [
-        f"{'stopped' if stopped else 'done'}: {report.rows_in:,} rows in {report.ticks:,} ticks",
+        f"{ending}: {many(report.rows_in, 'row')} in {many(report.ticks, 'tick')}",
         f"{report.seconds:.1f} s ({speed:,.0f} rows/s)",
-        f"{sum(report.queries.values()):,} answers of {len(report.queries)} queries",
+        f"{many(sum(report.queries.values()), 'answer')} of {many(len(report.queries), 'query')}",
     ]
     parts += [f"{report.rows_late:,} late"] if report.rows_late else []
     parts += [f"{report.rows_malformed:,} malformed"] if report.rows_malformed else []
@@ -82,3 +96,11 @@ def summary(report: RunReport, stopped: bool) -> str:
     parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []
     parts += [f"{len(report.skipped_files)} files left out"] if report.skipped_files else []
     return " · ".join(parts)
+
+
+def many(number: int, word: str) -> str:
+    """>>> many(1, "query"), many(1200, "query")
+    ('1 query', '1,200 queries')
+    """
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"

@@ -37,7 +37,7 @@ from tidemill.spark.explain import explain_frame
 from tidemill.spark.partials import Admission, partials, stream_columns
 from tidemill.spark.rows import read_rows
 from tidemill.spark.session import Session, start_session
-from tidemill.spark.sources import Progress, Source, open_source
+from tidemill.spark.sources import Source, open_source
 from tidemill.synopsis.model import Synopsis
 from tidemill.types import Type
 
@@ -169,7 +169,7 @@ class Engine:
     def _spark_plan(self, catalog: Catalog, synopsis: Synopsis) -> str:
         stream = catalog.stream(synopsis.stream)
         source = self._open_source(stream)
-        taken = source.next_input(Progress(), catalog.settings, draining=False)
+        taken = source.any_input(catalog.settings)
         if taken is None:
             refuse(
                 "E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show"

@@ -148,8 +148,3 @@ class Journal:
         self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
         row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
         return int(row.fetchone()[0])
-
-    def forget_files(self, stream: str, gone: set[str]) -> None:
-        """Files that are no longer there need not be remembered."""
-        rows = [(stream.lower(), path) for path in gone]
-        self._connection.executemany("DELETE FROM inputs WHERE stream = ? AND path = ?", rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
@@ -34,6 +35,7 @@ def write_packets(
         for count in pool.map(_write, repeat(folder), repeat(model), range(len(spans)), spans):
             done += count
             progress(done)
+    _date(folder, len(spans))
 
 
 def _spans(model: PacketModel, rows_per_file: int) -> Iterator[tuple[int, int]]:
@@ -48,10 +50,22 @@ def _spans(model: PacketModel, rows_per_file: int) -> Iterator[tuple[int, int]]:
         yield low, last
 
 
+def _name(number: int) -> str:
+    return f"part-{number:05d}.parquet"
+
+
+def _date(folder: Path, files: int) -> None:
+    """A stream takes files by age; the workers finished theirs in any order."""
+    last_ns = time.time_ns()
+    for number in range(files):
+        stamp_ns = last_ns - (files - number) * 1_000_000
+        os.utime(folder / _name(number), ns=(stamp_ns, stamp_ns))
+
+
 def _write(folder: Path, model: PacketModel, number: int, span: tuple[int, int]) -> int:
     made = pa.Table.from_batches([make_block(model, block) for block in range(*span)])
     # Hidden until whole: somebody may be reading the folder as a stream.
-    hidden = folder / f"_part-{number:05d}.parquet"
+    hidden = folder / f"_{_name(number)}"
     pq.write_table(made, hidden)
-    hidden.rename(folder / f"part-{number:05d}.parquet")
+    hidden.rename(folder / _name(number))
     return len(made)

@@ -77,6 +77,8 @@ class Run:
                 continue
             if draining and all(runner.is_done() for runner in self._runners):
                 return
+            for runner in self._runners:
+                runner.idle()
             self._clock.sleep(self._poll_seconds)
 
     def _note(self, tick: TickReport | None) -> bool:

@@ -40,6 +40,10 @@ class StreamRunner:
         """An empty tick that closes every window with rows in it."""
         return self._begin(Input(), flush=True)
 
+    def idle(self) -> None:
+        """Nothing to take: staged answers may still have come of age."""
+        self._delivering.publish()
+
     def is_done(self) -> bool:
         return self._source.is_done(self.state.progress)
 

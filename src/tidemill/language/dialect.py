@@ -23,7 +23,7 @@ from tidemill.language.worded import WordedParser
 
 _SYMBOLS = frozenset(("==", "::", "||", ">=", "<=", "<>", "!=", "<=>", "->", "=>"))
 _WORD_PAIRS = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY"))
-_BARE_CALLS = (*WordedParser.NO_PAREN_FUNCTIONS, TokenType.CURRENT_TIME, TokenType.LOCALTIMESTAMP)
+_BARE_CALLS = (*WordedParser.NO_PAREN_FUNCTIONS, TokenType.LOCALTIMESTAMP)
 
 
 class TidemillParser(WordedParser):

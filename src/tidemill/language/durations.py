@@ -110,5 +110,6 @@ def _term_us(term: tuple[str, str, str], fail: Callable[..., NoReturn]) -> Fract
     if unit.lower() in ("month", "months", "year", "years"):
         fail(f"a {unit.lower()} has no fixed length", "count it in days; " + _HINT)
     if unit.lower() not in _UNITS:
-        fail(f"no unit of time '{unit}'", "; ".join(filter(None, (suggest(unit, _UNITS), _HINT))))
+        guess = "did you mean 'min'?" if unit.lower() == "m" else suggest(unit, _UNITS)
+        fail(f"no unit of time '{unit}'", "; ".join(filter(None, (guess, _HINT))))
     return Fraction(number) * UNIT_US[_UNITS[unit.lower()]] * (-1 if sign == "-" else 1)

@@ -14,7 +14,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # written in backticks; every other word, `date` and `timestamp` among them, is free.
 _RESERVED_WORDS = """
     ALL ALTER AND ANTI ANY AS ASC BETWEEN BY CASE COLLATE CREATE CROSS CURRENT_CATALOG CURRENT_DATE
-    CURRENT_DATETIME CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DESC
+    CURRENT_DATETIME CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIMESTAMP CURRENT_USER DESC
     DISTINCT DIV DROP ELSE END ESCAPE EXCEPT EXISTS FALSE FETCH FILTER FOR FROM FULL GLOB GRANT
     GROUP HAVING ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS ISNULL JOIN KEEP LATERAL LEFT LIKE
     LIMIT LOCALTIME LOCALTIMESTAMP MINUS NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
@@ -31,8 +31,9 @@ def is_reserved(word: str) -> bool:
 
 
 def needs_quotes(name: str) -> bool:
-    """Whether the name must stand in backticks to be read back as a name."""
-    return _PLAIN.fullmatch(name) is None or is_reserved(name)
+    """Whether the name must stand in backticks to be read as a name, by us and by Spark."""
+    # The column that is stamped on arrival bears the name of one of Spark's functions.
+    return _PLAIN.fullmatch(name) is None or is_reserved(name) or name.lower() == "current_time"
 
 
 def quote_name(name: str) -> str:

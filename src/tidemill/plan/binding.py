@@ -177,6 +177,15 @@ class _Binder:
             )
         return node
 
+    def _refuse_filter(self, expr: Expr, tree: exp.Expr) -> None:
+        if (node := tree.find(exp.Filter)) is not None:
+            refuse(
+                "E_NOT_BUILT",
+                "FILTER (WHERE …) is not built yet",
+                hint="write the condition into the argument: SUM(CASE WHEN condition THEN x END)",
+                place=place_in(expr, node),
+            )
+
     def _finish(self, expr: Expr, aliases: bool = False) -> Node:
         """An expression over slots: keys and aggregates take the place of their subtrees."""
         windows = frozenset(
@@ -190,6 +199,7 @@ class _Binder:
         if aliases:
             tree = self._substitute_aliases(tree, names)
         check_replayable(expr, tree)
+        self._refuse_filter(expr, tree)
         tree = self._to_slots(expr, tree)
         slots = [*(k.slot for k in self.keys), *(c.slot for c in self.calls.values())]
         types = {slot.name.lower(): slot.type for slot in (*slots, WINDOW_START, WINDOW_END)}

@@ -71,11 +71,13 @@ class Scope:
 
     def _refuse_column(self, expr: Expr, column: exp.Column, name: str) -> NoReturn:
         names = [c.name for c in self.stream.columns]
+        after = "window_start and window_end are for SELECT, HAVING and ORDER BY"
+        is_bound = name.lower() in ("window_start", "window_end")
         refuse(
             "E_UNKNOWN_COLUMN",
             f"no column '{name}' in stream {self.stream.name}",
             detail=listing("columns", names),
-            hint=suggest(name, names),
+            hint=after if is_bound else suggest(name, names),
             place=expr.place_of(column) or expr.place,
         )
 

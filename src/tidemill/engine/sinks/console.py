@@ -1,4 +1,4 @@
-"""`console:`: answers shown as they are committed; at least once after a crash."""
+"""`console:`: answers shown just before they are committed, so again after a crash."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ from tidemill.spark.answer import CARRY
 
 
 class ConsoleSink(DiscardSink):
+    """At least once: what was shown and not committed is shown again."""
+
     route = CARRY
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
-        self._pending: list[Batch] = []
-
-    def recover(self) -> None:
-        self._pending = []
 
     def deliver(self, batch: Batch) -> None:
-        self._pending.append(batch)
-
-    def committed(self, now_us: int) -> None:
-        for batch in self._pending:
-            if batch.rows is not None and len(batch.rows):
-                self._printer(batch.query, batch.rows)
-        self._pending = []
+        if batch.rows is not None and len(batch.rows):
+            self._printer(batch.query, batch.rows)

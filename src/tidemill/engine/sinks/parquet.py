@@ -45,7 +45,7 @@ class ParquetSink:
         if any(self._place(query).glob("*.parquet")):
             refuse(
                 "E_SINK",
-                f"{self._place(query)} holds answers that this home did not write",
+                f"{self._place(query)} already holds answers, of another home or another query",
                 hint="remove the folder, name another one, or go on with the home that wrote them",
             )
 

@@ -48,6 +48,9 @@ class Source(Protocol):
     def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
         """The rows: these stored columns, and `_corrupt` for text. Lazy and repeatable."""
 
+    def any_input(self, settings: Settings) -> Input | None:
+        """Some input to make a plan with, taken or not; None if there is none at all."""
+
     def most_rows(self, taken: Input) -> int | None:
         """A bound on the rows of an input, if one is known without reading it."""
 

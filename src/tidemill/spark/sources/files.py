@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,9 @@ from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.partials import CORRUPT
 from tidemill.spark.sources.base import Input, Progress, ddl
+from tidemill.spark.sources.probe import refuse_unfit
 
+_JAVA_CLASS = re.compile(r"^([\w$]+\.)+[\w$]+: |^\[[A-Z_.]+\] ")
 # Half-written files: what other writers call theirs until they are whole.
 _HIDDEN = (".", "_")
 _PARTIAL = (".tmp", ".crc", "._COPYING_", ".inprogress")
@@ -43,18 +46,26 @@ class FileSource:
         self.is_cheap = not self.is_text
         self._listed: list[Found] | None = None
         _check_place(stream, self._place)
+        if self._format == "parquet":
+            refuse_unfit(stream, [found.path for found in self._list()])
 
     def next_input(self, progress: Progress, settings: Settings, draining: bool) -> Input | None:
         if not draining or self._listed is None:
-            self._listed = sorted(list_files(self._place), key=lambda f: (f.mtime_ns, f.path))
+            self._listed = self._list()
         fresh = [found for found in self._listed if found.path not in progress.files]
         return _bounded(fresh, settings)
+
+    def _list(self) -> list[Found]:
+        return sorted(list_files(self._place), key=lambda found: (found.mtime_ns, found.path))
 
     def is_done(self, progress: Progress) -> bool:
         return True
 
     def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
         return read_files(session, self._stream, self._format, self._options, taken.files, columns)
+
+    def any_input(self, settings: Settings) -> Input | None:
+        return self.next_input(Progress(), settings, draining=False)
 
     def most_rows(self, taken: Input) -> int | None:
         # No row of the formats is smaller than some bytes; eight is rare even in Parquet.
@@ -113,9 +124,7 @@ def short_reason(error: Exception) -> str:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by:")]
     line = (causes[-1].removeprefix("Caused by:") if causes else lines[0] if lines else "").strip()
-    if "NANOS" in text:
-        return "nanosecond timestamps, which Spark does not read: write microseconds"
-    return line.split("SQLSTATE")[0].strip()[:300]
+    return _JAVA_CLASS.sub("", line.split("SQLSTATE")[0]).strip()[:300]
 
 
 def _found(path: str) -> Iterator[Found]:

@@ -57,6 +57,9 @@ class ReplaySource:
         untimed = f"({span}) OR {micros} IS NULL"
         return rows.where(untimed if taken.low == self._first_us else span)
 
+    def any_input(self, settings: Settings) -> Input | None:
+        return Input(low=self._first_us, high=self._last_us + 1)
+
     def most_rows(self, taken: Input) -> int | None:
         return self._rows
 
