@@ -99,7 +99,9 @@ def summary(report: RunReport, stopped: bool) -> str:
 
 
 def many(number: int, word: str) -> str:
-    """>>> many(1, "query"), many(1200, "query")
+    """A number with its word.
+
+    >>> many(1, "query"), many(1200, "query")
     ('1 query', '1,200 queries')
     """
     plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
