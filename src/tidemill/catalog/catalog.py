@@ -61,8 +61,23 @@ class Catalog:
                 _refuse_difference(kind, standing, statement)
             return self
         _check(statement)
+        if isinstance(statement, CreateStream) and isinstance(standing, CreateStream):
+            self._check_replacement(standing, statement)
         stored = replace(statement, or_replace=False)
         return replace(self, definitions={**self.definitions, key: stored})
+
+    def _check_replacement(self, standing: CreateStream, wanted: CreateStream) -> None:
+        """State was made from the old columns: while queries stand, they may only be added to."""
+        users = self._users("stream", standing.name)
+        gone = [c.name for c in standing.columns if c not in wanted.columns]
+        if users and (gone or standing.order_by != wanted.order_by):
+            refuse(
+                "E_IN_USE",
+                f"stream {standing.name} cannot lose or change columns while queries read it",
+                detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
+                hint="drop the queries first, or keep the columns and add others",
+                place=wanted.place,
+            )
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.engine.answering import route_of
 from tidemill.engine.folding import Reports
+from tidemill.engine.journal import QueryState
 from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.answer import finish, finishes_here, keep_top, merge, visible
+from tidemill.plan.model import QueryPlan
 from tidemill.spark.answer import CARRY, Answered, TaskResult, read_carried
 from tidemill.spark.finishing import finish_by_spark
 
@@ -22,6 +22,8 @@ class Delivering:
         self._around = around
         self._queries = around.queries_of(stream)
         self._published: dict[str, pa.Table] = {}
+        self._answers: dict[str, int] = {}
+        self._raised: dict[str, int] = {}
 
     def run(
         self, record: TickRecord, reports: Reports, results: list[TaskResult]
@@ -31,13 +33,20 @@ class Delivering:
         for result in results:
             for answered in result.answers:
                 by_query.setdefault(answered.query, []).append(answered)
-        counts = {}
+        self._raised = {query.name: self._raised_by(query, reports) for query in self._queries}
+        self._answers = {}
         for place, (name, parts) in enumerate(by_query.items()):
-            counts[name] = self._deliver(record.number, name, parts)
+            self._answers[name] = self._deliver(record.number, name, parts)
             if place == len(by_query) // 2:
                 self._around.failpoint.reach("deliver", record.number)
-        self._count_raised(reports)
-        return counts
+        return self._answers
+
+    def query_states(self) -> dict[str, QueryState]:
+        """The states of the stream's queries once the tick is committed."""
+        return {
+            name: self._around.queries[name].after(self._answers.get(name, 0), raised)
+            for name, raised in self._raised.items()
+        }
 
     def writers(self) -> list[SinkWriter]:
         """The sinks of the stream's queries, each once."""
@@ -54,15 +63,13 @@ class Delivering:
                 callback(rows)
 
     def _deliver(self, tick: int, name: str, parts: list[Answered]) -> int:
-        state = self._around.queries[name]
-        state.raised += sum(part.raised for part in parts)
+        self._raised[name] += sum(part.raised for part in parts)
         if route_of(self._around, name) == CARRY:
             rows = self._published[name] = self._finished(name, parts)
             count, batch = len(rows), Batch(name, tick, rows=rows)
         else:
             count = sum(part.rows for part in parts)
             batch = Batch(name, tick, staged=tuple(p.staged for p in parts if p.staged))
-        state.answers += count
         self._around.sinks[name].deliver(batch)
         return count
 
@@ -73,15 +80,11 @@ class Delivering:
         if not finishes_here(plan):
             by_spark = finish_by_spark(self._around.session, plan, rows)
             rows, raised = finish(plan, rows, by_spark)
-            self._around.queries[name].raised += int(raised.sum())
+            self._raised[name] += int(raised.sum())
         return visible(plan, keep_top(plan, rows))
 
-    def _count_raised(self, reports: Reports) -> None:
+    def _raised_by(self, query: QueryPlan, reports: Reports) -> int:
         """Errors in tuple-level expressions, charged to every query that uses them."""
-        for query in self._queries:
-            report = reports.get(self._around.plan.synopsis_of(query.name).id)
-            raised: Mapping[str, int] = report.raised if report else {}
-            mine = {scalar.sql for scalar in query.scalars}
-            self._around.queries[query.name].raised += sum(
-                count for sql, count in raised.items() if sql in mine
-            )
+        report = reports.get(self._around.plan.synopsis_of(query.name).id)
+        mine = {scalar.sql for scalar in query.scalars}
+        return sum(count for sql, count in report.raised.items() if sql in mine) if report else 0

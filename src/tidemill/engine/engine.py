@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +28,7 @@ from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, open_sink
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
-from tidemill.errors import refuse
+from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.answer import answer_schema
@@ -180,18 +182,17 @@ class Engine:
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
-        bind = self._bind(catalog)
-        queries = tuple(bind(query) for query in catalog.queries())
+        queries = tuple(self._bound(catalog, query) for query in catalog.queries())
         plan = extend_plan(self.plan, queries, catalog.settings.sharing)
         for name in {query.stream for query in queries}:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self._open_source(catalog.stream(name))
+        self._check_sinks(catalog, plan)
         self._finish_interrupted()
+        self._settle_changed(plan)
         connection = self.home.open()
         journal, sinks = Journal(connection), self._open_sinks(catalog, plan)
         states, replies = self._query_states(journal, plan)
-        for name in states.keys() - self.queries.keys():
-            sinks[name].check(name)
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
         with journal.transaction():
             catalogs.save(catalog)
@@ -202,6 +203,33 @@ class Engine:
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
         return replies
+
+    def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
+        """A query's plan; a refusal says which query, since the script may not show it."""
+        try:
+            return self._bind(catalog)(query)
+        except TidemillError as error:
+            detail = f"in query {query.name}\n{error.problem.detail}".strip()
+            raise TidemillError(replace(error.problem, detail=detail, place=None)) from None
+
+    def _check_sinks(self, catalog: Catalog, plan: SharedPlan) -> None:
+        """Refuse places that are taken, before a new home is made for the answers."""
+        fresh = [query for query in plan.queries if query.name not in self.queries]
+        connection = self.home.open() if self.home.exists else sqlite3.connect(":memory:")
+        for query in fresh:
+            sink = self._default_sink if query.sink is None else catalog.sink(query.sink)
+            writer = open_sink(sink, connection, self.home.staging, catalog.settings, self._printer)
+            writer.check(query.name)
+
+    def _settle_changed(self, plan: SharedPlan) -> None:
+        """What a replaced query has staged is delivered as its own, under its old columns."""
+        changed = [query for query in self.plan.queries if query not in plan.queries]
+        if not changed:
+            return
+        sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
+        for query in changed:
+            sinks[query.name].recover()
+            sinks[query.name].settle(query.name)
 
     def _query_states(
         self, journal: Journal, plan: SharedPlan

@@ -44,11 +44,16 @@ class StreamState:
     rows_malformed: int = 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class QueryState:
+    """Where a query begins, and what it has had since: answers, and values that raised."""
+
     first_start_us: int | None = None
     answers: int = 0
     raised: int = 0
+
+    def after(self, answers: int, raised: int) -> QueryState:
+        return QueryState(self.first_start_us, self.answers + answers, self.raised + raised)
 
 
 class Journal:

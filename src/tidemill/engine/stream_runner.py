@@ -125,10 +125,12 @@ class StreamRunner:
             rows_late=before.rows_late + counted.late,
             rows_malformed=before.rows_malformed + counted.malformed,
         )
+        queries = self._delivering.query_states()
         with self._around.journal.transaction():
-            self._around.journal.commit(record, self.state, self._around.queries)
+            self._around.journal.commit(record, self.state, queries)
             for writer in self._delivering.writers():
                 writer.record()
+        self._around.queries.update(queries)
 
     def _unlink(self, before: Version) -> None:
         kept = {p.name for pieces in self.state.version.pieces.values() for p in pieces}

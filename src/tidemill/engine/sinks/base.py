@@ -40,5 +40,8 @@ class SinkWriter(Protocol):
     def committed(self, now_us: int) -> None:
         """After the commit: what may only be done once."""
 
+    def settle(self, query: str) -> None:
+        """Put a query's committed answers where they stay, now."""
+
     def close(self, schemas: dict[str, pa.Schema]) -> None:
         """At stop; `schemas` are those of the queries that write here."""

@@ -26,5 +26,8 @@ class DiscardSink:
     def committed(self, now_us: int) -> None:
         """Nothing to do."""
 
+    def settle(self, query: str) -> None:
+        """Nothing waits."""
+
     def close(self, schemas: dict[str, pa.Schema]) -> None:
         """Nothing to close."""

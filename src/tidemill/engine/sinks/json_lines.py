@@ -62,6 +62,9 @@ class JsonSink:
     def committed(self, now_us: int) -> None:
         """The lines are there already."""
 
+    def settle(self, query: str) -> None:
+        """The lines are where they stay."""
+
     def close(self, schemas: dict[str, pa.Schema]) -> None:
         """The file is closed after every tick."""
 

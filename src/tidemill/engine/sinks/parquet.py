@@ -87,6 +87,9 @@ class ParquetSink:
             if staged >= self._roll_bytes or now_us - since_us >= self._roll_us:
                 self._roll(query)
 
+    def settle(self, query: str) -> None:
+        self._roll(query)
+
     def close(self, schemas: dict[str, pa.Schema]) -> None:
         for query, schema in schemas.items():
             self._roll(query)
