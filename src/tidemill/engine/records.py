@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tidemill.schedule import Due
-from tidemill.spark.fold import FoldReport, read_report
+from tidemill.spark.fold import FoldReport, read_piece, read_report
 from tidemill.spark.sources import Input
 from tidemill.synopsis.store import Version
 from tidemill.time import StreamTime
@@ -60,12 +60,11 @@ class Decision:
 
 
 def version_to_json(version: Version) -> str:
+    """The pieces of a committed version, by synopsis."""
     return json.dumps({key: [asdict(p) for p in ps] for key, ps in version.pieces.items()})
 
 
 def version_from_json(text: str) -> Version:
-    from tidemill.spark.fold import read_piece
-
     raw: dict[str, list[dict[str, Any]]] = json.loads(text)
     return Version({key: tuple(map(read_piece, pieces)) for key, pieces in raw.items()})
 

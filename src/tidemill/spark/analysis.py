@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from tidemill.errors import refuse, suggest
@@ -39,7 +39,7 @@ def _type(text: str) -> Type:
         return Type(text.upper())
 
 
-def _is_deterministic(frame) -> bool:  # type: ignore[no-untyped-def]
+def _is_deterministic(frame: DataFrame) -> bool:
     return bool(frame._jdf.queryExecution().analyzed().deterministic())
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from tidemill.failpoints import Failpoint
@@ -31,6 +32,11 @@ from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, write_piece
 
 _REPORT = "synopsis STRING, report STRING"
+# Up to this many partial rows are folded by the driver: a Python stage in the job costs a
+# tenth of a second whatever it does, and so many rows come over in less. A first tick has
+# only its input to judge by, which is usually many times more than its partials.
+MOST_ROWS_HERE = 100_000
+MOST_INPUT_ROWS_HERE = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,12 @@ class FoldReport:
     def joined(self, other: FoldReport) -> FoldReport:
         times = [t for t in (self.newest_us, other.newest_us) if t is not None]
         return FoldReport(
-            self.pieces + other.pieces,
-            _added(self.rows, other.rows),
-            max(times, default=None),
-            _added(self.raised, other.raised),
-            max(self.seconds, other.seconds),
-            self.partial_rows + other.partial_rows,
+            pieces=self.pieces + other.pieces,
+            rows=_added(self.rows, other.rows),
+            newest_us=max(times, default=None),
+            raised=_added(self.raised, other.raised),
+            seconds=max(self.seconds, other.seconds),
+            partial_rows=self.partial_rows + other.partial_rows,
         )
 
     @property
@@ -68,13 +74,6 @@ class FoldReport:
         return self.rows.get(MALFORMED, 0)
 
 
-# Up to this many partial rows are folded by the driver: a Python stage in the job costs a
-# tenth of a second whatever it does, and so many rows come over in less. A first tick has
-# only its input to judge by, which is usually many times more than its partials.
-MOST_ROWS_HERE = 100_000
-MOST_INPUT_ROWS_HERE = 3_000_000
-
-
 @dataclass(frozen=True)
 class FoldPlace:
     """Where pieces go, and what is needed to die on the way in a test."""
@@ -88,13 +87,13 @@ def run_fold(
     partials: Mapping[str, DataFrame],
     synopses: Mapping[str, Synopsis],
     place: FoldPlace,
-    is_small: bool,
+    small: bool,
 ) -> dict[str, FoldReport]:
     """Aggregate and fold all synopses of a stream; returns a report for each.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
-    fold = _fold_here if is_small else _fold_there
+    fold = _fold_here if small else _fold_there
     return fold(partials, synopses, place)
 
 
@@ -162,15 +161,19 @@ def _fold(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
     piece = write_piece(folder, fold_rows(synopsis, counted, buckets)) if len(counted) else None
     accepted = rows.filter(pa.array(np.isin(verdict, (COUNTED, FILTERED))))
     return FoldReport(
-        (piece,) if piece else (),
-        _rows_by_verdict(rows, verdict),
-        max(accepted.column(NEWEST).to_pylist(), default=None),
-        _raised(synopsis, accepted),
+        pieces=(piece,) if piece else (),
+        rows=_rows_by_verdict(synopsis, rows, verdict),
+        newest_us=max(accepted.column(NEWEST).to_pylist(), default=None),
+        raised=_raised(synopsis, accepted),
     )
 
 
-def _rows_by_verdict(rows: pa.Table, verdict: np.ndarray[Any, Any]) -> dict[int, int]:
-    counts = rows.column("p0").to_numpy()
+def _rows_by_verdict(
+    synopsis: Synopsis, rows: pa.Table, verdict: NDArray[np.int32]
+) -> dict[int, int]:
+    # Whatever a synopsis keeps, its first lane is the number of rows.
+    (counted,) = synopsis.lane_columns(0)
+    counts = rows.column(counted).to_numpy()
     return {int(v): int(counts[verdict == v].sum()) for v in np.unique(verdict)}
 
 
@@ -190,16 +193,16 @@ def _added(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:
 def read_report(raw: dict[str, Any]) -> FoldReport:
     """A report from its JSON form."""
     return FoldReport(
-        tuple(read_piece(piece) for piece in raw["pieces"]),
-        {int(verdict): count for verdict, count in raw["rows"].items()},
-        raw["newest_us"],
-        raw["raised"],
-        raw["seconds"],
-        raw["partial_rows"],
+        pieces=tuple(read_piece(piece) for piece in raw["pieces"]),
+        rows={int(verdict): count for verdict, count in raw["rows"].items()},
+        newest_us=raw["newest_us"],
+        raised=raw["raised"],
+        seconds=raw["seconds"],
+        partial_rows=raw["partial_rows"],
     )
 
 
 def read_piece(raw: dict[str, Any]) -> Piece:
     """A piece from its JSON form."""
-    spans = tuple(tuple(span) for span in raw["spans"])
+    spans = tuple((bucket, first, rows) for bucket, first, rows in raw["spans"])
     return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from tidemill.errors import refuse
 from tidemill.spark.java import MESSAGE, find_java
 
+# The engine names the type of what it holds; pyspark itself is imported in this folder alone.
 Session = SparkSession
 
 # Each line is here because a default hurt; the reason stands beside it.
@@ -66,7 +68,6 @@ def _build(master: str, app: str) -> SparkSession:
     for key, value in options.items():
         builder = builder.config(key, value)
     try:
-        # PySpark replaces the SIGINT handler by one that cancels the running jobs.
         with _keeping_interrupt_handler():
             return builder.getOrCreate()
     except Exception as error:
@@ -75,7 +76,7 @@ def _build(master: str, app: str) -> SparkSession:
 
 def _cores(master: str) -> int:
     if master.startswith("local["):
-        inside = master[6:].split("]")[0].split(",")[0]
+        inside = master.removeprefix("local[").split("]")[0].split(",")[0]
         return (os.cpu_count() or 1) if inside == "*" else int(inside)
     return 1 if master == "local" else 8
 
@@ -87,8 +88,9 @@ def _point_at_java() -> None:
     os.environ["JAVA_HOME"] = str(home)
 
 
-@contextlib.contextmanager
-def _keeping_interrupt_handler():  # type: ignore[no-untyped-def]
+@contextmanager
+def _keeping_interrupt_handler() -> Iterator[None]:
+    """PySpark replaces the SIGINT handler by one that cancels the running jobs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -99,8 +101,8 @@ def _keeping_interrupt_handler():  # type: ignore[no-untyped-def]
         signal.signal(signal.SIGINT, handler)
 
 
-@contextlib.contextmanager
-def _quiet_start():  # type: ignore[no-untyped-def]
+@contextmanager
+def _quiet_start() -> Iterator[None]:
     """The JVM writes banners to descriptor 2 before logging is set up; drop just those."""
     if os.environ.get("TIDEMILL_SPARK_LOG"):
         yield
