@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import statistics
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from tidemill.cli.memory import MemoryWatch
+
 
 @dataclass
 class Timing:
@@ -23,7 +24,6 @@ class Timing:
     name: str
     seconds: list[float] = field(default_factory=list)
     peak_bytes: int = 0
-    note: str = ""
 
     @property
     def median(self) -> float:
@@ -48,44 +48,11 @@ def side_by_side(
 
 
 def _timed(work: Callable[[], None]) -> tuple[float, int]:
-    watch = PeakMemory()
+    watch = MemoryWatch()
     started = time.perf_counter()
     with watch:
         work()
     return time.perf_counter() - started, watch.peak_bytes
-
-
-class PeakMemory:
-    """Largest memory of this process and all its children together, sampled."""
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> PeakMemory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        me = psutil.Process()
-        while not self._done.wait(0.2):
-            self.peak_bytes = max(self.peak_bytes, _used(me))
-
-
-def _used(root: psutil.Process) -> int:
-    total = 0
-    for process in [root, *root.children(recursive=True)]:
-        try:
-            info = process.memory_full_info()
-            total += getattr(info, "pss", info.rss)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return total
 
 
 def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:

@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import tidemill
+from tidemill.engine import RunReport
 from tidemill.spark.session import start_session
 
 START_US = 1_767_225_600_000_000
@@ -167,7 +168,7 @@ def run_tidemill(data: Path, scratch: Path, count: int) -> None:
     shutil.rmtree(home)
 
 
-LAST: dict[int, object] = {}
+LAST: dict[int, RunReport] = {}
 
 
 def _report(timings: dict[str, Timing], options: argparse.Namespace) -> None:

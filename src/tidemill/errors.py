@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 
@@ -80,12 +80,6 @@ class TidemillError(Exception):
 
     def as_dict(self) -> dict[str, object]:
         return self.problem.as_dict()
-
-    def located(self, text: str) -> TidemillError:
-        """The same error with the script's text, for raisers that knew only the place."""
-        if self.problem.text:
-            return self
-        return TidemillError(replace(self.problem, text=text))
 
 
 def refuse(

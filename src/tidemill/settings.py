@@ -29,7 +29,8 @@ class Settings:
     # Staged answers are rolled into one file per query at this size, age, or at stop.
     roll_bytes: int = 64 << 20
     roll_seconds: int = 60
-    # A bucket is compacted into one snapshot once it has this many pieces.
+    # A synopsis is written anew, one snapshot a bucket, once it has more than this many
+    # pieces for each bucket.
     snapshot_pieces: int = 12
     # auto shares slices among queries of equal WHERE and GROUP BY; none gives each its own.
     sharing: str = "auto"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import normalise, split_decimal, to_decimal
+from tidemill.plan.aggregates import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
 Array = NDArray[Any]
@@ -59,7 +60,7 @@ def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
         arrays = [_from_ranks(encoded.dictionary, values)]
     else:
         arrays = [_as_type(values, _stored(lane))]
-    return [_mask(array, absent) for array in arrays]
+    return [mask_out(array, absent) for array in arrays]
 
 
 def _from_ranks(dictionary: pa.Array, ranks: Array) -> pa.Array:
@@ -121,7 +122,8 @@ def _rank(array: pa.Array, valid: NDArray[np.bool_] | None) -> Encoded:
 
 def _from_limbs(lane: Lane, limbs: Array) -> list[pa.Array]:
     if lane.type.is_decimal:
-        return [to_decimal(limbs, min(38, lane.type.precision + 10), lane.type.scale)]
+        wide = sum_type(lane.type)
+        return [to_decimal(limbs, wide.precision, wide.scale)]
     return [pa.array(limbs[:, part]) for part in range(limbs.shape[1])]
 
 
@@ -133,7 +135,7 @@ def _as_type(values: Array, kind: Type) -> pa.Array:
     return pa.array(values).cast(kind.arrow)
 
 
-def _mask(array: pa.Array, absent: Array | None) -> pa.Array:
+def mask_out(array: pa.Array, absent: Array | None) -> pa.Array:
     if absent is None:
         return array
     return pc.if_else(pa.array(absent), pa.scalar(None, array.type), array)

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates.encoding import Encoded, decode
+from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import to_decimal, to_float, to_int64
+from tidemill.plan.aggregates import sum_type
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
 
@@ -60,16 +61,15 @@ def _average(total: Encoded, count: Encoded) -> Lowered:
 
 def _decimal(call: AggregateCall, total: Encoded, count: Encoded) -> Lowered:
     assert call.argument is not None
-    argument = call.argument.type
-    precision = min(38, argument.precision + 10)
-    sums = to_decimal(total.values, precision, argument.scale)
+    wide = sum_type(call.argument.type)
+    sums = to_decimal(total.values, wide.precision, wide.scale)
     empty = count.values == 0
     # A slice whose own sum overflowed came as NULL though it had rows.
     overflow = np.asarray(sums.is_null().to_numpy(zero_copy_only=False)) | _absent(total)
     raised = overflow & ~empty
     gone = empty | raised
     if call.function == "SUM":
-        return _where(sums, gone), raised
+        return mask_out(sums, gone), raised
     return _decimal_average(sums, count.values, gone, raised, call.slot.type)
 
 
@@ -90,9 +90,3 @@ def _decimal_average(
 def _divide(total: Decimal, count: int, unit: Decimal) -> Decimal:
     quotient = _WIDE.divide(total, Decimal(count))
     return quotient.quantize(_DIVISION_PLACES, context=_WIDE).quantize(unit, context=_WIDE)
-
-
-def _where(array: pa.Array, gone: Mask) -> pa.Array:
-    import pyarrow.compute as pc
-
-    return pc.if_else(pa.array(gone), pa.scalar(None, array.type), array)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language import parse_duration
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
 from tidemill.types import TIMESTAMP
@@ -96,8 +96,7 @@ def parse_address(
 
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
-    names = [column.name for column in statement.columns]
-    _refuse_twice(statement, names)
+    _check_columns(statement)
     if statement.order_by is None:
         refuse(
             "E_NOT_BUILT",
@@ -129,15 +128,17 @@ def sink_of(statement: CreateSink) -> Sink:
     return Sink(statement.name, address, statement.options)
 
 
-def _refuse_twice(statement: CreateStream, names: list[str]) -> None:
+def _check_columns(statement: CreateStream) -> None:
     seen: set[str] = set()
-    for name in names:
+    for column in statement.columns:
+        name, place = column.name, column.place
         if name.lower() in seen:
-            refuse("E_DUPLICATE", f"stream {statement.name} declares column '{name}' twice")
+            refuse("E_DUPLICATE", f"column '{name}' is declared twice", place=place)
         if name.startswith("_"):
-            refuse("E_NAME", f"column '{name}' begins with '_', which is kept for the engine")
+            reason = "begins with '_', which is kept for the engine"
+            refuse("E_NAME", f"column '{name}' {reason}", place=place)
         if "`" in name:
-            refuse("E_NAME", f"column '{name}' has a backtick in its name")
+            refuse("E_NAME", f"column '{name}' has a backtick in its name", place=place)
         seen.add(name.lower())
 
 
@@ -173,7 +174,16 @@ def _lateness(statement: CreateStream) -> int:
                 hint=suggest(key, ["lateness"]),
                 place=statement.options_place,
             )
-        # Zero is the default and may be said, though no window may be zero long.
-        zero = value.strip().split(" ")[0] in ("0", "0.0")
-        lateness_us = 0 if zero else parse_duration(value)
+        lateness_us = 0 if value.strip() == "0" else _read_lateness(statement, value)
+    return lateness_us
+
+
+def _read_lateness(statement: CreateStream, value: str) -> int:
+    try:
+        lateness_us = parse_duration(value)
+    except TidemillError as error:
+        placed = replace(error.problem, place=statement.options_place)
+        raise TidemillError(placed) from None
+    if lateness_us < 0:
+        refuse("E_DURATION", "lateness cannot be negative", place=statement.options_place)
     return lateness_us

@@ -9,7 +9,7 @@ from tidemill.engine.answering import route_of
 from tidemill.engine.folding import Reports
 from tidemill.engine.journal import QueryState
 from tidemill.engine.records import TickRecord
-from tidemill.engine.sinks import Batch, SinkWriter
+from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.answer import finish, finishes_here, keep_top, merge, visible
 from tidemill.plan.model import QueryPlan
@@ -50,8 +50,7 @@ class Delivering:
 
     def writers(self) -> list[SinkWriter]:
         """The sinks of the stream's queries, each once."""
-        writers = [self._around.sinks[query.name] for query in self._queries]
-        return list({id(writer): writer for writer in writers}.values())
+        return distinct_writers(self._around.sinks[query.name] for query in self._queries)
 
     def publish(self) -> None:
         """After the commit: what may be done only once, and what others wait for."""

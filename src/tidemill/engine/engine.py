@@ -25,7 +25,7 @@ from tidemill.engine.query import Query
 from tidemill.engine.registration import Question, apply_script, placed, source_place
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
 from tidemill.engine.show import describe, show
-from tidemill.engine.sinks import Printer, SinkWriter, open_sink
+from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
 from tidemill.errors import TidemillError, refuse
@@ -33,11 +33,9 @@ from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.answer import answer_schema
 from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan, extend_plan
+from tidemill.share import SharedPlan, extend_plan, spec_of
 from tidemill.spark.analysis import spark_oracle
-from tidemill.spark.explain import explain_frame
-from tidemill.spark.partials import Admission, partials, stream_columns
-from tidemill.spark.rows import read_rows
+from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
 from tidemill.synopsis.model import Synopsis
@@ -171,14 +169,7 @@ class Engine:
     def _spark_plan(self, catalog: Catalog, synopsis: Synopsis) -> str:
         stream = catalog.stream(synopsis.stream)
         source = self._open_source(stream)
-        taken = source.any_input(catalog.settings)
-        if taken is None:
-            refuse(
-                "E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show"
-            )
-        rows = read_rows(self.session, stream, source, taken, stream_columns(synopsis))
-        admission = Admission(stream, 0, 0, source.is_text)
-        return explain_frame(partials(self.session, rows, synopsis, admission, buckets=2))
+        return explain_partials(self.session, stream, source, synopsis, catalog.settings)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
@@ -199,7 +190,7 @@ class Engine:
             plans.save(plan, catalog)
             journal.forget_queries(self.queries.keys() - states.keys())
             journal.save_queries(states)
-            for writer in _distinct(sinks):
+            for writer in distinct_writers(sinks.values()):
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
         return replies
@@ -242,7 +233,7 @@ class Engine:
                 states[query.name] = self.queries[query.name]
                 continue
             newest_us = journal.load(query.stream).time.newest_us
-            first = None if newest_us is None else first_window_after(query, newest_us)
+            first = None if newest_us is None else spec_of(query).first_start_after(newest_us)
             states[query.name] = QueryState(first)
             if first is not None:
                 at = np.datetime_as_string(np.datetime64(first, "us")).rstrip("0").rstrip(".")
@@ -280,7 +271,7 @@ class Engine:
         journal = Journal(connection)
         sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
         self._sinks = sinks
-        for writer in _distinct(sinks):
+        for writer in distinct_writers(sinks.values()):
             writer.recover()
         cores = self.catalog.settings.buckets or self.session.sparkContext.defaultParallelism
         around = Surroundings(
@@ -301,17 +292,6 @@ class Engine:
         return [StreamRunner(around, stream, self._open_source(stream)) for stream in streams]
 
     def _close_sinks(self) -> None:
-        for writer in _distinct(self._sinks):
+        for writer in distinct_writers(self._sinks.values()):
             mine = [q for q in self.plan.queries if self._sinks[q.name] is writer]
             writer.close({query.name: answer_schema(query) for query in mine})
-
-
-def _distinct(sinks: Mapping[str, SinkWriter]) -> list[SinkWriter]:
-    return list({id(writer): writer for writer in sinks.values()}.values())
-
-
-def first_window_after(query: QueryPlan, newest_us: int) -> int:
-    """Start of the first window whose rows are all still to come."""
-    window = query.window
-    since_us = newest_us - window.start_us
-    return window.start_us + (since_us // window.slide_us + 1) * window.slide_us

@@ -91,7 +91,6 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream:
     cursor.expect("(", hint="the columns: (ts TIMESTAMP, src STRING, …)")
     columns = cursor.separated(lambda: _parse_column(cursor))
     cursor.expect(")")
-    _check_distinct(cursor, columns)
     clauses = _parse_clauses(cursor)
     if clauses.source is None:
         cursor.fail("SOURCE 'address'")
@@ -165,12 +164,3 @@ def _read_type(cursor: Cursor, tokens: Sequence[Token], place: Place) -> Type:
     except (ValueError, TidemillError):
         hint = listing("types", TYPE_NAMES)
         refuse("E_UNKNOWN_TYPE", f"no type {text}", hint=hint, text=cursor.text, place=place)
-
-
-def _check_distinct(cursor: Cursor, columns: tuple[ColumnDef, ...]) -> None:
-    seen: set[str] = set()
-    for column in columns:
-        if column.name.lower() in seen:
-            primary = f"column {column.name} is declared twice"
-            refuse("E_SYNTAX", primary, text=cursor.text, place=column.place)
-        seen.add(column.name.lower())

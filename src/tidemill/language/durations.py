@@ -57,10 +57,10 @@ _LONGEST_US = 2**63 - 1
 
 def parse_duration(text: str) -> int:
     """Microseconds of a duration such as `'10 sec'` or `INTERVAL '10' SECOND`; may be negative."""
-    return parse_duration_at(text, text, Place(0, len(text)))
+    return parse_duration_at(text, "", None)
 
 
-def parse_duration_at(text: str, script: str, place: Place) -> int:
+def parse_duration_at(text: str, script: str, place: Place | None) -> int:
     """The same for a piece of a script, so that a refusal can underline it."""
 
     def fail(primary: str, hint: str = _HINT) -> NoReturn:

@@ -21,11 +21,12 @@ from tidemill.operators.ordering import top_per_window
 from tidemill.plan.expressions import Node
 from tidemill.plan.model import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.plan.typing import is_vectorised
+from tidemill.share import spec_of
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import combine_windows
 from tidemill.synopsis.model import Synopsis
 from tidemill.types import TIMESTAMP
-from tidemill.windows import WindowSpec, slice_ends, slice_ranges
+from tidemill.windows import slice_ends, slice_ranges
 
 IntArray = NDArray[np.int64]
 # Windows are combined in runs of this many, so that a query with a huge overlap does not
@@ -108,7 +109,7 @@ class _Windows:
     @staticmethod
     def of(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> _Windows:
         ends = slice_ends(cells.slices, synopsis.classes)
-        specs = [WindowSpec(*_bounds(question.plan)) for question in asked]
+        specs = [spec_of(question.plan) for question in asked]
         ranges = [
             slice_ranges(spec, question.starts, cells.slices, ends)
             for spec, question in zip(specs, asked, strict=True)
@@ -144,10 +145,6 @@ class _Windows:
         for place in range(self.questions):
             low, high = np.searchsorted(owners, [place, place + 1])
             yield place, rows.slice(int(low), int(high - low))
-
-
-def _bounds(plan: QueryPlan) -> tuple[int, int, int]:
-    return plan.window.range_us, plan.window.slide_us, plan.window.start_us
 
 
 def slot_rows(

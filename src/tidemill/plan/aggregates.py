@@ -51,16 +51,20 @@ def result_type(function: str, argument: Type | None, place: Place | None) -> Ty
     if not argument.is_numeric:
         refuse("E_TYPE", f"{function} over {argument} is not defined", place=place, hint=_NUMBERS)
     if argument.is_decimal:
-        return _decimal(function, argument)
+        return sum_type(argument) if function == "SUM" else _mean_type(argument)
     return BIGINT if function == "SUM" and argument.is_integer else DOUBLE
 
 
 _NUMBERS = "SUM and AVG take numbers; MIN, MAX and COUNT take any plain type"
 
 
-def _decimal(function: str, argument: Type) -> Type:
-    digits, scale = (10, 0) if function == "SUM" else (4, 4)
-    return Type("DECIMAL", min(38, argument.precision + digits), min(38, argument.scale + scale))
+def sum_type(argument: Type) -> Type:
+    """The type in which Spark adds up decimals."""
+    return Type("DECIMAL", min(38, argument.precision + 10), argument.scale)
+
+
+def _mean_type(argument: Type) -> Type:
+    return Type("DECIMAL", min(38, argument.precision + 4), min(38, argument.scale + 4))
 
 
 def _ordered(function: str, argument: Type, place: Place | None) -> Type:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tidemill.failpoints import Failpoint
 from tidemill.operators.answer import Answers, Asked, answer, visible
 from tidemill.plan.model import QueryPlan
-from tidemill.synopsis.cells import Cells, gather, scatter
+from tidemill.synopsis.cells import SLICE, Cells, gather, scatter
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
 
@@ -111,8 +111,7 @@ def _cells(task: AnswerTask) -> Cells:
 
 def _needed(task: AnswerTask) -> tuple[int, int]:
     if task.snapshot_from_us is not None:
-        lows, highs = [task.snapshot_from_us], [task.pieces[0].last_us + 1]
-        highs += [piece.last_us + 1 for piece in task.pieces]
+        lows, highs = [task.snapshot_from_us], [piece.last_us + 1 for piece in task.pieces]
     else:
         lows, highs = [], []
     for question in task.questions:
@@ -144,7 +143,7 @@ def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
     if task.snapshot_from_us is None:
         return None
     rows = scatter(task.synopsis, cells)
-    starts = rows.column("slice").to_numpy()
+    starts = rows.column(SLICE).to_numpy()
     live = rows.slice(int(np.searchsorted(starts, task.snapshot_from_us)))
     return write_piece(task.folder, {task.bucket: live})
 

@@ -45,14 +45,14 @@ class Admission:
     is_text: bool  # lines that may not parse
 
     @property
-    def timed_sql(self) -> str:
+    def timed_items(self) -> tuple[str, ...]:
         """Select items that give every row its time in `_t`."""
         column = quote_name(self.stream.time_column)
         if not self.stream.stamped_on_arrival:
-            return f"UNIX_MICROS({column}) AS {TIME}"
+            return (f"UNIX_MICROS({column}) AS {TIME}",)
         some_column = quote_name(self.stream.stored_columns[0].name)
         stamp = tick_constant(self.batch_time_us, some_column)
-        return f"{stamp} AS {TIME}, TIMESTAMP_MICROS({stamp}) AS {column}"
+        return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
 
     @property
     def malformed_sql(self) -> str:
@@ -102,7 +102,7 @@ def partials(
 def partials_sql(synopsis: Synopsis, admission: Admission, buckets: int, view: str) -> str:
     """Rows ⇒ timed ⇒ with values ⇒ judged ⇒ grouped ⇒ with buckets, inside out."""
     scalars = distinct_scalars(synopsis)
-    timed = f"SELECT *, {admission.timed_sql} FROM {view}"
+    timed = f"SELECT *, {', '.join(admission.timed_items)} FROM {view}"
     valued = f"SELECT {', '.join(['*', *_values(scalars)])} FROM ({timed})"
     verdict = _verdict(synopsis, scalars, admission)
     judged = f"SELECT *, {verdict} AS {VERDICT} FROM ({valued})"

@@ -41,21 +41,13 @@ def set_aside(
     """Write the late and the malformed rows of a tick; again gives the same files."""
     stream = admission.stream
     names = [column.name for column in stream.columns]
-    rows = read_rows(session, stream, source, taken, names).selectExpr(
-        "*", *_separate(admission.timed_sql)
-    )
+    rows = read_rows(session, stream, source, taken, names).selectExpr("*", *admission.timed_items)
     if late:
         kept = rows.where(f"NOT ({admission.malformed_sql}) AND {admission.late_sql}")
         _write(kept.select(*map(quote_name, names)), folder / "late", tick)
     if malformed:
         wrong = rows.where(admission.malformed_sql)
         _write(wrong.selectExpr(*_record_and_reason(admission, names)), folder / "malformed", tick)
-
-
-def _separate(items: str) -> list[str]:
-    """Select items as a list; only an arrival stamp is two of them."""
-    first, comma, second = items.partition(f" AS {TIME}, ")
-    return [f"{first} AS {TIME}", second] if comma else [items]
 
 
 def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str, str]:

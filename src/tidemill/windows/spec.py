@@ -47,6 +47,10 @@ class WindowSpec:
     def window_end(self, k: int) -> int:
         return self.window_start(k) + self.range_us
 
+    def first_start_after(self, t_us: int) -> int:
+        """Start of the first window that begins after the instant."""
+        return self.window_start((t_us - self.start_us) // self.slide_us + 1)
+
     def windows_containing(self, t_us: int) -> range:
         """The numbers k of the windows that hold the instant; empty in a gap."""
         since_us = t_us - self.start_us

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from tidemill.catalog import Sink
-from tidemill.engine.sinks.base import Batch, Printer, SinkWriter
+from tidemill.engine.sinks.base import Batch, Printer, SinkWriter, distinct_writers
 from tidemill.engine.sinks.console import ConsoleSink
 from tidemill.engine.sinks.discard import DiscardSink
 from tidemill.engine.sinks.json_lines import JsonSink
@@ -14,7 +14,15 @@ from tidemill.engine.sinks.memory import MemorySink
 from tidemill.engine.sinks.parquet import ParquetSink
 from tidemill.settings import Settings
 
-__all__ = ["Batch", "MemorySink", "ParquetSink", "Printer", "SinkWriter", "open_sink"]
+__all__ = [
+    "Batch",
+    "MemorySink",
+    "ParquetSink",
+    "Printer",
+    "SinkWriter",
+    "distinct_writers",
+    "open_sink",
+]
 
 
 def open_sink(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,11 @@ class Batch:
     tick: int
     rows: pa.Table | None = None
     staged: tuple[str, ...] = ()
+
+
+def distinct_writers(writers: Iterable[SinkWriter]) -> list[SinkWriter]:
+    """Queries share the writers of their sinks; each writer once, in order."""
+    return list({id(writer): writer for writer in writers}.values())
 
 
 class SinkWriter(Protocol):

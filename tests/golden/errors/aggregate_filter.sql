@@ -1,0 +1,4 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, length BIGINT)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS
+SELECT SUM(length) FILTER (WHERE src = 'a') AS n FROM packets [RANGE 1 SECOND SLIDE 1 SECOND];

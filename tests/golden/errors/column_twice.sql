@@ -1,0 +1,2 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, SRC STRING)
+  ORDER BY ts SOURCE 'parquet:data';

@@ -1,0 +1,4 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q WITH (priority = 5) AS
+SELECT COUNT(*) AS n FROM packets [RANGE 1 SECOND SLIDE 1 SECOND];
