@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
@@ -156,16 +157,21 @@ def _timed(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
 
 def _fold(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
     verdict = rows.column(VERDICT).to_numpy()
-    counted = rows.filter(pa.array(verdict == COUNTED))
+    counted = _where(rows, verdict == COUNTED)
     buckets = counted.column(BUCKET).to_numpy().astype(np.int64)
     piece = write_piece(folder, fold_rows(synopsis, counted, buckets)) if len(counted) else None
-    accepted = rows.filter(pa.array(np.isin(verdict, (COUNTED, FILTERED))))
+    accepted = _where(rows, (verdict == COUNTED) | (verdict == FILTERED))
     return FoldReport(
         pieces=(piece,) if piece else (),
         rows=_rows_by_verdict(synopsis, rows, verdict),
-        newest_us=max(accepted.column(NEWEST).to_pylist(), default=None),
+        newest_us=pc.max(accepted.column(NEWEST)).as_py(),
         raised=_raised(synopsis, accepted),
     )
+
+
+def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
+    # Nearly always all of them; then nothing need be copied.
+    return rows if wanted.all() else rows.filter(pa.array(wanted))
 
 
 def _rows_by_verdict(

@@ -25,7 +25,7 @@ SLICE = "slice"
 
 @dataclass(frozen=True)
 class Cells:
-    """Unique (group, slice) pairs in that order, with their lanes."""
+    """One row for each (group, slice) that occurs, in any order, with its lanes."""
 
     slices: IntArray
     slice_index: IntArray
@@ -46,6 +46,8 @@ def gather(synopsis: Synopsis, rows: pa.Table) -> Cells:
         for number, lane in enumerate(synopsis.lanes)
     ]
     code = group * max(1, len(slices)) + slice_index
+    if _all_differ(code):
+        return Cells(slices, slice_index, group, groups, tuple(lanes))
     order = np.argsort(code, kind="stable")
     first = _run_starts(code[order])
     kept = order[first]
@@ -96,6 +98,13 @@ def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return distinct[order], place[_int64(coded.indices)]
+
+
+def _all_differ(code: IntArray) -> bool:
+    """Whether it is plain that no cell has two rows; counting is cheap where cells are dense."""
+    if not len(code) or int(code.max()) > 8 * len(code):
+        return not len(code)
+    return int(np.bincount(code).max()) == 1
 
 
 def _run_starts(code: IntArray) -> IntArray:
