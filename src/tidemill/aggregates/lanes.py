@@ -20,6 +20,7 @@ from tidemill.aggregates.algebra import (
     INTEGER_SUM,
     Algebra,
 )
+from tidemill.plan.aggregates import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -47,7 +48,7 @@ class Lane:
 
     @property
     def algebra(self) -> Algebra:
-        if self.kind in ("rows", "count"):
+        if self.kind in ("rows", "count", "overflow"):
             return COUNT
         if self.kind == "sum":
             return FLOAT_SUM if self.type.is_float else INTEGER_SUM
@@ -68,6 +69,8 @@ class Lane:
         """
         if self.kind == "rows":
             return ("COUNT(*)",)
+        if self.kind == "overflow":
+            return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
         if self.parts == ("lo", "hi"):
             return (f"SUM({value} & 4294967295L)", f"SUM(SHIFTRIGHT({value}, 32))")
         if self.kind == "sum" and self.type.is_decimal:
@@ -83,7 +86,8 @@ ROWS = Lane("rows")
 def lanes_of(calls: Iterable[AggregateCall]) -> tuple[Lane, ...]:
     """The distinct lanes behind some aggregates; `rows` is always the first.
 
-    A decimal sum also keeps its count: only that tells an overflowed sum from no rows.
+    A decimal sum also keeps its count, and where the sum of a slice may have more digits
+    than there are, how often it had: such a slice has rows and yet no sum.
     """
     lanes = dict.fromkeys([ROWS])
     for call in calls:
@@ -94,7 +98,14 @@ def lanes_of(calls: Iterable[AggregateCall]) -> tuple[Lane, ...]:
 def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     if call.argument is None:
         return (ROWS,)
-    kinds = _NEEDS[call.function]
-    if call.function == "SUM" and call.argument.type.is_decimal:
-        kinds = ("sum", "count")
+    kinds: tuple[str, ...] = _NEEDS[call.function]
+    if call.function in ("SUM", "AVG") and call.argument.type.is_decimal:
+        kinds = (
+            ("sum", "count", "overflow") if may_overflow(call.argument.type) else ("sum", "count")
+        )
     return tuple(Lane(kind, call.argument) for kind in kinds)
+
+
+def may_overflow(argument: Type) -> bool:
+    """Whether the sum of a decimal is kept in fewer digits than it might need."""
+    return argument.precision > MAX_DIGITS - SUM_DIGITS

@@ -31,7 +31,7 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
     if call.function in ("COUNT", "MIN", "MAX"):
         return decode(lane, first)[0], np.zeros(len(first.values), dtype=np.bool_)
     if call.slot.type.is_decimal:
-        return _decimal(call, first, rest[0])
+        return _decimal(call, first, *rest)
     if call.function == "SUM":
         return _sum(first)
     return _average(first, rest[0])
@@ -59,13 +59,16 @@ def _average(total: Encoded, count: Encoded) -> Lowered:
     return pa.array(means, mask=empty), np.zeros(len(empty), dtype=np.bool_)
 
 
-def _decimal(call: AggregateCall, total: Encoded, count: Encoded) -> Lowered:
+def _decimal(
+    call: AggregateCall, total: Encoded, count: Encoded, overflows: Encoded | None = None
+) -> Lowered:
     assert call.argument is not None
     wide = sum_type(call.argument.type)
     sums = to_decimal(total.values, wide.precision, wide.scale)
     empty = count.values == 0
-    # A slice whose own sum overflowed came as NULL though it had rows.
     overflow = np.asarray(sums.is_null().to_numpy(zero_copy_only=False)) | _absent(total)
+    if overflows is not None:
+        overflow |= overflows.values > 0
     raised = overflow & ~empty
     gone = empty | raised
     if call.function == "SUM":

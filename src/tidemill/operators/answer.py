@@ -206,7 +206,7 @@ def finish(
     kept = value(plan.having) if plan.having is not None else None
     nodes = [*(o.node for o in plan.outputs), *(o.node for o in plan.order_by)]
     table = _named(plan, columns, [value(node) for node in nodes])
-    return table if kept is None else table.filter(kept), raised
+    return table if kept is None else table.filter(kept.cast(pa.bool_())), raised
 
 
 def _named(plan: QueryPlan, slots: dict[str, pa.Array], values: Sequence[pa.Array]) -> pa.Table:

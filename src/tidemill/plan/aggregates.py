@@ -5,6 +5,8 @@ from __future__ import annotations
 from tidemill.errors import Place, listing, refuse
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
+# Digits of a decimal, and how many a sum has more than what it adds up.
+MAX_DIGITS, SUM_DIGITS = 38, 10
 BUILT = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 SYNONYMS = {"MEAN": "AVG"}
 # Aggregates of Spark and of the language page that are refused by name, so that the user
@@ -60,11 +62,12 @@ _NUMBERS = "SUM and AVG take numbers; MIN, MAX and COUNT take any plain type"
 
 def sum_type(argument: Type) -> Type:
     """The type in which Spark adds up decimals."""
-    return Type("DECIMAL", min(38, argument.precision + 10), argument.scale)
+    return Type("DECIMAL", min(MAX_DIGITS, argument.precision + SUM_DIGITS), argument.scale)
 
 
 def _mean_type(argument: Type) -> Type:
-    return Type("DECIMAL", min(38, argument.precision + 4), min(38, argument.scale + 4))
+    digits = min(MAX_DIGITS, argument.precision + 4)
+    return Type("DECIMAL", digits, min(MAX_DIGITS, argument.scale + 4))
 
 
 def _ordered(function: str, argument: Type, place: Place | None) -> Type:

@@ -62,11 +62,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A whole expression left to Spark: its try_ form, its type, the slots it reads."""
+    """A whole expression left to Spark: its try_ form, its type, the slots it reads.
+
+    `raised_sql` is true where Spark would have raised; empty if no operator of it can.
+    """
 
     sql: str
     type: Type
     slots: tuple[str, ...]
+    raised_sql: str = ""
 
     def __str__(self) -> str:
         return f"spark[{self.sql}]"

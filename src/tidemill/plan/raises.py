@@ -11,10 +11,13 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tidemill.plan.try_forms import TRY_FUNCTIONS, to_spark_sql
+from tidemill.plan.try_forms import CAST_FUNCTIONS, TRY_FUNCTIONS, to_spark_sql
 from tidemill.types import STRING, Type
 
-_OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Cast)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
+_OPERATORS = (*_ARITHMETIC, exp.Cast, exp.Bracket)
+# Functions that are NULL only for NULL, unless they would have raised.
+_STRICT_FUNCTIONS = frozenset((*TRY_FUNCTIONS, *CAST_FUNCTIONS, "ABS", "NEGATIVE", "PMOD"))
 # Functions that take text, give text or a length, and never raise: the common ones, which
 # deserve to run without a guard.
 _TEXT_FUNCTIONS = frozenset(
@@ -43,23 +46,25 @@ class _Flags:
         self._columns = columns
 
     def of(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Lambda):
+            return ""  # its variables mean nothing out here; the guard around the whole counts
         if isinstance(node, exp.Case):
             return self._case(node)
         if isinstance(node, exp.And | exp.Or):
             return self._short_circuit(node)
         name = str(node.name).upper() if isinstance(node, exp.Anonymous) else ""
-        if name == "COALESCE":
+        if name in ("COALESCE", "NVL", "IFNULL"):
             return self._coalesce(node.expressions)
-        if name == "IF" and len(node.expressions) == 3:
+        if name in ("IF", "NVL2") and len(node.expressions) == 3:
             condition, yes, no = node.expressions
-            return self._branches([(condition, yes)], no)
+            return self._branches([(_present(condition) if name == "NVL2" else condition, yes)], no)
         return _any([*map(self.of, _children(node)), self._own(node, name)])
 
     def _sql(self, node: exp.Expr) -> str:
         return to_spark_sql(node, self._columns)
 
     def _own(self, node: exp.Expr, name: str) -> str:
-        if not isinstance(node, _OPERATORS) and name not in TRY_FUNCTIONS:
+        if not isinstance(node, _OPERATORS) and name not in _STRICT_FUNCTIONS:
             return ""
         operands = [child for child in _children(node) if not isinstance(child, exp.DataType)]
         present = [f"({self._sql(operand)}) IS NOT NULL" for operand in operands]
@@ -100,6 +105,10 @@ class _Flags:
         first, *rest = arguments
         missing = f"({self._sql(first)}) IS NULL"
         return _any([self.of(first), _both(missing, self._coalesce(rest))])
+
+
+def _present(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
 
 
 def _equal(subject: exp.Expr, value: exp.Expr) -> exp.Expr:

@@ -62,7 +62,7 @@ _OPERATORS: dict[type, str] = {
     exp.Mod: "TRY_MOD",
 }
 # DOUBLE(x) and its like are casts in the dress of functions.
-_CAST_FUNCTIONS = (
+CAST_FUNCTIONS = (
     *INTEGER_BITS,
     "FLOAT",
     "DOUBLE",
@@ -157,7 +157,7 @@ def _function(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
     name, arguments = formed.name.upper(), formed.expressions
     if name in TRY_FUNCTIONS:
         return _call(TRY_FUNCTIONS[name], *arguments)
-    if name in _CAST_FUNCTIONS and len(arguments) == 1:
+    if name in CAST_FUNCTIONS and len(arguments) == 1:
         return _try_cast(arguments[0], name)
     if name in ("ABS", "NEGATIVE") and len(arguments) == 1:
         return _unless_lowest(formed, arguments[0], _type_of(tree.expressions[0], columns))

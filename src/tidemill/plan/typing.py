@@ -23,6 +23,7 @@ from sqlglot import exp
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, is_vectorised
 from tidemill.plan.known import by_name, type_known
+from tidemill.plan.raises import raised_sql
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.types import VOID, Type
 
@@ -46,4 +47,4 @@ def _opaque(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> 
     sql = to_spark_sql(tree, columns)
     used = {column.name.lower() for column in tree.find_all(exp.Column)}
     slots = tuple(name for name in columns if name.lower() in used)
-    return Opaque(sql, oracle(sql, columns), slots)
+    return Opaque(sql, oracle(sql, columns), slots, raised_sql(tree, columns))

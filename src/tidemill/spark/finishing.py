@@ -24,16 +24,26 @@ def finish_by_spark(
         return {}
     numbered = slots.append_column(_ROW, pa.array(np.arange(len(slots))))
     columns = [
-        try_eval(session, f"STRUCT(({node.sql}) AS value)").alias(f"_e{number}")
+        column
         for number, node in enumerate(opaque)
+        for column in (
+            try_eval(session, f"STRUCT(({node.sql}) AS value)").alias(f"_e{number}"),
+            try_eval(session, f"COALESCE({node.raised_sql or 'FALSE'}, FALSE)").alias(
+                f"_r{number}"
+            ),
+        )
     ]
     frame = session.createDataFrame(numbered).select(_ROW, *columns)
     rows = frame.toArrow().sort_by(_ROW)
-    return {node: _finished(node, rows.column(f"_e{n}")) for n, node in enumerate(opaque)}
+    return {
+        node: _finished(node, rows.column(f"_e{n}"), rows.column(f"_r{n}"))
+        for n, node in enumerate(opaque)
+    }
 
 
-def _finished(node: Opaque, column: pa.ChunkedArray) -> Finished:
+def _finished(node: Opaque, column: pa.ChunkedArray, flags: pa.ChunkedArray) -> Finished:
     structs = column.combine_chunks()
-    raised = np.asarray(structs.is_null().to_numpy(zero_copy_only=False))
+    failed = np.asarray(structs.is_null().to_numpy(zero_copy_only=False))
+    raised = failed | np.asarray(flags.fill_null(False).to_numpy())
     values = pc.struct_field(structs, "value")
     return Finished(values.cast(node.type.arrow) if node.type.is_atomic else values, raised)

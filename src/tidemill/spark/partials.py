@@ -49,24 +49,26 @@ class Admission:
         """Select items that give every row its time in `_t`."""
         column = quote_name(self.stream.time_column)
         if not self.stream.stamped_on_arrival:
-            return (f"UNIX_MICROS({column}) AS {TIME}",)
+            micros = f"UNIX_MICROS({column})"
+            # Out of range counts as none: the slice of such a time could not be computed.
+            sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
+            return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
         some_column = quote_name(self.stream.stored_columns[0].name)
         stamp = tick_constant(self.batch_time_us, some_column)
         return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
 
     @property
     def malformed_sql(self) -> str:
-        """No event time, one out of range, or a text that does not parse.
+        """No event time, or a text that does not parse.
 
         Spark parses only the columns a plan asks for, so whether a line is malformed would
         depend on the queries; asking for every column (the sum is never negative) settles it.
         """
-        wrong = f"{TIME} IS NULL OR {TIME} NOT BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
         if not self.is_text:
-            return wrong
+            return f"{TIME} IS NULL"
         names = [quote_name(column.name) for column in self.stream.stored_columns]
         parsed = " + ".join(f"INT({name} IS NULL)" for name in names)
-        return f"{CORRUPT} IS NOT NULL OR {wrong} OR ({parsed}) < 0"
+        return f"{CORRUPT} IS NOT NULL OR {TIME} IS NULL OR ({parsed}) < 0"
 
     @property
     def late_sql(self) -> str:
@@ -95,14 +97,20 @@ def partials(
         if scalar.guarded
     }
     view = f"_tidemill_{synopsis.id}"
-    (rows.withColumns(guarded) if guarded else rows).createOrReplaceTempView(view)
-    return session.sql(partials_sql(synopsis, admission, buckets, view))
+    if guarded:
+        # A guarded expression may read the arrival stamp, so the rows are timed first.
+        rows = rows.selectExpr("*", *admission.timed_items).withColumns(guarded)
+    rows.createOrReplaceTempView(view)
+    return session.sql(partials_sql(synopsis, admission, buckets, view, bool(guarded)))
 
 
-def partials_sql(synopsis: Synopsis, admission: Admission, buckets: int, view: str) -> str:
+def partials_sql(
+    synopsis: Synopsis, admission: Admission, buckets: int, view: str, is_timed: bool = False
+) -> str:
     """Rows ⇒ timed ⇒ with values ⇒ judged ⇒ grouped ⇒ with buckets, inside out."""
     scalars = distinct_scalars(synopsis)
-    timed = f"SELECT *, {', '.join(admission.timed_items)} FROM {view}"
+    items = [] if is_timed else admission.timed_items
+    timed = f"SELECT {', '.join(['*', *items])} FROM {view}"
     valued = f"SELECT {', '.join(['*', *_values(scalars)])} FROM ({timed})"
     verdict = _verdict(synopsis, scalars, admission)
     judged = f"SELECT *, {verdict} AS {VERDICT} FROM ({valued})"
@@ -113,9 +121,9 @@ def partials_sql(synopsis: Synopsis, admission: Admission, buckets: int, view: s
         passes = f"COALESCE({_read(scalars, synopsis.where)}, FALSE)"
         groups = {name: f"IF({passes}, {sql}, NULL)" for name, sql in groups.items()}
     columns = {**groups, **_aggregates(synopsis, scalars)}
-    items = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
     by = ", ".join([VERDICT, *groups.values()])
-    grouped = f"SELECT {VERDICT}, {items} FROM ({judged}) GROUP BY {by}"
+    grouped = f"SELECT {VERDICT}, {selected} FROM ({judged}) GROUP BY {by}"
     return f"SELECT *, {_bucket(synopsis, buckets)} AS {BUCKET} FROM ({grouped})"
 
 

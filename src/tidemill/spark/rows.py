@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
-from tidemill.spark.partials import CORRUPT, TIME, Admission
+from tidemill.spark.partials import CORRUPT, Admission
 from tidemill.spark.sources import Input, Source
 
 Rows = DataFrame
@@ -53,7 +53,8 @@ def set_aside(
 def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str, str]:
     fields = ", ".join(map(quote_name, names))
     record = f"TO_JSON(STRUCT({fields}))"
-    reason = f"IF({TIME} IS NULL, 'no event time', 'event time out of range')"
+    time = quote_name(admission.stream.time_column)
+    reason = f"IF({time} IS NULL, 'no event time', 'event time out of range')"
     if admission.is_text:
         record = f"COALESCE({CORRUPT}, {record})"
         reason = f"IF({CORRUPT} IS NOT NULL, 'does not parse', {reason})"

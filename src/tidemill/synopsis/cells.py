@@ -7,7 +7,7 @@ NULL equals NULL and NaN equals NaN; Catalyst has already made -0.0 into 0.0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,26 @@ def scatter(synopsis: Synopsis, cells: Cells) -> pa.Table:
     for number, lane in enumerate(synopsis.lanes):
         arrays = decode(lane, cells.lanes[number].take(order))
         columns.update(zip(synopsis.lane_columns(number), arrays, strict=True))
+    _note_overflows(synopsis, cells, order, columns)
     return pa.table(columns)
+
+
+def _note_overflows(
+    synopsis: Synopsis, cells: Cells, order: IntArray, columns: dict[str, Any]
+) -> None:
+    """A merged decimal sum that has no digits left is written as NULL: its cell must say so."""
+    for number, lane in enumerate(synopsis.lanes):
+        if lane.kind != "overflow":
+            continue
+        place = synopsis.lanes.index(replace(lane, kind="sum"))
+        (sums,), (flags,) = synopsis.lane_columns(place), synopsis.lane_columns(number)
+        had = cells.lanes[place].take(order).valid
+        lost = (
+            columns[sums].is_null()
+            if had is None
+            else pc.and_(columns[sums].is_null(), pa.array(had))
+        )
+        columns[flags] = pc.add(columns[flags], lost.cast(pa.int64()))
 
 
 def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, pa.Table]:

@@ -28,7 +28,8 @@ class Synopsis:
         where = self.where.sql if self.where else None
         keys = tuple((key.scalar.sql, key.scalar.type.sql) for key in self.keys)
         lanes = tuple((lane.sql, lane.type.sql) for lane in self.lanes)
-        return fingerprint([self.stream.lower(), where, keys, lanes, self.classes, self.members])
+        cut = (self.classes, self.windows)
+        return fingerprint([self.stream.lower(), where, keys, lanes, cut, self.members])
 
     @property
     def key_columns(self) -> tuple[str, ...]:

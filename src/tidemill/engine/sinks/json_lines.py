@@ -88,6 +88,8 @@ def json_lines(query: str, rows: pa.Table) -> Iterator[str]:
 def _texts(column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_timestamp(column.type):
         return [json.dumps(text) if text else "null" for text in timestamp_texts(column)]
+    if pa.types.is_date(column.type):
+        return [json.dumps(text) if text else "null" for text in date_texts(column)]
     return [_text(value) for value in column.to_pylist()]
 
 
@@ -101,11 +103,20 @@ def timestamp_texts(column: pa.ChunkedArray) -> list[str | None]:
     return [str(t) + zone if ok else None for t, ok in zip(texts, valid, strict=True)]
 
 
+def date_texts(column: pa.ChunkedArray) -> list[str | None]:
+    days = column.cast(pa.int32())
+    texts = np.datetime_as_string(np.asarray(days.fill_null(0).to_numpy()).astype("datetime64[D]"))
+    valid = days.is_valid().to_pylist()
+    return [str(text) if ok else None for text, ok in zip(texts, valid, strict=True)]
+
+
 def cell_texts(column: pa.ChunkedArray) -> list[str]:
     """A column for people: timestamps without zone, NULL as NULL, floats in short."""
     if pa.types.is_timestamp(column.type):
         texts = timestamp_texts(column)
         return ["NULL" if t is None else _short_time(t) for t in texts]
+    if pa.types.is_date(column.type):
+        return [text or "NULL" for text in date_texts(column)]
     return [_plain(value) for value in column.to_pylist()]
 
 
