@@ -15,6 +15,8 @@ from tidemill.cli.progress import Progress
 from tidemill.engine import CreateQuery, TickReport, cell_texts, window_text
 
 _BOUNDS = 2
+_WIDTHS = (17, 34, 7)
+_BORDERS = 13
 
 
 class Board:
@@ -70,10 +72,12 @@ class Board:
 
     def _table(self) -> Table:
         table = Table(title=self._line, title_justify="left", title_style="")
-        table.add_column("query", style="bold", no_wrap=True, min_width=17)
-        table.add_column("window", no_wrap=True, min_width=34)
-        table.add_column("answers", justify="right", no_wrap=True, min_width=7)
-        table.add_column("newest answer", overflow="ellipsis", no_wrap=True, ratio=1)
+        # The newest answer takes what the others leave, down to nothing.
+        left = max(1, self._console.width - sum(_WIDTHS) - _BORDERS)
+        table.add_column("query", style="bold", no_wrap=True, width=_WIDTHS[0])
+        table.add_column("window", no_wrap=True, width=_WIDTHS[1])
+        table.add_column("answers", justify="right", no_wrap=True, width=_WIDTHS[2])
+        table.add_column("newest answer", overflow="ellipsis", no_wrap=True, width=left)
         for name, window in self._windows.items():
             table.add_row(name, window, f"{self._counts[name]:,}", self._newest.get(name, ""))
         return table

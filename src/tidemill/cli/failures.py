@@ -20,7 +20,7 @@ def reported() -> Iterator[None]:
     except TidemillError as error:
         print(error.render(), file=sys.stderr)
         raise typer.Exit(1) from None
-    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+    except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt):
         raise
     except Exception as error:
         if os.environ.get("TIDEMILL_DEBUG"):

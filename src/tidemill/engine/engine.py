@@ -246,6 +246,8 @@ class Engine:
             return
         journal = Journal(self.home.open())
         streams = {synopsis.stream for synopsis in self.plan.synopses}
+        for stream in streams:
+            journal.abandon_undecided(stream)
         if any(journal.unfinished(stream) for stream in streams):
             for runner in self._runners():
                 runner.recover()

@@ -85,6 +85,15 @@ class Journal:
             return None
         return TickRecord.from_json(row[0]), Decision.from_json(row[1]) if row[1] else None
 
+    def abandon_undecided(self, stream: str) -> None:
+        """Forget a tick that had begun and decided nothing: its input has not been taken.
+
+        Only for a change of plan. What such a tick failed over may be what is changed.
+        """
+        self._connection.execute(
+            "DELETE FROM ticks WHERE stream = ? AND decision IS NULL", (stream.lower(),)
+        )
+
     def begin(self, record: TickRecord) -> None:
         self._connection.execute(
             "INSERT OR REPLACE INTO ticks VALUES (?, ?, NULL)",
