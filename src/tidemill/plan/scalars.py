@@ -42,7 +42,7 @@ class ScalarBinder:
         )
 
     def _refuse_hopeless_comparisons(self, expr: Expr, tree: exp.Expr) -> None:
-        """A number against text that is none: Spark raises over it while it plans, past any guard."""
+        """A number against text that is none: Spark raises while it plans, past any guard."""
         for node in tree.find_all(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE):
             for text, other in ((node.this, node.expression), (node.expression, node.this)):
                 column = isinstance(other, exp.Column) and self._types.get(other.name.lower())
