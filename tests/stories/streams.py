@@ -24,6 +24,13 @@ COLUMNS = (
     "ts TIMESTAMP, k STRING, g INT, b BOOLEAN, m INT, n BIGINT, x DOUBLE, f FLOAT,"
     " d DECIMAL(12,3), w DECIMAL(38,2), name STRING, day DATE, at TIMESTAMP"
 )
+# One file a tick, so that a story has as many ticks as files.
+STREAM = f"""
+SET tick_files = 1;
+CREATE SINK out TO 'parquet:out';
+CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in'
+  WITH (lateness = '{LATENESS_US // SECOND_US} seconds');
+"""
 STAMP = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema(
     [

@@ -17,10 +17,10 @@ import pytest
 
 from tests.stories.oracle import Case, batch_answers, random_cases
 from tests.stories.streams import (
-    COLUMNS,
     LATENESS_US,
     SCHEMA,
     SECOND_US,
+    STREAM,
     Row,
     cut,
     ordered_times,
@@ -33,13 +33,6 @@ from tidemill.engine import Engine, RunReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-STREAM = f"""
-SET tick_files = 1;
-CREATE SINK out TO 'parquet:out';
-CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in'
-  WITH (lateness = '{LATENESS_US // SECOND_US} seconds');
-"""
 
 
 def run_cases(folder: Path, cases: list[Case]) -> tuple[RunReport, dict[str, pa.Table]]:

@@ -11,6 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill import Engine
+from tidemill.engine.folding import Folding
+from tidemill.engine.records import TickRecord
+from tidemill.engine.surroundings import Stopwatch
+from tidemill.spark.fold import FoldReport
 
 S = 1_000_000
 HEAD = "CREATE STREAM s ({}) ORDER BY {} SOURCE 'parquet:in' WITH (lateness = '1 hour');"
@@ -107,6 +111,51 @@ def test_expressions_that_could_stop_a_tick_do_not(tmp_path: Path) -> None:
     assert found[4] == [{"text": None}]
     raised = [engine.queries[f"q{number}"].raised for number in range(5)]
     assert raised == [0, 0, 2, 0, 1]
+
+
+def test_constants_and_flags_that_raise_stop_nothing(tmp_path: Path) -> None:
+    """Spark works constants out while it plans, and a flag repeats the parts it judges."""
+    put(tmp_path, 0, ts=times(S, 2 * S), src=["7", "x"], m=pa.array([1, 2]))
+    head = HEAD.format("ts TIMESTAMP, src STRING, m BIGINT", "ts")
+    window = "FROM s [RANGE 10 s SLIDE 10 s]"
+    engine, found = ask(
+        tmp_path,
+        head,
+        f"SELECT COUNT(*) AS n {window}",
+        f"SELECT COUNT(*) AS n {window} WHERE m = 'x'",
+        f"SELECT SUM(CAST(src > 5 AS INT)) AS n {window}",
+        f"SELECT COUNT(*) AS n, CONCAT('a', 1 / 0) AS text {window} HAVING COUNT(*) <> 'x'",
+    )
+    assert found == [[{"n": 2}], [], [{"n": 1}], []]
+    raised = [engine.queries[f"q{number}"].raised for number in range(4)]
+    assert raised[:3] == [0, 2, 1]
+    assert raised[3] > 0
+
+
+def test_a_tick_that_cannot_run_does_not_hold_its_query_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was decided, so the tick is given up and its input taken under the new plan."""
+    put(tmp_path, 0, ts=times(S, 2 * S))
+    select = "AS SELECT COUNT(*) AS n FROM s [RANGE 10 s SLIDE 10 s]"
+    fold = Folding._fold
+
+    def fail(self: Folding, record: TickRecord, watch: Stopwatch) -> dict[str, FoldReport]:
+        if any(query.name == "bad" for query in self._around.plan.queries):
+            raise RuntimeError("this plan cannot run")
+        return fold(self, record, watch)
+
+    monkeypatch.setattr(Folding, "_fold", fail)
+    with Engine(tmp_path / "home") as engine:
+        head = HEAD.format("ts TIMESTAMP", "ts")
+        engine.sql(f"{head} CREATE QUERY good {select}; CREATE QUERY bad {select};", tmp_path)
+        with pytest.raises(RuntimeError, match="cannot run"):
+            engine.run("idle")
+    with Engine(tmp_path / "home") as engine:
+        engine.sql("DROP QUERY bad")
+        report = engine.run("flush")
+        assert engine.query("good").answers().to_arrow().column("n").to_pylist() == [2]
+    assert report.rows_in == 2
 
 
 def test_a_replaced_window_with_the_same_edges_keeps_its_own_slices(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ import pytest
 
 from tests.stories.oracle import Case, Term, batch_answers, random_cases
 from tests.stories.streams import (
-    COLUMNS,
-    LATENESS_US,
     NOON_US,
     SECOND_US,
+    STREAM,
     cut,
     random_row,
     random_rows,
@@ -28,13 +27,6 @@ from tidemill.errors import TidemillError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-STREAM = f"""
-SET tick_files = 1;
-CREATE SINK out TO 'parquet:out';
-CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in'
-  WITH (lateness = '{LATENESS_US // SECOND_US} seconds');
-"""
 
 
 def run_once(folder: Path, statements: str, until: str) -> tuple[list[str], RunReport]:

@@ -241,7 +241,10 @@ class Engine:
         return states, replies
 
     def _finish_interrupted(self) -> None:
-        """A tick that a crash cut off belongs to the plan it began under: finish it first."""
+        """A cut-off tick that had decided belongs to the plan it began under: finish it first.
+
+        One that had not is given up; its input is taken again under the new plan.
+        """
         if not self.home.exists:
             return
         journal = Journal(self.home.open())

@@ -93,8 +93,6 @@ class Folding:
         return record
 
     def _set_aside(self, record: TickRecord, counted: FoldReport) -> None:
-        if not counted.late and not counted.malformed:
-            return
         set_aside(
             self._around.session,
             self._source,

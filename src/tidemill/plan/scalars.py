@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from tidemill.errors import TidemillError, refuse
+from tidemill.errors import TidemillError
 from tidemill.language.statements import Expr
 from tidemill.language.trees import to_sql
 from tidemill.plan.expressions import Node, Opaque
@@ -30,7 +30,6 @@ class ScalarBinder:
     def bind(self, expr: Expr, tree: exp.Expr) -> Scalar:
         """`tree` is all or a part of `expr`, which says where a refusal points."""
         check_replayable(expr, tree)
-        self._refuse_hopeless_comparisons(expr, tree)
         node = type_placed(expr, tree, self._types, self.oracle)
         return Scalar(
             sql=to_sql(tree),
@@ -41,30 +40,9 @@ class ScalarBinder:
             guarded=isinstance(node, Opaque) and needs_guard(tree, self._types),
         )
 
-    def _refuse_hopeless_comparisons(self, expr: Expr, tree: exp.Expr) -> None:
-        """A number against text that is none: Spark raises while it plans, past any guard."""
-        for node in tree.find_all(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE):
-            for text, other in ((node.this, node.expression), (node.expression, node.this)):
-                column = isinstance(other, exp.Column) and self._types.get(other.name.lower())
-                literal = isinstance(text, exp.Literal) and text.is_string
-                if literal and column and column.is_numeric and not _is_number(text.name):
-                    refuse(
-                        "E_TYPE",
-                        f"column {other.name} is {column}, and '{text.name}' is no number",
-                        place=expr.place_of(node) or expr.place,
-                    )
-
     @cached_property
     def _types(self) -> dict[str, Type]:
         return {key: column.type for key, column in self.scope.columns.items()}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def type_placed(expr: Expr, tree: exp.Expr, types: Mapping[str, Type], oracle: TypeOracle) -> Node:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tidemill.operators.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.model import QueryPlan
-from tidemill.spark.partials import try_eval
+from tidemill.spark.partials import guard
 
 _ROW = "_row"
 
@@ -23,17 +23,12 @@ def finish_by_spark(
     if not opaque:
         return {}
     numbered = slots.append_column(_ROW, pa.array(np.arange(len(slots))))
-    columns = [
-        column
+    columns = {
+        name: guard(session, sql, _ROW)
         for number, node in enumerate(opaque)
-        for column in (
-            try_eval(session, f"STRUCT(({node.sql}) AS value)").alias(f"_e{number}"),
-            try_eval(session, f"COALESCE({node.raised_sql or 'FALSE'}, FALSE)").alias(
-                f"_r{number}"
-            ),
-        )
-    ]
-    frame = session.createDataFrame(numbered).select(_ROW, *columns)
+        for name, sql in ((f"_e{number}", node.sql), (f"_r{number}", node.raised_sql or "FALSE"))
+    }
+    frame = session.createDataFrame(numbered).withColumns(columns).select(_ROW, *columns)
     rows = frame.toArrow().sort_by(_ROW)
     return {
         node: _finished(node, rows.column(f"_e{n}"), rows.column(f"_r{n}"))
@@ -44,6 +39,7 @@ def finish_by_spark(
 def _finished(node: Opaque, column: pa.ChunkedArray, flags: pa.ChunkedArray) -> Finished:
     structs = column.combine_chunks()
     failed = np.asarray(structs.is_null().to_numpy(zero_copy_only=False))
-    raised = failed | np.asarray(flags.fill_null(False).to_numpy())
+    flagged = pc.struct_field(flags.combine_chunks(), "value").fill_null(False)
+    raised = failed | np.asarray(flagged.to_numpy(zero_copy_only=False))
     values = pc.struct_field(structs, "value")
     return Finished(values.cast(node.type.arrow) if node.type.is_atomic else values, raised)

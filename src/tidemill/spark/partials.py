@@ -91,11 +91,7 @@ def partials(
     session: SparkSession, rows: DataFrame, synopsis: Synopsis, admission: Admission, buckets: int
 ) -> DataFrame:
     """One partial row per (verdict, slice, keys) of the rows."""
-    guarded = {
-        _value(number): try_eval(session, f"STRUCT(({scalar.try_sql}) AS value)")
-        for number, scalar in enumerate(distinct_scalars(synopsis))
-        if scalar.guarded
-    }
+    guarded = _guarded_columns(session, distinct_scalars(synopsis))
     view = f"_tidemill_{synopsis.id}"
     if guarded:
         # A guarded expression may read the arrival stamp, so the rows are timed first.
@@ -170,9 +166,20 @@ def _values(scalars: tuple[Scalar, ...]) -> list[str]:
     return items
 
 
+def _guarded_columns(session: SparkSession, scalars: tuple[Scalar, ...]) -> dict[str, Column]:
+    """Values that may raise in ways no try_ form covers, and their flags, which may too."""
+    columns = {}
+    for number, scalar in enumerate(scalars):
+        if scalar.guarded:
+            columns[_value(number)] = guard(session, scalar.try_sql, TIME)
+            columns[_flag(number)] = guard(session, scalar.raised_sql or "FALSE", TIME)
+    return columns
+
+
 def _raised(number: int, scalar: Scalar) -> str:
-    flags = [f"COALESCE({scalar.raised_sql}, FALSE)"] if scalar.raised_sql else []
-    return " OR ".join(([f"{_value(number)} IS NULL"] if scalar.guarded else []) + flags)
+    if scalar.guarded:
+        return f"{_value(number)} IS NULL OR COALESCE({_flag(number)}.value, FALSE)"
+    return f"COALESCE({scalar.raised_sql}, FALSE)"
 
 
 def raised_column(number: int) -> str:
@@ -183,18 +190,28 @@ def _value(number: int) -> str:
     return f"_x{number}"
 
 
+def _flag(number: int) -> str:
+    return f"_flag{number}"
+
+
 def _read(scalars: tuple[Scalar, ...], scalar: Scalar) -> str:
     number = scalars.index(scalar)
     return f"{_value(number)}.value" if scalar.guarded else _value(number)
 
 
-def try_eval(session: SparkSession, sql: str) -> Column:
-    """The expression, NULL where it raises: Catalyst's own catch-all, which SQL cannot name."""
+def guard(session: SparkSession, sql: str, column: str) -> Column:
+    """The value of an expression in a struct, NULL where it raises.
+
+    Catalyst's own catch-all, which SQL cannot name, catches what raises in a row. Constants
+    are worked out while Spark plans, before any row; there errors pass only in a branch
+    that may not be taken, so the expression stands in one. It always is: the condition only
+    has to be one about a column, which Catalyst cannot see through.
+    """
     jvm: Any = session._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    guard = jvm.org.apache.spark.sql.catalyst.expressions.TryEval
-    inner: Any = F.expr(sql)
-    return ClassicColumn(expressions.column(guard(expressions.expression(inner._jc))))
+    catch = jvm.org.apache.spark.sql.catalyst.expressions.TryEval
+    inner: Any = F.expr(f"IF(INT(ISNULL({column})) < 2, STRUCT(({sql}) AS value), NULL)")
+    return ClassicColumn(expressions.column(catch(expressions.expression(inner._jc))))
 
 
 def _verdict(synopsis: Synopsis, scalars: tuple[Scalar, ...], admission: Admission) -> str:

@@ -38,7 +38,14 @@ def set_aside(
     late: bool,
     malformed: bool,
 ) -> None:
-    """Write the late and the malformed rows of a tick; again gives the same files."""
+    """Write the late and the malformed rows of a tick; again gives the same files.
+
+    An attempt that was given up may have left files under the tick's number: they go first.
+    """
+    for aside in ("late", "malformed"):
+        (folder / aside / _file(tick)).unlink(missing_ok=True)
+    if not late and not malformed:
+        return
     stream = admission.stream
     names = [column.name for column in stream.columns]
     rows = read_rows(session, stream, source, taken, names).selectExpr("*", *admission.timed_items)
@@ -61,11 +68,15 @@ def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str,
     return f"{record} AS record", f"{reason} AS reason"
 
 
+def _file(tick: int) -> str:
+    return f"tick-{tick:08d}.parquet"
+
+
 def _write(rows: DataFrame, folder: Path, tick: int) -> None:
     """One file per tick, put in place whole."""
     # A killed run may still be writing: every attempt has a place of its own.
     scratch = folder / f"_{uuid.uuid4().hex}"
     rows.coalesce(1).write.mode("overwrite").parquet(f"file:{scratch}")
     for part in scratch.glob("*.parquet"):
-        part.replace(folder / f"tick-{tick:08d}.parquet")
+        part.replace(folder / _file(tick))
     shutil.rmtree(scratch)

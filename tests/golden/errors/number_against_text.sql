@@ -1,4 +1,0 @@
-CREATE STREAM packets (ts TIMESTAMP, length BIGINT)
-  ORDER BY ts SOURCE 'parquet:data';
-CREATE QUERY q AS
-SELECT COUNT(*) AS n FROM packets [RANGE 5 s SLIDE 5 s] WHERE length = 'x';
