@@ -7,7 +7,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.catalog import Stream
-from tidemill.errors import Place, listing, refuse
+from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import Expr, Select, SelectItem
 from tidemill.language.trees import to_sql
 from tidemill.plan import aggregates
@@ -195,11 +195,16 @@ class _Binder:
 
     def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
         grouped = [key.scalar.sql for key in self._keys]
+        hint = f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like"
+        around = column.find_ancestor(exp.Anonymous)
+        if around is not None and (guess := suggest(around.name, aggregates.BUILT)):
+            # SMU(length) is more likely a slip of the pen than a function over a lone column.
+            hint = f"{around.name.upper()} is no aggregate; {guess}"
         refuse(
             "E_UNGROUPED",
             f"column '{column.name}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", grouped),
-            hint=f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like",
+            hint=hint,
             place=place_in(expr, column),
         )
 
