@@ -11,6 +11,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from tidemill.errors import TidemillError
+from tidemill.plan.builders import OutsideError
+from tidemill.plan.expressions import Literal, Node
+from tidemill.plan.known import by_name, type_known
 from tidemill.plan.try_forms import CAST_FUNCTIONS, TRY_FUNCTIONS, to_spark_sql
 from tidemill.types import STRING, Type
 
@@ -66,6 +70,8 @@ class _Flags:
     def _own(self, node: exp.Expr, name: str) -> str:
         if not isinstance(node, _OPERATORS) and name not in _STRICT_FUNCTIONS:
             return ""
+        if isinstance(_known(node, {}), Literal):
+            return ""  # a constant such as -5 or DATE '2026-01-31', worked out already
         operands = [child for child in _children(node) if not isinstance(child, exp.DataType)]
         present = [f"({self._sql(operand)}) IS NOT NULL" for operand in operands]
         return " AND ".join([f"({self._sql(node)}) IS NULL", *present])
@@ -127,7 +133,16 @@ def _both(condition: str, flag: str) -> str:
     return f"({condition}) AND ({flag})" if flag else ""
 
 
+def _known(node: exp.Expr, columns: Mapping[str, Type]) -> Node | None:
+    try:
+        return type_known(node, by_name(columns))
+    except (OutsideError, TidemillError):
+        return None
+
+
 def _harmless(node: exp.Expr, columns: Mapping[str, Type]) -> bool:
+    if _known(node, columns) is not None:
+        return True  # all it can raise has a try_ form
     if isinstance(node, _COMPARISONS):
         return all(_is_text(child, columns) for child in _children(node))
     if isinstance(node, _TEXT_NODES) or _is_text_function(node):

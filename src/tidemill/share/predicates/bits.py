@@ -1,0 +1,73 @@
+"""Which predicates get a bit of the signature, and how each predicate is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from tidemill.share.predicates.covers import read_by
+from tidemill.share.predicates.predicate import Predicate
+from tidemill.share.predicates.readings import Reading
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The bits of the signature, and the reading of every predicate that was asked for."""
+
+    bits: Mapping[int, Predicate]
+    readings: Mapping[Predicate, Reading]
+
+
+def assign_bits(
+    predicates: Iterable[Predicate],
+    taken: Mapping[int, Predicate] | None = None,
+    blocked: Collection[int] = (),
+) -> Assignment:
+    """Bits for the predicates that the others do not cover.
+
+    Bits in `taken` stay as they are and are read where they serve; the numbers in `blocked`
+    are given to nobody. The same arguments give the same numbers.
+    """
+    kept = dict(taken or {})
+    wanted = list(dict.fromkeys(predicates))
+    new = [each for each in wanted if read_by(each, kept) is None]
+    numbers = _free_numbers({*kept, *blocked})
+    for predicate in _uncovered(new, kept):
+        kept[next(numbers)] = predicate
+    return Assignment(kept, {each: _reading(each, kept) for each in wanted})
+
+
+def _uncovered(new: list[Predicate], kept: Mapping[int, Predicate]) -> list[Predicate]:
+    """The new predicates without those that the rest of them, with the bits kept, cover.
+
+    The more involved ones go first. What a reading leans on stays.
+    """
+    first = max(kept, default=-1) + 1
+    tried = {**kept, **dict(enumerate(new, start=first))}
+    leant_on: set[int] = set()
+    for number in sorted(set(tried) - set(kept), key=lambda bit: (_effort(tried[bit]), -bit)):
+        if number in leant_on:
+            continue
+        others = {bit: each for bit, each in tried.items() if bit != number}
+        if (reading := read_by(tried[number], others)) is not None:
+            leant_on.update(reading.bits)
+            tried = others
+    return [tried[number] for number in sorted(set(tried) - set(kept))]
+
+
+def _effort(predicate: Predicate) -> tuple[int, int, int]:
+    """Smallest for the predicates of the most boxes, sides and cuts."""
+    sides = [allowed for box in predicate.boxes for _, allowed in box.sides]
+    return -len(predicate.boxes), -len(sides), -sum(len(allowed.cuts) for allowed in sides)
+
+
+def _free_numbers(used: Collection[int]) -> Iterator[int]:
+    return (number for number in count() if number not in used)
+
+
+def _reading(predicate: Predicate, bits: Mapping[int, Predicate]) -> Reading:
+    found = read_by(predicate, bits)
+    if found is None:
+        raise AssertionError(f"no reading for {predicate}")
+    return found

@@ -1,0 +1,116 @@
+"""Boxes: a conjunction of conditions, each on one column or one opaque expression.
+
+An opaque condition is a line of its own with the points FALSE, TRUE and NULL, so conditions
+that cannot be looked into obey the same algebra as columns.
+
+A union of boxes has one canonical form, the set of all largest boxes inside it (the prime
+implicants of logic design). They are found by consensus: two boxes that together fill a larger
+one on some side give that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tidemill.plan.expressions import Slot
+from tidemill.plan.model import Scalar
+from tidemill.share.predicates.values import EVERYTHING, ValueSet
+
+Dimension = Slot | Scalar
+# Past this many boxes a condition is cheaper to evaluate than to reason about.
+MOST_BOXES = 16
+# On the way to few boxes there may be more of them.
+_MOST_ON_THE_WAY = 4 * MOST_BOXES
+
+
+class TooManyBoxesError(Exception):
+    """The canonical form would be too large to be of use."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """What each side allows, ordered by side; a side not named allows everything."""
+
+    sides: tuple[tuple[Dimension, ValueSet], ...] = ()
+
+    @cached_property
+    def by_dimension(self) -> Mapping[Dimension, ValueSet]:
+        return dict(self.sides)
+
+    def side(self, dimension: Dimension) -> ValueSet:
+        return self.by_dimension.get(dimension, EVERYTHING)
+
+    def contains(self, other: Box) -> bool:
+        return all(other.side(dimension) <= allowed for dimension, allowed in self.sides)
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """A key to sort boxes by."""
+        return tuple(
+            (_name(dimension), allowed.starts_in, allowed.cuts, allowed.with_null)
+            for dimension, allowed in self.sides
+        )
+
+
+def make_box(sides: Mapping[Dimension, ValueSet]) -> Box | None:
+    """The box, or None if one of its sides allows nothing."""
+    if any(allowed.is_empty for allowed in sides.values()):
+        return None
+    kept = [(dimension, allowed) for dimension, allowed in sides.items() if not allowed.is_all]
+    return Box(tuple(sorted(kept, key=lambda side: _name(side[0]))))
+
+
+def meet(one: Box, two: Box) -> Box | None:
+    """What both boxes hold."""
+    sides = dict(one.sides)
+    for dimension, allowed in two.sides:
+        sides[dimension] = sides.get(dimension, EVERYTHING) & allowed
+    return make_box(sides)
+
+
+def primes(boxes: Iterable[Box]) -> tuple[Box, ...]:
+    """All largest boxes inside the union, in a fixed order."""
+    found: list[Box] = []
+    waiting = list(boxes)
+    while waiting:
+        box = waiting.pop()
+        if any(other.contains(box) for other in found):
+            continue
+        found = [other for other in found if not box.contains(other)]
+        waiting += [grown for other in found for grown in _consensus(box, other)]
+        found.append(box)
+        if len(found) > _MOST_ON_THE_WAY:
+            raise TooManyBoxesError
+    if len(found) > MOST_BOXES:
+        raise TooManyBoxesError
+    return tuple(sorted(found, key=lambda box: box.order))
+
+
+def _consensus(one: Box, two: Box) -> Iterator[Box]:
+    """For each side, the box that spans both there and lies in both elsewhere."""
+    for dimension in {**one.by_dimension, **two.by_dimension}:
+        sides = dict(one.by_dimension)
+        for other, allowed in two.sides:
+            sides[other] = sides.get(other, EVERYTHING) & allowed
+        sides[dimension] = one.side(dimension) | two.side(dimension)
+        if (box := make_box(sides)) is not None:
+            yield box
+
+
+def without(box: Box, taken: Box) -> Iterator[Box]:
+    """The rest of a box outside of another, in disjoint pieces."""
+    sides = dict(box.sides)
+    for dimension, allowed in taken.sides:
+        left = sides.get(dimension, EVERYTHING)
+        if (piece := make_box({**sides, dimension: left - allowed})) is not None:
+            yield piece
+        sides[dimension] = left & allowed
+
+
+def _name(dimension: Dimension) -> tuple[bool, str]:
+    if isinstance(dimension, Slot):
+        return False, dimension.name
+    return True, dimension.sql

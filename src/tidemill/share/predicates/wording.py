@@ -1,0 +1,131 @@
+"""Boxes as SQL that people read: `port IN (80, 443) AND proto = 'TCP'`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from tidemill.language.names import quote_name, quote_text
+from tidemill.plan.expressions import Slot
+from tidemill.plan.model import Scalar
+from tidemill.share.predicates.boxes import Box, Dimension
+from tidemill.share.predicates.values import NOT_NULL, Cut, ValueSet
+from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# By whether FALSE, TRUE and NULL are members.
+_TRUTHS = {
+    (False, True, False): "{0}",
+    (True, False, False): "NOT {0}",
+    (True, True, False): "{0} IS NOT NULL",
+    (False, False, True): "{0} IS NULL",
+    (False, True, True): "{0} IS NOT FALSE",
+    (True, False, True): "{0} IS NOT TRUE",
+}
+
+
+def word_boxes(boxes: Sequence[Box]) -> str:
+    """The union of the boxes as a condition."""
+    if not boxes:
+        return "FALSE"
+    return " OR ".join(_box(box, alone=len(boxes) == 1) for box in boxes)
+
+
+def _box(box: Box, alone: bool) -> str:
+    if not box.sides:
+        return "TRUE"
+    texts = [_side(dimension, allowed) for dimension, allowed in box.sides]
+    if len(texts) == 1:
+        return _any(texts[0]) if alone else _grouped(texts[0])
+    return " AND ".join(map(_grouped, texts))
+
+
+def _side(dimension: Dimension, allowed: ValueSet) -> list[str]:
+    """The alternatives of one side."""
+    if isinstance(dimension, Scalar):
+        return [_truth(f"({dimension.sql})", allowed)]
+    name = quote_name(dimension.name)
+    if dimension.type == BOOLEAN:
+        return [_truth(name, allowed)]
+    null = [f"{name} IS NULL"] if allowed.with_null else []
+    return [*_values(name, dimension, allowed), *null]
+
+
+def _truth(text: str, allowed: ValueSet) -> str:
+    return _TRUTHS[0 in allowed, 1 in allowed, None in allowed].format(text)
+
+
+def _values(name: str, slot: Slot, allowed: ValueSet) -> list[str]:
+    if not allowed.starts_in and not allowed.cuts:
+        return []
+    if not allowed.cuts:
+        return [f"{name} IS NOT NULL"]
+    outside = list((NOT_NULL - allowed).stretches)
+    if all(_is_single(low, high) for low, high in outside):
+        return [_members(name, [low for low, _ in outside], slot.type, negated=True)]
+    stretches = list(allowed.stretches)
+    singles = [low for low, high in stretches if _is_single(low, high)]
+    ranges = [pair for pair in stretches if not _is_single(*pair)]
+    members = [_members(name, singles, slot.type, negated=False)] if singles else []
+    return members + [_range(name, low, high, slot.type) for low, high in ranges]
+
+
+def _is_single(low: Cut | None, high: Cut | None) -> bool:
+    return low is not None and high == after(low)
+
+
+def after(cut: Cut) -> Cut:
+    """The next point of the line."""
+    return cut + b"\0" if isinstance(cut, bytes) else cut + 1
+
+
+def _members(name: str, members: list[Cut], type: Type, *, negated: bool) -> str:
+    texts = [constant(member, type) for member in members]
+    if len(texts) == 1:
+        return f"{name} {'<>' if negated else '='} {texts[0]}"
+    return f"{name} {'NOT ' if negated else ''}IN ({', '.join(texts)})"
+
+
+def _range(name: str, low: Cut | None, high: Cut | None, type: Type) -> str:
+    """Both ends as members where the line counts in steps; a text has no last one before."""
+    if type == STRING:
+        return " AND ".join(f"{name} {bound}" for bound in _text_bounds(low, high))
+    first = None if low is None else constant(low, type)
+    last = None if high is None else constant(high - 1, type)
+    if first is None:
+        return f"{name} <= {last}"
+    return f"{name} >= {first}" if last is None else f"{name} BETWEEN {first} AND {last}"
+
+
+def _text_bounds(low: Cut | None, high: Cut | None) -> list[str]:
+    bounds = [(low, ">=", ">"), (high, "<", "<=")]
+    return [
+        f"{past} {_text(cut[:-1])}" if cut.endswith(b"\0") else f"{at} {_text(cut)}"
+        for cut, at, past in bounds
+        if cut is not None
+    ]
+
+
+def _text(point: bytes) -> str:
+    return quote_text(point.decode())
+
+
+def constant(point: Cut, type: Type) -> str:
+    """A point of the type's line as a literal of the type."""
+    if type == STRING:
+        return _text(point)
+    if type == DATE:
+        return f"DATE '{_EPOCH.date() + timedelta(days=point)}'"
+    if type == TIMESTAMP:
+        moment = _EPOCH + timedelta(microseconds=point)
+        return f"TIMESTAMP '{moment.replace(tzinfo=None)}'"
+    return str(Decimal(point).scaleb(-type.scale)) if type.is_decimal else str(point)
+
+
+def _any(alternatives: list[str]) -> str:
+    return " OR ".join(alternatives)
+
+
+def _grouped(alternatives: list[str]) -> str:
+    return f"({_any(alternatives)})" if len(alternatives) > 1 else alternatives[0]
