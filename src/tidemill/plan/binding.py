@@ -22,6 +22,7 @@ from tidemill.plan.model import (
     QueryPlan,
     Scalar,
 )
+from tidemill.plan.predicates import canonical
 from tidemill.plan.scalars import ScalarBinder, type_placed
 from tidemill.plan.scope import (
     Scope,
@@ -66,6 +67,7 @@ class _Binder:
             sink=sink,
             window=self._select.window,
             where=where,
+            predicate=canonical(where, self._types),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -73,6 +75,10 @@ class _Binder:
             order_by=order_by,
             limit=self._select.limit,
         )
+
+    @property
+    def _types(self) -> dict[str, Type]:
+        return {column.name: column.type for column in self._stream.columns}
 
     def _where(self) -> Scalar | None:
         expr = self._select.where

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot
 from tidemill.types import TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from tidemill.plan.predicates import Predicate
 
 WINDOW_START = Slot("window_start", TIMESTAMP)
 WINDOW_END = Slot("window_end", TIMESTAMP)
@@ -56,6 +60,14 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
+class Join:
+    """A static table that rows of the stream are joined with."""
+
+    table: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Output:
     name: str
     node: Node
@@ -77,12 +89,14 @@ class QueryPlan:
     sink: str | None
     window: Window
     where: Scalar | None
+    predicate: Predicate  # WHERE in canonical form
     keys: tuple[Key, ...]
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]
     having: Node | None
     order_by: tuple[Ordering, ...]
     limit: int | None
+    joins: tuple[Join, ...] = ()
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane, absent, decode, encode
 from tidemill.aggregates.limbs import normalise
-from tidemill.plan.predicates import Reading
+from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.synopsis.model import Partials
 
 IntArray = NDArray[np.int64]
@@ -89,14 +89,11 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
     )
 
 
-def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading | None) -> Cells:
+def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
     """What a query reads of the cells: those with matching signatures, which then fall away."""
-    if not cells.signatures.shape[1]:
+    if reading == ALL_ROWS and not cells.signatures.shape[1]:
         return cells
-    wanted = np.ones(len(cells.signatures), np.bool_)
-    if reading is not None:
-        wanted = reading.matches(cells.signatures)
-    rows = np.flatnonzero(wanted[cells.signature])
+    rows = np.flatnonzero(reading.matches(cells.signatures)[cells.signature])
     numbers, groups = _renumbered(cells.group[rows], len(cells.groups))
     return merged(
         lanes,

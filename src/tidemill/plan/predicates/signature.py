@@ -14,10 +14,10 @@ from decimal import Decimal
 from tidemill.language.names import quote_name, quote_text
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
-from tidemill.share.predicates.boxes import Dimension
-from tidemill.share.predicates.layout import Layout, lay_out, mask_table, restricts
-from tidemill.share.predicates.predicate import Predicate
-from tidemill.share.predicates.values import Cut
+from tidemill.plan.predicates.boxes import Dimension
+from tidemill.plan.predicates.layout import Layout, lay_out, mask_table, restricts
+from tidemill.plan.predicates.predicate import Predicate
+from tidemill.plan.predicates.values import Cut
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _SUFFIXES = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L", "TIMESTAMP": "L"}

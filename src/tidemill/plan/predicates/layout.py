@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from tidemill.share.predicates.boxes import Box, Dimension
-from tidemill.share.predicates.predicate import Predicate
-from tidemill.share.predicates.readings import WORD_BITS
-from tidemill.share.predicates.values import EVERYTHING, Cut, ValueSet
+from tidemill.plan.predicates.boxes import Box, Dimension
+from tidemill.plan.predicates.predicate import Predicate
+from tidemill.plan.predicates.readings import WORD_BITS
+from tidemill.plan.predicates.values import EVERYTHING, Cut, ValueSet
 
 
 @dataclass(frozen=True)
