@@ -12,6 +12,9 @@ from typing import Any
 
 from tidemill.errors import listing, refuse, suggest
 
+SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
+OPTIMISER_STEPS = ("predicates", "covers", "group_by_tree", "weave", "grouping_sets")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -32,8 +35,15 @@ class Settings:
     # A synopsis is written anew, one snapshot a bucket, once it has more than this many
     # pieces for each bucket.
     snapshot_pieces: int = 12
-    # auto shares slices among queries of equal WHERE and GROUP BY; none gives each its own.
+    # Which queries share slices: none, all that can (shared), those that weaving or
+    # triweaving puts together, or whichever of these is cheapest (auto).
     sharing: str = "auto"
+    # Steps of the optimiser that are left out, as names with commas between.
+    steps_off: str = ""
+
+    def is_on(self, step: str) -> bool:
+        """Whether the optimiser takes this step."""
+        return step not in self.steps_off.split(", ")
 
     def with_value(self, name: str, text: str) -> Settings:
         known = {field.name for field in fields(self)}
@@ -73,19 +83,31 @@ def _size(name: str, text: str) -> int:
     return int(digits) << shift
 
 
-def _sharing(name: str, text: str) -> str:
-    if text.lower() in ("auto", "none"):
-        return text.lower()
-    later = text.lower() in ("shared", "weave", "triweave")
-    refuse(
-        "E_NOT_BUILT" if later else "E_SETTING",
-        f"setting {name} = '{text}' is not built yet" if later else f"no sharing mode '{text}'",
-        hint="choices: auto, none",
-    )
+def _sharing(_name: str, text: str) -> str:
+    return _choice("sharing mode", text, SHARING_MODES)
+
+
+def _steps(_name: str, text: str) -> str:
+    """In the order in which the steps are taken, each once; nothing switches all on."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    off = {_choice("optimiser step", word, OPTIMISER_STEPS) for word in words}
+    return ", ".join(step for step in OPTIMISER_STEPS if step in off)
+
+
+def _choice(what: str, text: str, choices: tuple[str, ...]) -> str:
+    if text.lower() not in choices:
+        refuse(
+            "E_SETTING",
+            f"no {what} '{text}'",
+            detail=listing("choices", choices),
+            hint=suggest(text, choices),
+        )
+    return text.lower()
 
 
 _READERS: dict[str, Callable[[str, str], Any]] = {
     "tick_bytes": _size,
     "roll_bytes": _size,
     "sharing": _sharing,
+    "steps_off": _steps,
 }

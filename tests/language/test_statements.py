@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlglot import exp
 
@@ -9,15 +11,20 @@ from tidemill import types
 from tidemill.errors import TidemillError
 from tidemill.language import parse_script, render
 from tidemill.language.statements import (
+    AlterQuery,
     ColumnDef,
     CreateQuery,
     CreateSink,
     CreateStream,
+    CreateTable,
     Describe,
     Drop,
     Explain,
     Expr,
+    JoinClause,
     OrderItem,
+    PauseQuery,
+    ResumeQuery,
     RunSelect,
     Select,
     SelectItem,
@@ -30,17 +37,50 @@ from tidemill.language.statements import (
 FROM = "FROM s [RANGE 2 s SLIDE 1 s]"
 COUNTED = Select((SelectItem(Expr("COUNT(*)"), None),), "s", None, Window(2_000_000, 1_000_000))
 
+
+def joined(*joins: JoinClause) -> RunSelect:
+    return RunSelect(replace(COUNTED, stream_alias="p", joins=joins))
+
+
 PARSED: dict[str, Statement] = {
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
     "SHOW SETTINGS": Show("SETTINGS"),
     "DESCRIBE packets": Describe("packets"),
     "DESC packets": Describe("packets"),
+    "DROP TABLE IF EXISTS whois": Drop("TABLE", "whois", True),
+    "SHOW TABLES": Show("TABLES"),
+    "SHOW WEAVES": Show("WEAVES"),
+    "PAUSE QUERY q": PauseQuery("q"),
+    "resume query `a b`": ResumeQuery("a b"),
+    f"ALTER QUERY q AS SELECT COUNT(*) {FROM}": AlterQuery("q", None, COUNTED),
+    f"alter query q into r as select count(*) {FROM}": AlterQuery("q", "r", COUNTED),
+    "CREATE TABLE whois (prefix STRING, owner STRING) SOURCE 'csv:w.csv'": CreateTable(
+        "whois",
+        (ColumnDef("prefix", types.STRING), ColumnDef("owner", types.STRING)),
+        "csv:w.csv",
+    ),
+    "create or replace table t (a int) with (b = 1) source 'json:t'": CreateTable(
+        "t", (ColumnDef("a", types.INT),), "json:t", (("b", "1"),), True
+    ),
+    f"SELECT COUNT(*) {FROM} p JOIN whois w ON p.src = w.prefix": joined(
+        JoinClause("INNER", "whois", "w", Expr("p.src = w.prefix"))
+    ),
+    f"SELECT COUNT(*) {FROM} p INNER JOIN t USING (a, `b c`)": joined(
+        JoinClause("INNER", "t", None, using=("a", "b c"))
+    ),
+    f"""SELECT COUNT(*) {FROM} AS p LEFT OUTER JOIN t ON p.a = t.a AND t.b > 1
+        left join `u v` as u on u.a = t.a""": joined(
+        JoinClause("LEFT", "t", None, Expr("p.a = t.a AND t.b > 1")),
+        JoinClause("LEFT", "u v", "u", Expr("u.a = t.a")),
+    ),
     "SET sharing = 'auto'": Set("sharing", "auto"),
     "SET Sharing = auto": Set("sharing", "auto"),
     "SET tick_files = 4": Set("tick_files", "4"),
     "SET skew = -0.5": Set("skew", "-0.5"),
     "EXPLAIN ALL": Explain("PLAN", None),
+    "EXPLAIN SHARED ALL": Explain("SHARED", None),
+    f"EXPLAIN SHARED SELECT COUNT(*) {FROM}": Explain("SHARED", COUNTED),
     "EXPLAIN SHARED QUERY q": Explain("SHARED", "q"),
     f"EXPLAIN AST SELECT COUNT(*) {FROM}": Explain("AST", COUNTED),
     f"SELECT COUNT(*) {FROM}": RunSelect(COUNTED),
@@ -81,8 +121,11 @@ LIMIT 10;
 
 REFUSED = [
     ("FROBNICATE x", "E_SYNTAX", "expected a statement", "FROBNICATE"),
-    ("CREATE VIEW v", "E_SYNTAX", "STREAM or SINK or QUERY", "VIEW"),
-    ("CREATE TABLE t (a INT)", "E_NOT_BUILT", "CREATE TABLE", "TABLE"),
+    ("CREATE VIEW v", "E_SYNTAX", "STREAM or TABLE or SINK or QUERY", "VIEW"),
+    ("CREATE TABLE t (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
+    ("CREATE TABLE t SOURCE 'x'", "E_SYNTAX", r"expected \(", "SOURCE"),
+    ("CREATE TABLE t (a INT) ORDER BY a SOURCE 'x'", "E_SYNTAX", "SOURCE, WITH or", "ORDER BY"),
+    ("CREATE TABLE t (a INT) SOURCE 'x' ON OVERLOAD BLOCK", "E_SYNTAX", "SOURCE, WITH or", "ON"),
     ("CREATE AGGREGATE a", "E_NOT_BUILT", "CREATE AGGREGATE", "AGGREGATE"),
     ("CREATE STREAM b AS SELECT a FROM s", "E_NOT_BUILT", "AS SELECT", "AS"),
     ("CREATE STREAM s (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
@@ -98,14 +141,15 @@ REFUSED = [
     ("CREATE SINK r TO 'x' WITH (a = 10s)", "E_OPTION", "a value", "10s"),
     ("CREATE SINK r TO 'x' WITH ()", "E_OPTION", "name of an option", ")"),
     ("CREATE QUERY select AS SELECT a", "E_SYNTAX", "name of a query", "select"),
-    ("ALTER QUERY q AS SELECT a", "E_NOT_BUILT", "ALTER", "ALTER"),
-    ("PAUSE QUERY q", "E_NOT_BUILT", "PAUSE", "PAUSE"),
-    ("RESUME QUERY q", "E_NOT_BUILT", "RESUME", "RESUME"),
-    ("DROP TABLE t", "E_NOT_BUILT", "DROP TABLE", "TABLE"),
-    ("SHOW WEAVES", "E_NOT_BUILT", "SHOW WEAVES", "WEAVES"),
-    ("SHOW TABLES", "E_NOT_BUILT", "SHOW TABLES", "TABLES"),
+    ("ALTER STREAM s (a INT)", "E_SYNTAX", "expected QUERY", "STREAM"),
+    ("ALTER QUERY q SET a = 1", "E_SYNTAX", "expected AS", "SET"),
+    ("ALTER QUERY q INTO AS SELECT a", "E_SYNTAX", "name of a sink", "AS"),
+    ("ALTER QUERY q AS WITH a AS (SELECT 1) SELECT 1", "E_NOT_BUILT", "WITH before", "WITH"),
+    ("PAUSE q", "E_SYNTAX", "expected QUERY", "q"),
+    ("RESUME QUERY", "E_SYNTAX", "name of a query", ""),
+    ("DROP AGGREGATE a", "E_NOT_BUILT", "DROP AGGREGATE", "AGGREGATE"),
     ("SHOW AGGREGATES", "E_NOT_BUILT", "SHOW AGGREGATES", "AGGREGATES"),
-    ("SHOW q", "E_SYNTAX", "STREAMS or SINKS", "q"),
+    ("SHOW q", "E_SYNTAX", "STREAMS or TABLES or SINKS", "q"),
     ("EXPLAIN SCHEDULE ALL", "E_NOT_BUILT", "SCHEDULE", "SCHEDULE"),
     ("EXPLAIN q", "E_SYNTAX", "QUERY name or ALL", "q"),
     ("SET a", "E_SYNTAX", "expected =", ""),
@@ -121,8 +165,22 @@ REFUSED = [
     ("SELECT a FROM s p [RANGE 1 s SLIDE 1 s]", "E_SYNTAX", "alias before", "p"),
     (f"SELECT a {FROM}, t", "E_NOT_BUILT", "several streams", ","),
     ("SELECT a FROM s, t", "E_NOT_BUILT", "several streams", ","),
-    (f"SELECT a {FROM} JOIN t", "E_NOT_BUILT", "JOIN", "JOIN"),
-    (f"SELECT a {FROM} AS p LEFT JOIN t", "E_NOT_BUILT", "JOIN", "LEFT"),
+    ("SELECT a FROM s JOIN t ON a = b", "E_WINDOW", "no window", "JOIN"),
+    (f"SELECT a {FROM} JOIN t", "E_SYNTAX", "expected ON or USING", ""),
+    (f"SELECT a {FROM} JOIN t USING a", "E_SYNTAX", r"expected \(", "a"),
+    (f"SELECT a {FROM} JOIN t ON", "E_SYNTAX", "an expression", ""),
+    (f"SELECT a {FROM} JOIN t ON a = b, u", "E_NOT_BUILT", "several streams", ","),
+    (f"SELECT a {FROM} JOIN (SELECT 1) ON a", "E_NOT_BUILT", "subquery", "("),
+    (f"SELECT a {FROM} JOIN t [RANGE 1 s SLIDE 1 s] ON a", "E_NOT_BUILT", "two streams", "["),
+    (f"SELECT a {FROM} JOIN t u [RANGE 1 s SLIDE 1 s] ON a", "E_NOT_BUILT", "two streams", "["),
+    (f"SELECT a {FROM} AS p RIGHT OUTER JOIN t", "E_NOT_BUILT", "RIGHT JOIN", "RIGHT"),
+    (f"SELECT a {FROM} FULL JOIN t", "E_NOT_BUILT", "FULL JOIN", "FULL"),
+    (f"SELECT a {FROM} CROSS JOIN t", "E_NOT_BUILT", "CROSS JOIN", "CROSS"),
+    (f"SELECT a {FROM} NATURAL LEFT JOIN t", "E_NOT_BUILT", "NATURAL JOIN", "NATURAL"),
+    (f"SELECT a {FROM} LEFT SEMI JOIN t ON a", "E_NOT_BUILT", "SEMI JOIN", "LEFT"),
+    (f"SELECT a {FROM} LEFT ANTI JOIN t ON a", "E_NOT_BUILT", "ANTI JOIN", "LEFT"),
+    (f"SELECT a {FROM} LEFT t ON a", "E_SYNTAX", "expected JOIN", "t"),
+    (f"SELECT a {FROM} JOIN LATERAL f(a)", "E_NOT_BUILT", "LATERAL", "LATERAL"),
     (f"SELECT a {FROM} GROUP BY ROLLUP(a)", "E_NOT_BUILT", "grouping set", "ROLLUP"),
     (f"SELECT a {FROM} GROUP BY ALL", "E_NOT_BUILT", "grouping set", "ALL"),
     (f"SELECT a {FROM} UNION SELECT 1", "E_NOT_BUILT", "set operation", "UNION"),

@@ -52,6 +52,23 @@ def test_slide_may_exceed_range():
 
 
 @pytest.mark.parametrize(
+    "bracket",
+    [
+        "[RANGE 5 SECONDS, 1 MINUTE, 2 s SLIDE 5 SECONDS START 1 s]",
+        "[WINDOW BY '5 sec', BY INTERVAL '60' SECOND, BY 2 s SLIDE BY 5 s START 1 s]",
+    ],
+)
+def test_several_lengths_keep_their_order(bracket):
+    window = window_of(bracket)
+    assert window.ranges_us == (5 * SECOND, 60 * SECOND, 2 * SECOND)
+    assert window == Window(5 * SECOND, 5 * SECOND, SECOND, (60 * SECOND, 2 * SECOND))
+
+
+def test_one_length_is_all_of_them():
+    assert window_of("[RANGE 3 s SLIDE 1 s]").ranges_us == (3 * SECOND,)
+
+
+@pytest.mark.parametrize(
     ("bracket", "code", "words", "underlined"),
     [
         ("", "E_WINDOW", "no window", ""),
@@ -66,7 +83,11 @@ def test_slide_may_exceed_range():
         ("[RANGE 9 s SLIDE 5 s START -6 s]", "E_WINDOW", "shorter than SLIDE", "-6 s"),
         ("[ROWS 5 SLIDE 1]", "E_NOT_BUILT", "by rows", "ROWS"),
         ("[PARTITION BY k ROWS 5 SLIDE 1]", "E_NOT_BUILT", "PARTITION BY", "PARTITION BY"),
-        ("[RANGE 1 s, 2 s SLIDE 1 s]", "E_NOT_BUILT", "several ranges", ","),
+        ("[RANGE 1 min, 2 s, 60 s SLIDE 1 s]", "E_WINDOW", "1 MINUTE is given twice", "60 s"),
+        ("[RANGE 1 s, 0 s SLIDE 1 s]", "E_DURATION", "zero", "0 s"),
+        ("[RANGE 1 s, SLIDE 1 s]", "E_DURATION", "a duration after RANGE", "SLIDE"),
+        ("[RANGE 1 s, 2 s]", "E_WINDOW", "no SLIDE", "[RANGE 1 s, 2 s]"),
+        ("[RANGE 1 s SLIDE 1 s, 2 s]", "E_SYNTAX", "expected ]", ","),
         ("[RANGE 1 s SLIDE UP TO 1 s]", "E_NOT_BUILT", "SLIDE UP TO", "SLIDE"),
         ("[RANGE 1 s SLIDE 1 s INTERNAL]", "E_NOT_BUILT", "INTERNAL", "INTERNAL"),
     ],

@@ -18,14 +18,19 @@ from tidemill.language import parse_expression, parse_script, render
 from tidemill.language.dialect import TidemillDialect
 from tidemill.language.names import quote_name, quote_text
 from tidemill.language.statements import (
+    AlterQuery,
     ColumnDef,
     CreateQuery,
     CreateSink,
     CreateStream,
+    CreateTable,
     Describe,
     Drop,
     Explain,
+    JoinClause,
     OrderItem,
+    PauseQuery,
+    ResumeQuery,
     RunSelect,
     Select,
     SelectItem,
@@ -83,9 +88,25 @@ EXPRESSIONS = EXPRESSION_TEXTS.map(parse_expression)
 def windows(draw):
     slide_us = draw(DURATIONS_US)
     start_us = draw(st.integers(1 - slide_us, slide_us - 1))
-    return Window(draw(DURATIONS_US), slide_us, start_us)
+    range_us, *others_us = draw(st.lists(DURATIONS_US, min_size=1, max_size=3, unique=True))
+    return Window(range_us, slide_us, start_us, tuple(others_us))
 
 
+def joins(kind, table, alias, condition):
+    return (
+        JoinClause(kind, table, alias, using=condition)
+        if isinstance(condition, tuple)
+        else JoinClause(kind, table, alias, on=condition)
+    )
+
+
+JOINS = st.builds(
+    joins,
+    st.sampled_from(["INNER", "LEFT"]),
+    NAMES,
+    st.none() | NAMES,
+    EXPRESSIONS | st.lists(NAMES, min_size=1, max_size=2).map(tuple),
+)
 SELECTS = st.builds(
     Select,
     st.lists(st.builds(SelectItem, EXPRESSIONS, st.none() | NAMES), min_size=1, max_size=3).map(
@@ -101,6 +122,7 @@ SELECTS = st.builds(
         st.builds(OrderItem, EXPRESSIONS, st.booleans(), st.booleans()), max_size=2
     ).map(tuple),
     limit=st.none() | st.integers(0, 10**6),
+    joins=st.lists(JOINS, max_size=2).map(tuple),
 )
 OPTIONS = st.dictionaries(st.text(CHARACTERS, min_size=1, max_size=6), TEXT, max_size=2).map(
     lambda options: tuple(options.items())
@@ -113,10 +135,16 @@ COLUMNS = st.lists(
 ).map(tuple)
 STATEMENTS = st.one_of(
     st.builds(CreateStream, NAMES, COLUMNS, st.none() | NAMES, TEXT, OPTIONS, st.booleans()),
+    st.builds(CreateTable, NAMES, COLUMNS, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateSink, NAMES, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateQuery, NAMES, st.none() | NAMES, SELECTS, OPTIONS, st.booleans()),
-    st.builds(Drop, st.sampled_from(["STREAM", "SINK", "QUERY"]), NAMES, st.booleans()),
-    st.builds(Show, st.sampled_from(["STREAMS", "SINKS", "QUERIES", "SETTINGS"])),
+    st.builds(AlterQuery, NAMES, st.none() | NAMES, SELECTS),
+    st.builds(PauseQuery, NAMES),
+    st.builds(ResumeQuery, NAMES),
+    st.builds(Drop, st.sampled_from(["STREAM", "TABLE", "SINK", "QUERY"]), NAMES, st.booleans()),
+    st.builds(
+        Show, st.sampled_from(["STREAMS", "TABLES", "SINKS", "QUERIES", "WEAVES", "SETTINGS"])
+    ),
     st.builds(Describe, NAMES),
     st.builds(Set, NAMES.map(str.lower), TEXT | st.integers().map(str)),
     st.builds(
@@ -157,6 +185,10 @@ CREATE STREAM packets (ts TIMESTAMP, m MAP<STRING, INT>) ORDER BY ts SOURCE 'par
 CREATE OR REPLACE QUERY q INTO r WITH (a = 1) AS SELECT src, SUM(x::int) AS b, f(y -> y + 1)
 FROM packets [RANGE 30 SECONDS SLIDE BY '5 sec' START -2 s] AS p WHERE a IS NOT NULL AND b IN (1)
 GROUP BY `s r` HAVING CASE WHEN a THEN INTERVAL 1 DAY END ORDER BY b DESC NULLS LAST LIMIT 10;
+CREATE TABLE whois (prefix STRING, owner STRING) SOURCE 'csv:w.csv' WITH (a = 1);
+ALTER QUERY q INTO r AS SELECT w.owner, COUNT(*) FROM packets [RANGE 5 s, 1 min SLIDE 5 s] p
+JOIN whois AS w ON p.src = w.prefix LEFT OUTER JOIN t USING (a, b) GROUP BY w.owner;
+PAUSE QUERY q; RESUME QUERY q;
 EXPLAIN SHARED ALL; SET a = 'b'; DROP QUERY IF EXISTS q; SHOW QUERIES; DESCRIBE packets /* end */
 """
 PIECES = [
@@ -215,7 +247,7 @@ def test_mutated_scripts_are_refused_politely(data):
 
 
 def test_the_valid_script_is_valid():
-    assert len(parse_script(VALID)) == 7
+    assert len(parse_script(VALID)) == 11
 
 
 @pytest.mark.parametrize("name", ["scalars.sql", "aggregates.sql"])

@@ -5,36 +5,69 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tidemill.catalog.checks import KINDS, check_definition, refuse_difference
 from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
+from tidemill.catalog.tables import Table, table_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, CreateSink, CreateStream, Drop, Set
+from tidemill.language.statements import (
+    AlterQuery,
+    Change,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Definition,
+    Drop,
+    PauseQuery,
+    ResumeQuery,
+    Set,
+)
 from tidemill.settings import Settings
 
-Definition = CreateStream | CreateSink | CreateQuery
-KINDS: dict[type, str] = {CreateStream: "stream", CreateSink: "sink", CreateQuery: "query"}
+# FROM and JOIN name either, so no stream may be called like a table.
+_RELATIONS = {"stream": "table", "table": "stream"}
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """Names resolve case-insensitively; each kind has its own names."""
+    """Names resolve case-insensitively; streams and tables share theirs, sinks and queries
+    have their own."""
 
     definitions: Mapping[tuple[str, str], Definition] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    paused: frozenset[str] = frozenset()  # lower-case names of queries
 
-    def apply(self, statement: Definition | Drop | Set) -> Catalog:
+    def apply(self, statement: Change) -> Catalog:
         """Nothing happens for an identical `CREATE`; a different one is refused."""
-        if isinstance(statement, Set):
-            settings = self.settings.with_value(statement.name, statement.value)
-            return replace(self, settings=settings)
-        if isinstance(statement, Drop):
-            return self._drop(statement)
-        return self._create(statement)
+        match statement:
+            case Set():
+                settings = self.settings.with_value(statement.name, statement.value)
+                return replace(self, settings=settings)
+            case Drop():
+                return self._drop(statement)
+            case AlterQuery():
+                return self._alter(statement)
+            case PauseQuery():
+                name = self.query(statement.name, statement.place).name
+                return replace(self, paused=self.paused | {name.lower()})
+            case ResumeQuery():
+                name = self.query(statement.name, statement.place).name
+                return replace(self, paused=self.paused - {name.lower()})
+            case _:
+                return self._create(statement)
 
     def stream(self, name: str, place: Place | None = None) -> Stream:
+        self._refuse_table(name, place)
         statement = self._find("stream", name, place)
         assert isinstance(statement, CreateStream)
         return stream_of(statement)
+
+    def table(self, name: str, place: Place | None = None) -> Table:
+        self._refuse_stream(name, place)
+        statement = self._find("table", name, place)
+        assert isinstance(statement, CreateTable)
+        return table_of(statement)
 
     def sink(self, name: str, place: Place | None = None) -> Sink:
         statement = self._find("sink", name, place)
@@ -46,11 +79,17 @@ class Catalog:
         assert isinstance(statement, CreateQuery)
         return statement
 
+    def is_paused(self, query: str) -> bool:
+        return query.lower() in self.paused
+
     def of_kind(self, kind: str) -> tuple[Definition, ...]:
         return tuple(value for (k, _), value in self.definitions.items() if k == kind)
 
     def queries(self) -> tuple[CreateQuery, ...]:
         return tuple(q for q in self.of_kind("query") if isinstance(q, CreateQuery))
+
+    def tables(self) -> tuple[Table, ...]:
+        return tuple(table_of(t) for t in self.of_kind("table") if isinstance(t, CreateTable))
 
     def _create(self, statement: Definition) -> Catalog:
         kind = KINDS[type(statement)]
@@ -58,22 +97,50 @@ class Catalog:
         standing = self.definitions.get(key)
         if standing is not None and not statement.or_replace:
             if render(standing) != render(replace(statement, or_replace=False)):
-                _refuse_difference(kind, standing, statement)
+                refuse_difference(kind, standing, statement)
             return self
-        _check(statement)
-        if isinstance(statement, CreateStream) and isinstance(standing, CreateStream):
-            self._check_replacement(standing, statement)
+        check_definition(statement)
+        self._check_free(kind, statement)
+        if isinstance(statement, CreateStream | CreateTable) and standing is not None:
+            self._check_replacement(kind, standing, statement)
         stored = replace(statement, or_replace=False)
         return replace(self, definitions={**self.definitions, key: stored})
 
-    def _check_replacement(self, standing: CreateStream, wanted: CreateStream) -> None:
+    def _alter(self, statement: AlterQuery) -> Catalog:
+        """The query keeps its name, options, sink unless told, and whether it is paused."""
+        standing = self.query(statement.name, statement.place)
+        altered = replace(
+            standing,
+            select=statement.select,
+            into=standing.into if statement.into is None else statement.into,
+            place=statement.place,
+            text_place=statement.text_place,
+            into_place=statement.into_place if statement.into is not None else None,
+        )
+        key = ("query", standing.name.lower())
+        return replace(self, definitions={**self.definitions, key: altered})
+
+    def _check_free(self, kind: str, statement: Definition) -> None:
+        other = _RELATIONS.get(kind, "")
+        if (other, statement.name.lower()) in self.definitions:
+            refuse(
+                "E_EXISTS",
+                f"a {other} is called {statement.name} already",
+                hint="streams and tables share their names, since FROM and JOIN name both",
+                place=statement.place,
+            )
+
+    def _check_replacement(
+        self, kind: str, standing: Definition, wanted: CreateStream | CreateTable
+    ) -> None:
         """State was made from the old columns: while queries stand, they may only be added to."""
-        users = self._users("stream", standing.name)
+        assert isinstance(standing, CreateStream | CreateTable)
+        users = self._users(kind, standing.name)
         gone = [c.name for c in standing.columns if c not in wanted.columns]
-        if users and (gone or standing.order_by != wanted.order_by):
+        if users and (gone or _order(standing) != _order(wanted)):
             refuse(
                 "E_IN_USE",
-                f"stream {standing.name} cannot lose or change columns while queries read it",
+                f"{kind} {standing.name} cannot lose or change columns while queries read it",
                 detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
                 hint="drop the queries first, or keep the columns and add others",
                 place=wanted.place,
@@ -81,7 +148,8 @@ class Catalog:
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
-        if statement.if_exists and (kind, statement.name.lower()) not in self.definitions:
+        key = (kind, statement.name.lower())
+        if statement.if_exists and key not in self.definitions:
             return self
         self._find(kind, statement.name, statement.place)
         users = self._users(kind, statement.name)
@@ -93,16 +161,33 @@ class Catalog:
                 hint="drop those first",
                 place=statement.place,
             )
-        key = (kind, statement.name.lower())
         left = {k: v for k, v in self.definitions.items() if k != key}
-        return replace(self, definitions=left)
+        paused = self.paused - {statement.name.lower()} if kind == "query" else self.paused
+        return replace(self, definitions=left, paused=paused)
 
     def _users(self, kind: str, name: str) -> list[str]:
-        def uses(query: CreateQuery) -> bool:
-            used = {"stream": query.select.stream, "sink": query.into or ""}.get(kind, "")
-            return used.lower() == name.lower()
+        sought = (kind, name.lower())
+        return [query.name for query in self.queries() if sought in _used_by(query)]
 
-        return [query.name for query in self.queries() if uses(query)]
+    def _refuse_table(self, name: str, place: Place | None) -> None:
+        if ("table", name.lower()) in self.definitions:
+            refuse(
+                "E_NOT_A_STREAM",
+                f"{name} is a table, and only a stream has a window",
+                detail=listing("streams", (d.name for d in self.of_kind("stream"))),
+                hint=f"join it to a stream: FROM stream [RANGE r SLIDE s] JOIN {name} ON …",
+                place=place,
+            )
+
+    def _refuse_stream(self, name: str, place: Place | None) -> None:
+        if ("stream", name.lower()) in self.definitions:
+            refuse(
+                "E_NOT_BUILT",
+                f"{name} is a stream: a JOIN of two streams is not built yet",
+                detail=listing("tables", (d.name for d in self.of_kind("table"))),
+                hint="a table can be joined: CREATE TABLE name (…) SOURCE '…'",
+                place=place,
+            )
 
     def _find(self, kind: str, name: str, place: Place | None) -> Definition:
         found = self.definitions.get((kind, name.lower()))
@@ -119,40 +204,12 @@ class Catalog:
         return found
 
 
-def _check(statement: Definition) -> None:
-    _check_name(KINDS[type(statement)], statement)
-    if isinstance(statement, CreateStream):
-        stream_of(statement)
-    elif isinstance(statement, CreateSink):
-        sink_of(statement)
-    elif statement.options:
-        refuse(
-            "E_OPTION",
-            f"query option '{statement.options[0][0]}' is not known",
-            place=statement.place,
-        )
+def _order(relation: CreateStream | CreateTable) -> str | None:
+    return relation.order_by if isinstance(relation, CreateStream) else None
 
 
-def _check_name(kind: str, statement: Definition) -> None:
-    """State and answers lie in folders that are called after their stream or query."""
-    name = statement.name
-    if name.startswith(".") or any(letter in name for letter in "/\\\0") or len(name) > 100:
-        refuse(
-            "E_NAME",
-            f"{kind} '{name}' cannot be the name of a folder",
-            hint="at most 100 letters, no slash, and no dot in front",
-            place=statement.place,
-        )
-
-
-def _refuse_difference(kind: str, standing: Definition, wanted: Definition) -> None:
-    was, now = render(standing).splitlines(), render(wanted).splitlines()
-    gone = [f"- {line}" for line in was if line not in now]
-    new = [f"+ {line}" for line in now if line not in was]
-    refuse(
-        "E_EXISTS",
-        f"{kind} {standing.name} exists and differs",
-        detail="\n".join(gone + new),
-        hint=f"CREATE OR REPLACE {kind.upper()} changes it; DROP {kind.upper()} removes it",
-        place=wanted.place,
-    )
+def _used_by(query: CreateQuery) -> set[tuple[str, str]]:
+    """The kind and lower-case name of everything the query needs."""
+    tables = {("table", join.table.lower()) for join in query.select.joins}
+    sinks = {("sink", query.into.lower())} if query.into is not None else set()
+    return {("stream", query.select.stream.lower()), *tables, *sinks}

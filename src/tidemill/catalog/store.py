@@ -5,14 +5,16 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import fields
 
-from tidemill.catalog.catalog import Catalog, Definition
+from tidemill.catalog.catalog import Catalog
 from tidemill.language import parse_script, render
+from tidemill.language.statements import Definition
 from tidemill.settings import Settings
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS definitions (
   position INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, sql TEXT NOT NULL,
   PRIMARY KEY (kind, name));
+CREATE TABLE IF NOT EXISTS paused (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -28,7 +30,8 @@ class CatalogStore:
         settings = Settings()
         for name, value in self._connection.execute("SELECT name, value FROM settings"):
             settings = settings.with_value(name, value)
-        return Catalog(definitions, settings)
+        paused = frozenset(name for (name,) in self._connection.execute("SELECT name FROM paused"))
+        return Catalog(definitions, settings, paused)
 
     def save(self, catalog: Catalog) -> None:
         """Within the caller's transaction, if it has one open."""
@@ -38,6 +41,9 @@ class CatalogStore:
             for position, ((kind, name), definition) in enumerate(catalog.definitions.items())
         ]
         self._connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", rows)
+        self._connection.execute("DELETE FROM paused")
+        paused = [(name,) for name in sorted(catalog.paused)]
+        self._connection.executemany("INSERT INTO paused VALUES (?)", paused)
         self._connection.execute("DELETE FROM settings")
         values = [(f.name, str(getattr(catalog.settings, f.name))) for f in fields(Settings)]
         self._connection.executemany("INSERT INTO settings VALUES (?, ?)", values)

@@ -96,7 +96,7 @@ def parse_address(
 
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
-    _check_columns(statement)
+    check_columns(statement.columns)
     if statement.order_by is None:
         refuse(
             "E_NOT_BUILT",
@@ -128,9 +128,10 @@ def sink_of(statement: CreateSink) -> Sink:
     return Sink(statement.name, address, statement.options)
 
 
-def _check_columns(statement: CreateStream) -> None:
+def check_columns(columns: tuple[ColumnDef, ...]) -> None:
+    """Refuses names that are given twice or that the engine needs for itself."""
     seen: set[str] = set()
-    for column in statement.columns:
+    for column in columns:
         name, place = column.name, column.place
         if name.lower() in seen:
             refuse("E_DUPLICATE", f"column '{name}' is declared twice", place=place)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tidemill.catalog import Catalog
+from tidemill.errors import refuse
 from tidemill.language import parse_script, render
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.binding import bind
@@ -34,6 +35,13 @@ def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
+        if query.select.joins or query.select.window.other_ranges_us:
+            refuse(
+                "E_NOT_BUILT",
+                "JOIN and several ranges in one window are not built yet",
+                hint="a query reads one stream: FROM stream [RANGE r SLIDE s]",
+                place=query.select.window_place,
+            )
         return bind(query.name, query.into, query.select, stream, oracle)
 
     return bind_query

@@ -12,14 +12,17 @@ from tidemill.catalog import Catalog
 from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language import parse_script
 from tidemill.language.statements import (
+    AlterQuery,
+    Change,
     CreateQuery,
     CreateSink,
     CreateStream,
+    CreateTable,
     Describe,
-    Drop,
     Explain,
+    PauseQuery,
+    ResumeQuery,
     RunSelect,
-    Set,
     Show,
     Statement,
 )
@@ -80,16 +83,21 @@ def _apply(
             place=statement.text_place,
         )
     after = catalog.apply(_anchored(statement, base))
-    if isinstance(statement, CreateQuery):
-        check(statement, after)
+    if isinstance(statement, PauseQuery | ResumeQuery):
+        refuse(
+            "E_NOT_BUILT",
+            "PAUSE QUERY and RESUME QUERY are not built yet",
+            hint="DROP QUERY and CREATE QUERY work",
+            place=statement.text_place,
+        )
+    if isinstance(statement, CreateQuery | AlterQuery):
+        check(after.query(statement.name), after)
     return after
 
 
-def _anchored(
-    statement: CreateStream | CreateSink | CreateQuery | Drop | Set, base: Path
-) -> CreateStream | CreateSink | CreateQuery | Drop | Set:
+def _anchored(statement: Change, base: Path) -> Change:
     """Paths in a script are relative to the script, wherever the next run starts from."""
-    if isinstance(statement, CreateStream):
+    if isinstance(statement, CreateStream | CreateTable):
         return replace(statement, source=_absolute(statement.source, base))
     if isinstance(statement, CreateSink):
         return replace(statement, address=_absolute(statement.address, base))

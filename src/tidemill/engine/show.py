@@ -9,7 +9,7 @@ from tidemill.catalog import Catalog
 from tidemill.engine.journal import QueryState
 from tidemill.errors import refuse, suggest
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, CreateSink, CreateStream
+from tidemill.language.statements import CreateQuery, CreateSink, CreateStream, CreateTable
 from tidemill.plan.explain import window_text
 
 
@@ -22,6 +22,14 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
                 if isinstance(s, CreateStream)
             ]
             return table(("stream", "time", "source"), rows)
+        case "TABLES":
+            tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
+            return table(
+                ("table", "columns", "source"),
+                [(t.name, ", ".join(c.name for c in t.columns), t.source) for t in tables],
+            )
+        case "WEAVES":
+            refuse("E_NOT_BUILT", "SHOW WEAVES is not built yet", hint="EXPLAIN SHARED ALL works")
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])
@@ -38,7 +46,7 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
 
 def describe(name: str, catalog: Catalog) -> str:
     """The canonical statement of whatever has the name."""
-    for kind in ("stream", "sink", "query"):
+    for kind in ("stream", "table", "sink", "query"):
         if (definition := catalog.definitions.get((kind, name.lower()))) is not None:
             return render(definition) + ";"
     names = [definition.name for definition in catalog.definitions.values()]

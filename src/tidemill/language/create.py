@@ -1,8 +1,8 @@
-"""CREATE STREAM, SINK and QUERY: from tokens to statements."""
+"""CREATE STREAM, TABLE, SINK and QUERY: from tokens to statements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token
@@ -17,26 +17,26 @@ from tidemill.language.statements import (
     CreateQuery,
     CreateSink,
     CreateStream,
+    CreateTable,
+    Definition,
     Options,
 )
 from tidemill.language.trees import read_data_type
 from tidemill.types import TYPE_NAMES, Type, parse_type
 
-_KINDS = ("STREAM", "SINK", "QUERY")
+_KINDS = ("STREAM", "TABLE", "SINK", "QUERY")
 _NESTED = ("ARRAY", "MAP", "STRUCT")
 
 
-def parse_create(cursor: Cursor) -> CreateStream | CreateSink | CreateQuery:
+def parse_create(cursor: Cursor) -> Definition:
     """The CREATE that comes next."""
     cursor.expect("CREATE")
     or_replace = cursor.take("OR", "REPLACE")
-    if cursor.word() in ("TABLE", "AGGREGATE"):
-        refuse_not_built(f"CREATE {cursor.word()}", cursor.text, cursor.here)
+    if cursor.at("AGGREGATE"):
+        refuse_not_built("CREATE AGGREGATE", cursor.text, cursor.here)
     hint = suggest(cursor.word(), _KINDS)
     kind = cursor.take_any(_KINDS) or cursor.fail(" or ".join(_KINDS), hint=hint)
-    if kind == "STREAM":
-        return _parse_stream(cursor, or_replace)
-    return (_parse_sink if kind == "SINK" else _parse_query)(cursor, or_replace)
+    return _READERS[kind](cursor, or_replace)
 
 
 def _parse_sink(cursor: Cursor, or_replace: bool) -> CreateSink:
@@ -88,10 +88,8 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream:
     name = cursor.name("the name of a stream")
     if cursor.at("AS"):
         refuse_not_built("CREATE STREAM … AS SELECT", cursor.text, cursor.here)
-    cursor.expect("(", hint="the columns: (ts TIMESTAMP, src STRING, …)")
-    columns = cursor.separated(lambda: _parse_column(cursor))
-    cursor.expect(")")
-    clauses = _parse_clauses(cursor)
+    columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
+    clauses = _parse_clauses(cursor, "ORDER BY", "SOURCE", "WITH", "ON OVERLOAD")
     if clauses.source is None:
         cursor.fail("SOURCE 'address'")
     options = clauses.options or ()
@@ -108,10 +106,38 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream:
     )
 
 
-def _parse_clauses(cursor: Cursor) -> _Clauses:
+def _parse_table(cursor: Cursor, or_replace: bool) -> CreateTable:
+    place = cursor.here
+    name = cursor.name("the name of a table")
+    columns = _parse_columns(cursor, "(prefix STRING, owner STRING, …)")
+    clauses = _parse_clauses(cursor, "SOURCE", "WITH")
+    if clauses.source is None:
+        cursor.fail("SOURCE 'address'")
+    return CreateTable(
+        name,
+        columns,
+        clauses.source,
+        clauses.options or (),
+        or_replace,
+        place=place,
+        source_place=clauses.places.get("source"),
+        options_place=clauses.places.get("options"),
+    )
+
+
+def _parse_columns(cursor: Cursor, example: str) -> tuple[ColumnDef, ...]:
+    cursor.expect("(", hint=f"the columns: {example}")
+    columns = cursor.separated(lambda: _parse_column(cursor))
+    cursor.expect(")")
+    return columns
+
+
+def _parse_clauses(cursor: Cursor, *allowed: str) -> _Clauses:
     clauses = _Clauses()
     while not cursor.at_end:
         start = cursor.index
+        if not any(cursor.at(*_words(clause)) for clause in allowed):
+            cursor.fail(f"{', '.join(allowed)} or the end of the statement")
         if cursor.take("ORDER BY"):
             clauses.put(cursor, "order_by", start, cursor.name("the column of event time"))
         elif cursor.take("SOURCE"):
@@ -119,11 +145,15 @@ def _parse_clauses(cursor: Cursor) -> _Clauses:
             clauses.put(cursor, "source", start, address)
         elif cursor.take("WITH"):
             clauses.put(cursor, "options", start, parse_options(cursor))
-        elif cursor.take("ON", "OVERLOAD"):
-            clauses.put(cursor, "overload", start, _parse_overload(cursor))
         else:
-            cursor.fail("ORDER BY, SOURCE, WITH, ON OVERLOAD or the end of the statement")
+            cursor.expect("ON", "OVERLOAD")
+            clauses.put(cursor, "overload", start, _parse_overload(cursor))
     return clauses
+
+
+def _words(clause: str) -> tuple[str, ...]:
+    """The tokens of a clause's words: ORDER BY is one, ON OVERLOAD two."""
+    return ("ON", "OVERLOAD") if clause == "ON OVERLOAD" else (clause,)
 
 
 def _parse_overload(cursor: Cursor) -> str:
@@ -164,3 +194,11 @@ def _read_type(cursor: Cursor, tokens: Sequence[Token], place: Place) -> Type:
     except (ValueError, TidemillError):
         hint = listing("types", TYPE_NAMES)
         refuse("E_UNKNOWN_TYPE", f"no type {text}", hint=hint, text=cursor.text, place=place)
+
+
+_READERS: dict[str, Callable[[Cursor, bool], Definition]] = {
+    "STREAM": _parse_stream,
+    "TABLE": _parse_table,
+    "SINK": _parse_sink,
+    "QUERY": _parse_query,
+}

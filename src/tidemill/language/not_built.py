@@ -8,12 +8,16 @@ from tidemill.errors import Place, refuse
 
 _ONE_STREAM = "a query reads one stream: FROM stream [RANGE r SLIDE s]"
 _RANGE = "write [RANGE r SLIDE s]"
-_STATEMENTS = "DROP QUERY and CREATE QUERY work, and CREATE OR REPLACE QUERY changes one"
+_TABLES = "JOIN and LEFT JOIN of a table work: FROM stream [RANGE r SLIDE s] JOIN table ON …"
+_DROPS = "DROP STREAM, DROP TABLE, DROP SINK and DROP QUERY work"
+_SHOWS = "SHOW STREAMS, TABLES, SINKS, QUERIES, WEAVES and SETTINGS work"
 
 HINTS = {
     "a subquery": _ONE_STREAM,
     "OVER": "group by the partition and take the aggregate over the window of the stream",
-    "JOIN": _ONE_STREAM,
+    **{f"{kind} JOIN": _TABLES for kind in ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")},
+    "a JOIN of two streams": _TABLES,
+    "a JOIN without an equality": "add a condition such as stream.column = table.column to ON",
     "a query over several streams": _ONE_STREAM,
     "LATERAL": _ONE_STREAM,
     "a set operation": "register each SELECT as its own query",
@@ -26,22 +30,14 @@ HINTS = {
     "LIMIT DELAY": "leave it out: every window is answered once it closes",
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
-    "several ranges in one window": "register one query per range",
     "SLIDE UP TO": "SLIDE s answers every window",
     "INTERNAL": _RANGE,
-    "CREATE TABLE": "streams work: CREATE STREAM name (…) ORDER BY ts SOURCE '…'",
     "CREATE AGGREGATE": "use the aggregates of Spark SQL",
     "CREATE STREAM … AS SELECT": "put the condition into the WHERE of each query",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
-    "ALTER": _STATEMENTS,
-    "PAUSE": _STATEMENTS,
-    "RESUME": _STATEMENTS,
-    "DROP TABLE": "DROP STREAM, DROP SINK and DROP QUERY work",
-    "DROP AGGREGATE": "DROP STREAM, DROP SINK and DROP QUERY work",
+    "DROP AGGREGATE": _DROPS,
     "EXPLAIN SCHEDULE": "EXPLAIN AST, PLAN, SHARED and SPARK work",
-    "SHOW WEAVES": "EXPLAIN SHARED ALL shows what is shared",
-    "SHOW TABLES": "SHOW STREAMS, SINKS, QUERIES and SETTINGS work",
-    "SHOW AGGREGATES": "SHOW STREAMS, SINKS, QUERIES and SETTINGS work",
+    "SHOW AGGREGATES": _SHOWS,
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidemill.errors import suggest
+from tidemill.language.changes import parse_alter, parse_pause, parse_resume
 from tidemill.language.create import parse_create
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
@@ -31,8 +32,8 @@ from tidemill.language.statements import (
 from tidemill.language.trees import parse_tree, place_of, to_sql, tokenize
 from tidemill.language.unclosed import check_balanced
 
-_DROPS = ("STREAM", "SINK", "QUERY")
-_SHOWS = ("STREAMS", "SINKS", "QUERIES", "SETTINGS")
+_DROPS = ("STREAM", "TABLE", "SINK", "QUERY")
+_SHOWS = ("STREAMS", "TABLES", "SINKS", "QUERIES", "WEAVES", "SETTINGS")
 _MODES = ("AST", "PLAN", "SHARED", "SPARK")
 
 
@@ -74,8 +75,8 @@ def _parse_statement(tokens: list[Token], text: str) -> Statement:
 
 def _parse_drop(cursor: Cursor) -> Drop:
     cursor.expect("DROP")
-    if cursor.word() in ("TABLE", "AGGREGATE"):
-        refuse_not_built(f"DROP {cursor.word()}", cursor.text, cursor.here)
+    if cursor.at("AGGREGATE"):
+        refuse_not_built("DROP AGGREGATE", cursor.text, cursor.here)
     kind = cursor.expect_any(_DROPS)
     if_exists = cursor.take("IF", "EXISTS")
     place = cursor.here
@@ -84,8 +85,8 @@ def _parse_drop(cursor: Cursor) -> Drop:
 
 def _parse_show(cursor: Cursor) -> Show:
     cursor.expect("SHOW")
-    if cursor.word() in ("WEAVES", "TABLES", "AGGREGATES"):
-        refuse_not_built(f"SHOW {cursor.word()}", cursor.text, cursor.here)
+    if cursor.at("AGGREGATES"):
+        refuse_not_built("SHOW AGGREGATES", cursor.text, cursor.here)
     place = cursor.here
     return Show(cursor.expect_any(_SHOWS), place=place)
 
@@ -128,9 +129,8 @@ def _parse_run_select(cursor: Cursor) -> RunSelect:
     return RunSelect(select, place=select.place)
 
 
-def _refuse_known(cursor: Cursor) -> Statement:
-    thing = "WITH before SELECT" if cursor.at("WITH") else cursor.word()
-    refuse_not_built(thing, cursor.text, cursor.here)
+def _refuse_with(cursor: Cursor) -> Statement:
+    refuse_not_built("WITH before SELECT", cursor.text, cursor.here)
 
 
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
@@ -142,8 +142,8 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "SET": _parse_set,
     "EXPLAIN": _parse_explain,
     "SELECT": _parse_run_select,
-    "WITH": _refuse_known,
-    "ALTER": _refuse_known,
-    "PAUSE": _refuse_known,
-    "RESUME": _refuse_known,
+    "WITH": _refuse_with,
+    "ALTER": parse_alter,
+    "PAUSE": parse_pause,
+    "RESUME": parse_resume,
 }

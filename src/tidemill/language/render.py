@@ -14,15 +14,20 @@ from functools import singledispatch
 from tidemill.language.durations import render_duration
 from tidemill.language.names import needs_quotes, quote_name, quote_text
 from tidemill.language.statements import (
+    AlterQuery,
     ColumnDef,
     CreateQuery,
     CreateSink,
     CreateStream,
+    CreateTable,
     Describe,
     Drop,
     Explain,
+    JoinClause,
     Options,
     OrderItem,
+    PauseQuery,
+    ResumeQuery,
     RunSelect,
     Select,
     SelectItem,
@@ -56,6 +61,13 @@ def _(stream: CreateStream) -> str:
 
 
 @_render.register
+def _(table: CreateTable) -> str:
+    columns = ", ".join(_column(column) for column in table.columns)
+    head = f"{_create('TABLE', table.or_replace)} {quote_name(table.name)} ({columns})"
+    return "\n".join([head, f"SOURCE {quote_text(table.source)}", *_options(table.options)])
+
+
+@_render.register
 def _(sink: CreateSink) -> str:
     head = f"{_create('SINK', sink.or_replace)} {quote_name(sink.name)}"
     return "\n".join([f"{head} TO {quote_text(sink.address)}", *_options(sink.options)])
@@ -64,8 +76,24 @@ def _(sink: CreateSink) -> str:
 @_render.register
 def _(query: CreateQuery) -> str:
     head = f"{_create('QUERY', query.or_replace)} {quote_name(query.name)}"
-    into = [f"INTO {quote_name(query.into)}"] if query.into is not None else []
-    return " ".join([head, *into, *_options(query.options), "AS"]) + "\n" + _render(query.select)
+    words = [head, *_into(query.into), *_options(query.options), "AS"]
+    return " ".join(words) + "\n" + _render(query.select)
+
+
+@_render.register
+def _(alter: AlterQuery) -> str:
+    words = [f"ALTER QUERY {quote_name(alter.name)}", *_into(alter.into), "AS"]
+    return " ".join(words) + "\n" + _render(alter.select)
+
+
+@_render.register
+def _(pause: PauseQuery) -> str:
+    return f"PAUSE QUERY {quote_name(pause.name)}"
+
+
+@_render.register
+def _(resume: ResumeQuery) -> str:
+    return f"RESUME QUERY {quote_name(resume.name)}"
 
 
 @_render.register
@@ -106,10 +134,10 @@ def _(run: RunSelect) -> str:
 
 @_render.register
 def _(select: Select) -> str:
-    alias = f" AS {quote_name(select.stream_alias)}" if select.stream_alias is not None else ""
+    stream = f"{quote_name(select.stream)} [{_window(select.window)}]{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(_item(item) for item in select.items)),
-        ("FROM", f"{quote_name(select.stream)} [{_window(select.window)}]{alias}"),
+        ("FROM", "\n".join([stream, *map(_join, select.joins)])),
         ("WHERE", select.where.sql if select.where else ""),
         ("GROUP BY", ", ".join(key.sql for key in select.group_by)),
         ("HAVING", select.having.sql if select.having else ""),
@@ -117,6 +145,21 @@ def _(select: Select) -> str:
         ("LIMIT", "" if select.limit is None else str(select.limit)),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+def _alias(alias: str | None) -> str:
+    return "" if alias is None else f" AS {quote_name(alias)}"
+
+
+def _join(join: JoinClause) -> str:
+    word = "LEFT JOIN" if join.kind == "LEFT" else "JOIN"
+    using = f"USING ({', '.join(map(quote_name, join.using))})"
+    condition = f"ON {join.on.sql}" if join.on is not None else using
+    return f"{word} {quote_name(join.table)}{_alias(join.alias)} {condition}"
+
+
+def _into(sink: str | None) -> list[str]:
+    return [] if sink is None else [f"INTO {quote_name(sink)}"]
 
 
 def _create(kind: str, or_replace: bool) -> str:
@@ -128,11 +171,12 @@ def _column(column: ColumnDef) -> str:
 
 
 def _item(item: SelectItem) -> str:
-    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {quote_name(item.alias)}"
+    return item.expr.sql + _alias(item.alias)
 
 
 def _window(window: Window) -> str:
-    text = f"RANGE {render_duration(window.range_us)} SLIDE {render_duration(window.slide_us)}"
+    ranges = ", ".join(map(render_duration, window.ranges_us))
+    text = f"RANGE {ranges} SLIDE {render_duration(window.slide_us)}"
     return f"{text} START {render_duration(window.start_us)}" if window.start_us else text
 
 

@@ -6,11 +6,11 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
+from tidemill.language.join_clause import parse_joins, refuse_other_relations
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, OrderItem, Select, SelectItem, Window
 from tidemill.language.window_clause import parse_window
 
-_JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
 _SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _TRAILING = {
     **dict.fromkeys(_SETS, "a set operation"),
@@ -30,6 +30,8 @@ def parse_select(cursor: Cursor) -> Select:
     cursor.expect("FROM")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
+    joins = parse_joins(cursor)
+    refuse_other_relations(cursor)
     return Select(
         items,
         stream,
@@ -40,6 +42,7 @@ def parse_select(cursor: Cursor) -> Select:
         having=cursor.expression() if cursor.take("HAVING") else None,
         order_by=_parse_order_by(cursor),
         limit=_parse_limit(cursor),
+        joins=joins,
         place=cursor.since(start),
         stream_place=_one_token(cursor, stream_index),
         window_place=window.place,
@@ -62,17 +65,12 @@ def _parse_item(cursor: Cursor) -> SelectItem:
 
 
 def _parse_from(cursor: Cursor) -> tuple[str, Window, str | None]:
-    if cursor.at("("):
-        refuse_not_built("a subquery", cursor.text, cursor.here)
-    if cursor.at("LATERAL"):
-        refuse_not_built("LATERAL", cursor.text, cursor.here)
+    refuse_other_relations(cursor)
     stream = cursor.name("the name of a stream")
     _refuse_early_alias(cursor)
-    _refuse_joins(cursor)
+    refuse_other_relations(cursor)
     window = parse_window(cursor)
-    _refuse_joins(cursor)
     alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
-    _refuse_joins(cursor)
     return stream, window, alias
 
 
@@ -83,15 +81,6 @@ def _refuse_early_alias(cursor: Cursor) -> None:
         hint = "the alias stands after the window: FROM stream [RANGE r SLIDE s] AS alias"
         place = cursor.here
         refuse("E_SYNTAX", "an alias before the window", hint=hint, text=cursor.text, place=place)
-
-
-def _refuse_joins(cursor: Cursor) -> None:
-    if cursor.at(","):
-        refuse_not_built("a query over several streams", cursor.text, cursor.here)
-    if cursor.word() in _JOINS:
-        refuse_not_built("JOIN", cursor.text, cursor.here)
-    if cursor.at("LATERAL"):
-        refuse_not_built("LATERAL", cursor.text, cursor.here)
 
 
 def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:

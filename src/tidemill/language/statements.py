@@ -54,11 +54,20 @@ class _Whole(_Placed):
 
 @dataclass(frozen=True)
 class Window(_Placed):
-    """Windows `[k·slide + start, k·slide + start + range)` for every integer k."""
+    """Windows `[k·slide + start, k·slide + start + range)` for every integer k and range.
+
+    `range_us` is the first length, which most windows have alone.
+    """
 
     range_us: int
     slide_us: int
     start_us: int = 0
+    other_ranges_us: tuple[int, ...] = ()
+
+    @property
+    def ranges_us(self) -> tuple[int, ...]:
+        """All lengths, distinct, in the order written."""
+        return (self.range_us, *self.other_ranges_us)
 
 
 @dataclass(frozen=True)
@@ -83,8 +92,22 @@ class OrderItem(_Placed):
 
 
 @dataclass(frozen=True)
+class JoinClause(_Placed):
+    """A table joined to the stream; `kind` is INNER or LEFT, and either `on` or `using` is there.
+
+    `place` is the table's name.
+    """
+
+    kind: str
+    table: str
+    alias: str | None
+    on: Expr | None = None
+    using: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Select(_Placed):
-    """One SELECT over one windowed stream."""
+    """One SELECT over one windowed stream and the tables joined to it."""
 
     items: tuple[SelectItem, ...]
     stream: str
@@ -95,6 +118,7 @@ class Select(_Placed):
     having: Expr | None = None
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None
+    joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
     window_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -106,6 +130,19 @@ class CreateStream(_Whole):
     name: str
     columns: tuple[ColumnDef, ...]
     order_by: str | None
+    source: str
+    options: Options = ()
+    or_replace: bool = False
+    source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class CreateTable(_Whole):
+    """A relation without time, to be joined to streams."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
     source: str
     options: Options = ()
     or_replace: bool = False
@@ -135,8 +172,30 @@ class CreateQuery(_Whole):
 
 
 @dataclass(frozen=True)
+class AlterQuery(_Whole):
+    """Another SELECT for a standing query; without `into` its answers go where they went."""
+
+    name: str
+    into: str | None
+    select: Select
+    into_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class PauseQuery(_Whole):
+    """The query stands, but windows that close meanwhile are skipped."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ResumeQuery(_Whole):
+    name: str
+
+
+@dataclass(frozen=True)
 class Drop(_Whole):
-    """`kind` is STREAM, SINK or QUERY."""
+    """`kind` is STREAM, TABLE, SINK or QUERY."""
 
     kind: str
     name: str
@@ -145,7 +204,7 @@ class Drop(_Whole):
 
 @dataclass(frozen=True)
 class Show(_Whole):
-    """`kind` is STREAMS, SINKS, QUERIES or SETTINGS."""
+    """`kind` is STREAMS, TABLES, SINKS, QUERIES, WEAVES or SETTINGS."""
 
     kind: str
 
@@ -178,6 +237,6 @@ class RunSelect(_Whole):
     select: Select
 
 
-Statement: TypeAlias = (
-    CreateStream | CreateSink | CreateQuery | Drop | Show | Describe | Set | Explain | RunSelect
-)
+Definition: TypeAlias = CreateStream | CreateTable | CreateSink | CreateQuery
+Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | Drop | Set
+Statement: TypeAlias = Change | Show | Describe | Explain | RunSelect

@@ -1,4 +1,4 @@
-"""The bracket after a stream: `[RANGE r SLIDE s START t]` in all its spellings."""
+"""The bracket after a stream: `[RANGE r, … SLIDE s START t]` in all its spellings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
-from tidemill.language.durations import parse_duration_at
+from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Window
 
@@ -23,15 +23,13 @@ def parse_window(cursor: Cursor) -> Window:
     if not cursor.take("["):
         _fail(cursor, "this stream has no window", _FORM, cursor.here)
     _parse_range_word(cursor)
-    range_us = _length_us(cursor, "RANGE")
-    if cursor.at(","):
-        refuse_not_built("several ranges in one window", cursor.text, cursor.here)
+    range_us, *others_us = _parse_ranges(cursor)
     slide_us = _parse_slide(cursor, opening)
     start_us = _parse_start(cursor, slide_us) if cursor.take("START") else 0
     if cursor.at("INTERNAL"):
         refuse_not_built("INTERNAL", cursor.text, cursor.here)
     cursor.expect("]", hint=_FORM)
-    return Window(range_us, slide_us, start_us, place=cursor.since(opening))
+    return Window(range_us, slide_us, start_us, tuple(others_us), place=cursor.since(opening))
 
 
 def _parse_range_word(cursor: Cursor) -> None:
@@ -43,6 +41,17 @@ def _parse_range_word(cursor: Cursor) -> None:
         cursor.fail("RANGE", code="E_WINDOW", hint=_FORM)
 
 
+def _parse_ranges(cursor: Cursor) -> list[int]:
+    """One length or several; of equal ones the second would only repeat its answers."""
+    ranges_us: list[int] = []
+    for range_us, place in cursor.separated(lambda: _length(cursor, "RANGE")):
+        if range_us in ranges_us:
+            primary = f"the range {render_duration(range_us)} is given twice"
+            _fail(cursor, primary, "each length is answered once; leave one out", place)
+        ranges_us.append(range_us)
+    return ranges_us
+
+
 def _parse_slide(cursor: Cursor, opening: int) -> int:
     if not cursor.at("SLIDE"):
         if not cursor.at("]"):
@@ -52,7 +61,7 @@ def _parse_slide(cursor: Cursor, opening: int) -> int:
     if cursor.at("SLIDE", "UP", "TO"):
         refuse_not_built("SLIDE UP TO", cursor.text, cursor.here)
     cursor.expect("SLIDE")
-    return _length_us(cursor, "SLIDE")
+    return _length(cursor, "SLIDE")[0]
 
 
 def _parse_start(cursor: Cursor, slide_us: int) -> int:
@@ -62,13 +71,13 @@ def _parse_start(cursor: Cursor, slide_us: int) -> int:
     return start_us
 
 
-def _length_us(cursor: Cursor, clause: str) -> int:
+def _length(cursor: Cursor, clause: str) -> tuple[int, Place]:
     us, place = _duration(cursor, clause)
     if us <= 0:
         problem = "zero" if us == 0 else "negative"
         primary = f"{clause} cannot be {problem}"
         refuse("E_DURATION", primary, hint=_FORM, text=cursor.text, place=place)
-    return us
+    return us, place
 
 
 def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:

@@ -1,0 +1,68 @@
+"""`JOIN table [AS alias] ON condition | USING (column, …)` after the stream."""
+
+from __future__ import annotations
+
+from tidemill.language.cursor import Cursor
+from tidemill.language.not_built import refuse_not_built
+from tidemill.language.statements import JoinClause
+
+_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_REFUSED = ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (column)"
+
+
+def parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
+    """The joins that come next, if any; refuses the kinds that are not built."""
+    joins = []
+    while cursor.word() in _STARTS:
+        joins.append(_parse_join(cursor))
+    return tuple(joins)
+
+
+def refuse_other_relations(cursor: Cursor) -> None:
+    """What else may stand in the FROM of other dialects."""
+    if cursor.at("("):
+        refuse_not_built("a subquery", cursor.text, cursor.here)
+    if cursor.at(","):
+        refuse_not_built("a query over several streams", cursor.text, cursor.here)
+    if cursor.at("LATERAL"):
+        refuse_not_built("LATERAL", cursor.text, cursor.here)
+
+
+def _parse_join(cursor: Cursor) -> JoinClause:
+    kind = _parse_kind(cursor)
+    refuse_other_relations(cursor)
+    place = cursor.here
+    table = cursor.name("the name of a table")
+    _refuse_window(cursor)
+    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    _refuse_window(cursor)
+    if cursor.take("ON"):
+        return JoinClause(kind, table, alias, on=cursor.expression(), place=place)
+    if not cursor.take("USING"):
+        cursor.fail("ON or USING", hint=_FORM)
+    return JoinClause(kind, table, alias, using=_parse_using(cursor), place=place)
+
+
+def _parse_kind(cursor: Cursor) -> str:
+    place = cursor.here
+    kind = cursor.take_any(("INNER", "LEFT"))
+    if kind == "LEFT":
+        cursor.take("OUTER")
+    if cursor.word() in _REFUSED:
+        refuse_not_built(f"{cursor.word()} JOIN", cursor.text, place)
+    cursor.expect("JOIN", hint=_FORM)
+    return kind or "INNER"
+
+
+def _parse_using(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(", hint=_FORM)
+    names = cursor.separated(lambda: cursor.name("the name of a column"))
+    cursor.expect(")", hint=_FORM)
+    return names
+
+
+def _refuse_window(cursor: Cursor) -> None:
+    """A window is a stream's: this is a join of two of them."""
+    if cursor.at("["):
+        refuse_not_built("a JOIN of two streams", cursor.text, cursor.here)
