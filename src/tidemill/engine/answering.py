@@ -30,13 +30,18 @@ class Answering:
         self._synopses = around.synopses_of(stream)
 
     def run(self, record: TickRecord, decision: Decision, version: Version) -> list[TaskResult]:
-        starts = {due.query: np.array(due.starts, dtype=np.int64) for due in decision.due}
         tasks = []
         for key, synopsis in self._synopses.items():
             questions = tuple(
-                Question(query, starts[query.name], route_of(self._around, query.name))
-                for query in self._around.plan.readers_of(synopsis)
-                if query.name in starts
+                Question(
+                    self._around.plan.query(due.query),
+                    due.range_us,
+                    np.array(due.starts, dtype=np.int64),
+                    route_of(self._around, due.query),
+                    self._around.plan.reading(due.query, key),
+                )
+                for due in decision.due
+                if due.synopsis == key
             )
             compacts = self._deciding.compacts(synopsis, decision, version)
             if version.of(key) and (questions or compacts):

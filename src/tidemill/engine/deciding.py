@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from tidemill.catalog import Stream
-from tidemill.engine.folding import Reports, accounts
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
-from tidemill.plan.model import QueryPlan
 from tidemill.schedule import Due, due_windows, oldest_needed
-from tidemill.share import spec_of
+from tidemill.share import specs_of
+from tidemill.spark.fold import FoldReport
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.store import Version, needs_snapshot
 
@@ -25,20 +21,22 @@ class Deciding:
     def __init__(self, around: Surroundings, stream: Stream) -> None:
         self._around, self._stream = around, stream
         self._synopses = around.synopses_of(stream)
-        self._queries = around.queries_of(stream)
 
-    def decide(self, record: TickRecord, reports: Reports, version: Version) -> Decision:
+    def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
         before = record.time.watermark_us
-        after = record.time.advanced(accounts(reports).newest_us, self._stream.lateness_us)
+        after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
         until = END_OF_TIME_US if record.flush else after.watermark_us
         if until is None:
-            return Decision(after, reports)
-        slices = {key: version.slices(key) for key in self._synopses}
-        due = [self._due(query, slices, before, until) for query in self._queries]
+            return Decision(after, folded)
+        found = (
+            self._due(synopsis, version, before, until) for synopsis in self._synopses.values()
+        )
+        due = tuple(one for some in found for one in some if one.starts)
         if record.flush:
-            after = after.flushed(self._last_end(due))
-        return Decision(after, reports, tuple(one for one in due if one.starts))
+            last_end = max((one.starts[-1] + one.range_us for one in due), default=None)
+            after = after.flushed(last_end)
+        return Decision(after, folded, due)
 
     def horizon(self, synopsis: Synopsis, decision: Decision) -> int:
         """Slices that start before this are of no more use after the tick."""
@@ -46,7 +44,7 @@ class Deciding:
         if watermark is None:
             return -END_OF_TIME_US
         readers = self._around.plan.readers_of(synopsis)
-        return oldest_needed(map(spec_of, readers), watermark)
+        return oldest_needed((spec for query, _ in readers for spec in specs_of(query)), watermark)
 
     def compacts(self, synopsis: Synopsis, decision: Decision, version: Version) -> bool:
         """Whether this tick writes what is live as one snapshot per bucket."""
@@ -56,24 +54,14 @@ class Deciding:
         return needs_snapshot(live, horizon, most)
 
     def _due(
-        self,
-        query: QueryPlan,
-        slices: Mapping[str, NDArray[np.int64]],
-        after_us: int | None,
-        until_us: int,
-    ) -> Due:
-        synopsis = self._around.plan.synopsis_of(query.name)
-        starts = due_windows(
-            spec_of(query),
-            synopsis.classes,
-            slices[synopsis.id],
-            after_us,
-            until_us,
-            self._around.queries[query.name].first_start_us,
-        )
-        return Due(query.name, tuple(starts.tolist()))
-
-    def _last_end(self, due: list[Due]) -> int | None:
-        """End of the last window that is answered: how far a flush moves the watermark."""
-        ranges = {query.name: query.window.range_us for query in self._queries}
-        return max((one.starts[-1] + ranges[one.query] for one in due if one.starts), default=None)
+        self, synopsis: Synopsis, version: Version, after_us: int | None, until_us: int
+    ) -> Iterator[Due]:
+        slices = version.slices(synopsis.id)
+        ends = synopsis.cuts.ends(slices)
+        for query, stint in self._around.plan.readers_of(synopsis):
+            if query.name.lower() in self._around.paused:
+                continue
+            for spec in specs_of(query):
+                starts = due_windows(spec, slices, ends, after_us, until_us)
+                mine = starts[(starts >= stint.from_us) & (starts < stint.until_us)]
+                yield Due(query.name, synopsis.id, spec.range_us, tuple(mine.tolist()))

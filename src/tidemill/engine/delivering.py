@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.engine.answering import route_of
-from tidemill.engine.folding import Reports
 from tidemill.engine.journal import QueryState
 from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
@@ -15,6 +14,7 @@ from tidemill.operators.answer import finish, finishes_here, keep_top, merge, vi
 from tidemill.plan.model import QueryPlan
 from tidemill.spark.answer import CARRY, Answered, TaskResult, read_carried
 from tidemill.spark.finishing import finish_by_spark
+from tidemill.spark.fold import FoldReport
 
 
 class Delivering:
@@ -26,14 +26,14 @@ class Delivering:
         self._raised: dict[str, int] = {}
 
     def run(
-        self, record: TickRecord, reports: Reports, results: list[TaskResult]
+        self, record: TickRecord, folded: FoldReport, results: list[TaskResult]
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         by_query: dict[str, list[Answered]] = {}
         for result in results:
             for answered in result.answers:
                 by_query.setdefault(answered.query, []).append(answered)
-        self._raised = {query.name: self._raised_by(query, reports) for query in self._queries}
+        self._raised = {query.name: self._raised_by(query, folded) for query in self._queries}
         self._answers = {}
         for place, (name, parts) in enumerate(by_query.items()):
             self._answers[name] = self._deliver(record.number, name, parts)
@@ -82,8 +82,7 @@ class Delivering:
             self._raised[name] += int(raised.sum())
         return visible(plan, keep_top(plan, rows))
 
-    def _raised_by(self, query: QueryPlan, reports: Reports) -> int:
+    def _raised_by(self, query: QueryPlan, folded: FoldReport) -> int:
         """Errors in tuple-level expressions, charged to every query that uses them."""
-        report = reports.get(self._around.plan.synopsis_of(query.name).id)
         mine = {scalar.sql for scalar in query.scalars}
-        return sum(count for sql, count in report.raised.items() if sql in mine) if report else 0
+        return sum(count for sql, count in folded.raised.items() if sql in mine)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
@@ -19,7 +18,8 @@ from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
-from tidemill.engine.journal import Journal, QueryState
+from tidemill.engine.journal import Journal, QueryState, StreamState
+from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind, PlanStore, binder
 from tidemill.engine.query import Query
 from tidemill.engine.registration import Question, apply_script, placed, source_place
@@ -33,12 +33,12 @@ from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.answer import answer_schema
 from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan, extend_plan, spec_of
+from tidemill.share import SharedPlan
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
-from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.feed import Feed
 from tidemill.types import Type
 
 
@@ -67,7 +67,8 @@ class Engine:
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._sinks: dict[str, SinkWriter] = {}
         self._opened: dict[Sink, SinkWriter] = {}
-        self.catalog, self.plan = Catalog(), SharedPlan(0)
+        self.catalog, self.plan = Catalog(), SharedPlan()
+        self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self.queries: dict[str, QueryState] = {}
         if self.home.exists:
             self._load()
@@ -164,17 +165,18 @@ class Engine:
         if isinstance(question, Describe):
             return describe(question.name, catalog)
         spark_plan = partial(self._spark_plan, catalog)
-        return Explainer(self.plan, catalog, self._bind(catalog), spark_plan).explain(question)
+        explainer = Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
+        return explainer.explain(question)
 
-    def _spark_plan(self, catalog: Catalog, synopsis: Synopsis) -> str:
-        stream = catalog.stream(synopsis.stream)
+    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
+        stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
-        return explain_partials(self.session, stream, source, synopsis, catalog.settings)
+        return explain_partials(self.session, stream, source, feeds, catalog.settings)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
         queries = tuple(self._bound(catalog, query) for query in catalog.queries())
-        plan = extend_plan(self.plan, queries, catalog.settings.sharing)
+        plan = self._planner.change(self.plan, catalog, queries)
         for name in {query.stream for query in queries}:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self._open_source(catalog.stream(name))
@@ -183,11 +185,12 @@ class Engine:
         self._settle_changed(plan)
         connection = self.home.open()
         journal, sinks = Journal(connection), self._open_sinks(catalog, plan)
-        states, replies = self._query_states(journal, plan)
+        states = self._query_states(plan)
+        replies = list(self._planner.announce(self.plan, plan))
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
         with journal.transaction():
             catalogs.save(catalog)
-            plans.save(plan, catalog)
+            plans.save(self.plan, plan)
             journal.forget_queries(self.queries.keys() - states.keys())
             journal.save_queries(states)
             for writer in distinct_writers(sinks.values()):
@@ -222,23 +225,16 @@ class Engine:
             sinks[query.name].recover()
             sinks[query.name].settle(query.name)
 
-    def _query_states(
-        self, journal: Journal, plan: SharedPlan
-    ) -> tuple[dict[str, QueryState], list[str]]:
-        """A query that is new to a stream under way starts at its first full window."""
-        standing = {query.name: query for query in self.plan.queries}
-        states, replies = {}, []
-        for query in plan.queries:
-            if standing.get(query.name) == query:
-                states[query.name] = self.queries[query.name]
-                continue
-            newest_us = journal.load(query.stream).time.newest_us
-            first = None if newest_us is None else spec_of(query).first_start_after(newest_us)
-            states[query.name] = QueryState(first)
-            if first is not None:
-                at = np.datetime_as_string(np.datetime64(first, "us")).rstrip("0").rstrip(".")
-                replies.append(f"query {query.name}: its first window starts at {at}Z")
-        return states, replies
+    def _query_states(self, plan: SharedPlan) -> dict[str, QueryState]:
+        """Counts go on for a query that stays as it is, and begin anew for any other."""
+        standing = {query.name for query in self.plan.queries if query in plan.queries}
+        return {
+            query.name: self.queries[query.name] if query.name in standing else QueryState()
+            for query in plan.queries
+        }
+
+    def _state(self, stream: str) -> StreamState:
+        return Journal(self.home.open()).load(stream) if self.home.exists else StreamState()
 
     def _finish_interrupted(self) -> None:
         """A cut-off tick that had decided belongs to the plan it began under: finish it first.
@@ -286,6 +282,8 @@ class Engine:
             clock=self._clock,
             settings=self.catalog.settings,
             plan=self.plan,
+            feeds=self._feeds(),
+            paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,
             buckets=journal.fixed("buckets", cores),
@@ -294,7 +292,17 @@ class Engine:
         )
         names = dict.fromkeys(query.stream for query in self.plan.queries)
         streams = [self.catalog.stream(name) for name in names]
-        return [StreamRunner(around, stream, self._open_source(stream)) for stream in streams]
+        return [
+            StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
+            for stream in streams
+        ]
+
+    def _feeds(self) -> dict[str, tuple[Feed, ...]]:
+        streams = {query.stream for query in self.plan.queries}
+        return {
+            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog.settings)
+            for stream in streams
+        }
 
     def _close_sinks(self) -> None:
         for writer in distinct_writers(self._sinks.values()):

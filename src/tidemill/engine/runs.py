@@ -104,7 +104,11 @@ def describe_run(
         "version": plan.version,
         "queries": len(plan.queries),
         "synopses": [
-            {"id": s.id, "members": list(s.members), "lanes": [lane.sql for lane in s.lanes]}
+            {
+                "id": s.id,
+                "members": [query.name for query, _ in plan.readers_of(s)],
+                "lanes": [lane.sql for lane in s.lanes],
+            }
             for s in plan.synopses
         ],
     }

@@ -9,7 +9,7 @@ the price of a query is then its rows, not its share of a hundred small calls.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,14 @@ from tidemill.operators.finish import Finished, evaluate
 from tidemill.operators.ordering import top_per_window
 from tidemill.plan.expressions import Node
 from tidemill.plan.model import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.typing import is_vectorised
-from tidemill.share import spec_of
-from tidemill.synopsis.cells import Cells
+from tidemill.share import specs_of
+from tidemill.synopsis.cells import Cells, factorise, narrow
 from tidemill.synopsis.combine import combine_windows
 from tidemill.synopsis.model import Synopsis
 from tidemill.types import TIMESTAMP
-from tidemill.windows import slice_ends, slice_ranges
+from tidemill.windows import slice_ranges
 
 IntArray = NDArray[np.int64]
 # Windows are combined in runs of this many, so that a query with a huge overlap does not
@@ -52,7 +53,9 @@ class Asked:
     """A query and the starts of its windows to answer, ascending."""
 
     plan: QueryPlan
+    range_us: int
     starts: IntArray
+    reading: Reading = ALL_ROWS
 
 
 def finishes_here(plan: QueryPlan) -> bool:
@@ -63,8 +66,10 @@ def finishes_here(plan: QueryPlan) -> bool:
 def answer(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> list[Answers]:
     """The answers of a bucket to each question, in their order."""
     results: dict[int, Answers] = {}
+    narrowed = {r: narrow(synopsis.lanes, cells, r) for r in {one.reading for one in asked}}
     for places in _by_shape(asked).values():
-        answers = _answer_shape(synopsis, cells, [asked[place] for place in places])
+        mine = narrowed[asked[places[0]].reading]
+        answers = _answer_shape(synopsis, mine, [asked[place] for place in places])
         results.update(zip(places, answers, strict=True))
     return [results[place] for place in range(len(asked))]
 
@@ -74,7 +79,15 @@ def _by_shape(asked: Sequence[Asked]) -> dict[object, list[int]]:
     shapes: dict[object, list[int]] = {}
     for place, question in enumerate(asked):
         plan = question.plan
-        shape = (plan.aggregates, plan.outputs, plan.having, plan.order_by, plan.limit)
+        shape = (
+            question.reading,
+            plan.keys,
+            plan.aggregates,
+            plan.outputs,
+            plan.having,
+            plan.order_by,
+            plan.limit,
+        )
         shapes.setdefault(shape, []).append(place)
     return shapes
 
@@ -108,8 +121,10 @@ class _Windows:
 
     @staticmethod
     def of(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> _Windows:
-        ends = slice_ends(cells.slices, synopsis.classes)
-        specs = [spec_of(question.plan) for question in asked]
+        ends = synopsis.cuts.ends(cells.slices)
+        specs = [
+            replace(specs_of(question.plan)[0], range_us=question.range_us) for question in asked
+        ]
         ranges = [
             slice_ranges(spec, question.starts, cells.slices, ends)
             for spec, question in zip(specs, asked, strict=True)
@@ -177,7 +192,9 @@ def slot_rows(
         WINDOW: pa.array(combined.window),
     }
     for key in plan.keys:
-        columns[key.slot.name] = cells.groups.column(key.slot.name).take(pa.array(combined.group))
+        columns[key.slot.name] = cells.groups.column(synopsis.key_column(key)).take(
+            pa.array(combined.group)
+        )
     raised = np.zeros(len(combined.window), dtype=np.int64)
     for call in plan.aggregates:
         columns[call.slot.name], wrong = lower(call, lanes)
@@ -239,8 +256,9 @@ def keep_top(plan: QueryPlan, rows: pa.Table) -> pa.Table:
 def merge(parts: Sequence[pa.Table]) -> pa.Table:
     """One query's rows from several buckets, each of which numbered its windows by itself."""
     rows = pa.concat_tables(parts)
+    bounds = rows.select([WINDOW_START.name, WINDOW_END.name])
     place = rows.column_names.index(WINDOW)
-    return rows.set_column(place, WINDOW, rows.column(WINDOW_START.name).cast(pa.int64()))
+    return rows.set_column(place, WINDOW, pa.array(factorise(bounds, len(rows))[0]))
 
 
 def visible(plan: QueryPlan, rows: pa.Table) -> pa.Table:

@@ -8,34 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.windows import EdgeClass, WindowSpec, closed_windows, horizon, slice_ends
+from tidemill.windows import WindowSpec, closed_windows, horizon
 
 IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Due:
-    """A query and the starts of its windows to answer now."""
+    """A query and the starts of its windows of one length to answer now, from one synopsis."""
 
     query: str
+    synopsis: str
+    range_us: int
     starts: tuple[int, ...]
 
 
 def due_windows(
     spec: WindowSpec,
-    classes: tuple[EdgeClass, ...],
     slices: IntArray,
+    slice_ends: IntArray,
     after_us: int | None,
     until_us: int,
-    first_start_us: int | None = None,
 ) -> IntArray:
-    """Starts of the windows with rows that end in `(after_us, until_us]`.
-
-    Windows that begin before `first_start_us` are left out: the query was not there to
-    see all of their rows.
-    """
-    starts = closed_windows(spec, slices, slice_ends(slices, classes), after_us, until_us)
-    return starts if first_start_us is None else starts[starts >= first_start_us]
+    """Starts of the windows with rows that end in `(after_us, until_us]`."""
+    return closed_windows(spec, slices, slice_ends, after_us, until_us)
 
 
 def oldest_needed(specs: Iterable[WindowSpec], watermark_us: int) -> int:

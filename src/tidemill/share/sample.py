@@ -14,6 +14,7 @@ so a sample keeps, row by row, a code for each key and a flag for each predicate
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,10 @@ class Sample:
     keys: Mapping[str, IntArray] = field(default_factory=dict)
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
 
+    def knows(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
+        """Whether nothing of this need be guessed."""
+        return self.keys.keys() >= set(keys) and self.bits.keys() >= set(predicates)
+
     def cells(
         self,
         keys: Iterable[str],
@@ -66,7 +71,7 @@ class Sample:
     def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
         if keeps_all or not flags:
             return np.ones(self.size, dtype=np.bool_)
-        return np.logical_or.reduce(flags)
+        return np.asarray(np.logical_or.reduce(flags), dtype=np.bool_)
 
     def _codes(self, key: str) -> IntArray:
         if key in self.keys:
@@ -98,13 +103,13 @@ def expected_distinct(counts: IntArray, rows: float) -> float:
     seen = float((1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
     if not unseen:
         return min(rows, seen)
-    return min(rows, seen + unseen * (1 - np.exp(-rows * unseen_share / unseen)))
+    return min(rows, seen + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
 
 
 def _paired(left: IntArray, right: IntArray) -> IntArray:
     """One code for each pair; renumbered, so that many columns do not overflow."""
     codes = left * (int(right.max(initial=0)) + 1) + right
-    return np.unique(codes, return_inverse=True)[1]
+    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
 def _random(text: str) -> np.random.Generator:

@@ -45,7 +45,7 @@ def new_synopsis(
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
     keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
-    empty = Synopsis(f"s{number}", first.stream, first.joins, keys)
+    empty = Synopsis(f"s{number}", first.stream, first.joins, keys, standing.fresh_from_us)
     return suited(empty, {}, queries, standing, covers)
 
 
@@ -83,7 +83,7 @@ def complete_since(
     bits = {bit.number: bit.since_us for bit in synopsis.bits}
     lanes = {kept.lane: kept.since_us for kept in synopsis.kept}
     needed = [lane for call in query.aggregates for lane in lanes_behind(call)]
-    times = [standing.complete_from.get(synopsis.id, BEGINNING_US)]
+    times = [synopsis.made_us, standing.complete_from.get(synopsis.id, BEGINNING_US)]
     times += [bits[number] for number in reading.bits]
     times += [lanes[lane] for lane in needed]
     times += [synopsis.cuts.since(spec) for spec in specs_of(query)]

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from tidemill.failpoints import Failpoint
 from tidemill.operators.answer import Answers, Asked, answer, visible
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.synopsis.cells import SLICE, Cells, gather, scatter
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
@@ -33,8 +34,10 @@ class Question:
     """
 
     plan: QueryPlan
+    range_us: int
     starts: IntArray
     route: str
+    reading: Reading = ALL_ROWS
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,10 @@ def run_answers(session: SparkSession, tasks: Sequence[AnswerTask]) -> list[Task
 
 def run_task(task: AnswerTask) -> TaskResult:
     cells = _cells(task)
-    asked = [Asked(question.plan, question.starts) for question in task.questions]
+    asked = [
+        Asked(question.plan, question.range_us, question.starts, question.reading)
+        for question in task.questions
+    ]
     answers = [
         _deliver(task, question, answers)
         for question, answers in zip(
@@ -106,7 +112,7 @@ def _cells(task: AnswerTask) -> Cells:
     """The cells some question or the snapshot needs, and no others."""
     low, high = _needed(task)
     tables = [read_bucket(task.folder, p, task.bucket, low, high) for p in task.pieces]
-    return gather(task.synopsis, pa.concat_tables(tables))
+    return gather(task.synopsis, pa.concat_tables(tables, promote_options="default"))
 
 
 def _needed(task: AnswerTask) -> tuple[int, int]:
@@ -117,7 +123,7 @@ def _needed(task: AnswerTask) -> tuple[int, int]:
     for question in task.questions:
         if len(question.starts):
             lows.append(int(question.starts.min()))
-            highs.append(int(question.starts.max()) + question.plan.window.range_us)
+            highs.append(int(question.starts.max()) + question.range_us)
     return min(lows, default=0), max(highs, default=0)
 
 

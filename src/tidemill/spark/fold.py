@@ -86,9 +86,7 @@ class FoldPlace:
     failpoint: Failpoint
 
 
-def run_fold(
-    frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool
-) -> FoldReport:
+def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool) -> FoldReport:
     """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
@@ -107,9 +105,7 @@ def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool
     return most_input_rows is not None and most_input_rows <= MOST_INPUT_ROWS_HERE
 
 
-def _fold_here(
-    frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace
-) -> list[FoldReport]:
+def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
     with ThreadPoolExecutor(max_workers=min(4, len(frames))) as pool:
         tables = list(pool.map(DataFrame.toArrow, (frame for _, frame in frames)))
     place.failpoint.reach("partials", place.tick)
@@ -121,9 +117,7 @@ def _fold_here(
     return reports
 
 
-def _fold_there(
-    frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace
-) -> list[FoldReport]:
+def _fold_there(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
     """One Spark job for everything: each task folds the partial rows it holds."""
     folded = [
         frame.mapInArrow(_folder(number, one_pass, place), "pass INT, report STRING")
@@ -192,9 +186,7 @@ def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
     return rows if wanted.all() else rows.filter(pa.array(wanted))
 
 
-def _rows_by_verdict(
-    one_pass: Pass, rows: pa.Table, verdict: NDArray[np.int32]
-) -> dict[int, int]:
+def _rows_by_verdict(one_pass: Pass, rows: pa.Table, verdict: NDArray[np.int32]) -> dict[int, int]:
     # Whatever a scan keeps, its first lane is the number of rows.
     (counted,) = one_pass.scan.lane_columns(0)
     counts = rows.column(counted).to_numpy()

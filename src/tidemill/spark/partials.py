@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.spark.admission import TIME, Admission
 from tidemill.spark.slices import slice_sql
@@ -58,31 +59,17 @@ class Pass:
 
     def sql(self, view: str, is_timed: bool = False) -> str:
         """The whole pass as one text, inside out."""
-        items = () if is_timed else self.admission.timed_items
-        timed = f"SELECT {', '.join(['*', *items])} FROM {view}"
-        scalars = self.scan.scalars
-        valued = f"SELECT {', '.join(['*', *value_items(scalars)])} FROM ({timed})"
-        signed = self._signed(valued)
+        signed = signed_sql(self.scan, self.admission, view, is_timed)
         judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
         keyed = f"SELECT *, {', '.join(self._keys())} FROM ({judged})"
         grouped = f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
         return f"SELECT *, {', '.join(self._bucket_items())} FROM ({grouped})"
 
-    def _signed(self, rows: str) -> str:
-        """With the words of the row's signature, one bit for each predicate that holds."""
-        bits = dict(enumerate(self.scan.predicates))
-        signature = signature_sql(bits, lambda scalar: read_value(self.scan.scalars, scalar))
-        words = [f"{sql} AS _w{word}" for word, sql in enumerate(signature.words)]
-        for items in (*signature.levels, words):
-            rows = f"SELECT {', '.join(['*', *items])} FROM ({rows})"
-        return rows
-
     def _passes(self) -> str:
         """Whether any feed keeps the row."""
         if any(feed.keeps_all for feed in self.feeds):
             return "TRUE"
-        words = range(-(-len(self.scan.predicates) // WORD_BITS))
-        return f"({' | '.join(f'_w{word}' for word in words)}) <> 0L"
+        return f"({' | '.join(word_columns(self.scan))}) <> 0L"
 
     def _verdict(self) -> str:
         cases = [f"WHEN {self.admission.malformed_sql} THEN {MALFORMED}"]
@@ -159,14 +146,30 @@ class Pass:
         return mine.rename_columns([own.get(name, name) for name in mine.column_names])
 
 
-def passes_of(
-    feeds: Sequence[Feed], admission: Admission, buckets: int
-) -> tuple[Pass, ...]:
+def word_columns(scan: Scan) -> tuple[str, ...]:
+    """The words of a row's signature, one bit for each predicate that holds."""
+    return tuple(f"_w{word}" for word in range(-(-len(scan.predicates) // WORD_BITS)))
+
+
+def signed_sql(scan: Scan, admission: Admission, view: str, is_timed: bool) -> str:
+    """Rows with their time, every value that the scan needs, and their signature."""
+    items = () if is_timed else admission.timed_items
+    timed = f"SELECT {', '.join(['*', *items])} FROM {view}"
+    rows = f"SELECT {', '.join(['*', *value_items(scan.scalars)])} FROM ({timed})"
+    bits = dict(enumerate(scan.predicates))
+    signature = signature_sql(bits, lambda scalar: read_value(scan.scalars, scalar))
+    named = zip(signature.words, word_columns(scan), strict=True)
+    for level in (*signature.levels, [f"{sql} AS {name}" for sql, name in named]):
+        rows = f"SELECT {', '.join(['*', *level])} FROM ({rows})" if level else rows
+    return rows
+
+
+def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:
     """Feeds of one scan are one pass."""
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
-    name = admission.stream.name.lower()
+    name = fingerprint([admission.stream.name.lower()])
     return tuple(
         Pass(f"{name}_{number}", tuple(mine), admission, buckets)
         for number, mine in enumerate(by_scan.values())

@@ -94,7 +94,9 @@ def _signed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
     places = [feed.lanes.index(lane) for lane in synopsis.lanes]
     cells = replace(cells, lanes=tuple(cells.lanes[place] for place in places))
     cells = cells if kept.all() else cells.where(kept[cells.signature])
-    number, first = factorise(pa.table(list(own.T), [f"_{n}" for n in range(own.shape[1])]), len(own))
+    number, first = factorise(
+        pa.table(list(own.T), [f"_{n}" for n in range(own.shape[1])]), len(own)
+    )
     return replace(cells, signature=number[cells.signature], signatures=own[first])
 
 
@@ -108,9 +110,7 @@ def _cut(synopsis: Synopsis, cells: Cells) -> Cells:
     return merged(synopsis.lanes, cells)
 
 
-def _by_bucket(
-    feed: Feed, number: int, synopsis: Synopsis, cells: Cells
-) -> dict[int, pa.Table]:
+def _by_bucket(feed: Feed, number: int, synopsis: Synopsis, cells: Cells) -> dict[int, pa.Table]:
     by_group = cells.groups.column(feed.bucket_columns[number]).to_numpy()
     columns = {
         name: cells.groups.column(feed.key_column(key.scalar))
@@ -118,6 +118,4 @@ def _by_bucket(
     }
     named = replace(cells, groups=pa.table(columns) if columns else cells.groups.select([]))
     bucket = by_group[cells.group]
-    return {
-        int(one): scatter(synopsis, named.where(bucket == one)) for one in np.unique(bucket)
-    }
+    return {int(one): scatter(synopsis, named.where(bucket == one)) for one in np.unique(bucket)}

@@ -8,7 +8,7 @@ answered from. Its id and its keys never change.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tidemill.aggregates import Lane
@@ -59,11 +59,13 @@ class Synopsis:
     stream: str
     joins: tuple[Join, ...]
     keys: tuple[Key, ...]
+    # It has seen every row from then on.
+    made_us: int = BEGINNING_US
     kept: tuple[KeptLane, ...] = ()
     bits: tuple[Bit, ...] = ()
     # From when on rows that satisfy no bit are kept as well; None: they are left out.
     all_since_us: int | None = None
-    cuts: Cuts = Cuts()
+    cuts: Cuts = field(default_factory=Cuts)
     # Bits whose predicate has gone, and when: slices before then still bear them.
     retired: tuple[tuple[int, int], ...] = ()
     next_lane: int = 0
@@ -99,8 +101,6 @@ class Synopsis:
         wanted = tuple(dict.fromkeys(lanes))
         standing = {kept.lane: kept for kept in self.kept}
         fresh = [lane for lane in wanted if lane not in standing]
-        made = {
-            lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)
-        }
+        made = {lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)}
         kept = tuple(standing.get(lane) or made[lane] for lane in wanted)
         return replace(self, kept=kept, next_lane=self.next_lane + len(fresh))

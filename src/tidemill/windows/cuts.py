@@ -150,4 +150,4 @@ def _read_by_some(cut: Cut, starts_us: IntArray) -> IntArray:
     if cut.keeps_all:
         return np.ones(len(starts_us), dtype=np.int64)
     inside = [(starts_us - w.start_us) % w.slide_us < w.range_us for w in cut.windows]
-    return np.logical_or.reduce(inside).astype(np.int64)
+    return np.asarray(np.logical_or.reduce(inside), dtype=np.int64)

@@ -56,7 +56,6 @@ class Reading:
             found |= term.matches(signatures)
         return found
 
-
     @property
     def needs_all(self) -> bool:
         """Whether rows that hold no bit at all may be read."""
