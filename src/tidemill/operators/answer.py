@@ -176,7 +176,7 @@ def slot_rows(
     combined = combine_windows(
         cells.slice_index,
         cells.group,
-        len(cells.groups) if synopsis.keys else min(1, len(cells)),
+        cells.group_count,
         len(cells.slices),
         windows.low,
         windows.high,

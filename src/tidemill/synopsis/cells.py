@@ -42,6 +42,11 @@ class Cells:
     def __len__(self) -> int:
         return len(self.group)
 
+    @property
+    def group_count(self) -> int:
+        """Without keys there is one group, if there is anything; a table cannot say that."""
+        return len(self.groups) if self.groups.column_names else min(1, len(self))
+
     def where(self, wanted: NDArray[np.bool_]) -> Cells:
         """Some of the rows; groups, signatures and slices keep their numbers."""
         rows = np.flatnonzero(wanted)
@@ -94,14 +99,14 @@ def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
     if reading == ALL_ROWS and not cells.signatures.shape[1]:
         return cells
     rows = np.flatnonzero(reading.matches(cells.signatures)[cells.signature])
-    numbers, groups = _renumbered(cells.group[rows], len(cells.groups))
+    numbers, groups = _renumbered(cells.group[rows], cells.group_count)
     return merged(
         lanes,
         Cells(
             cells.slices,
             cells.slice_index[rows],
             numbers,
-            cells.groups.take(pa.array(groups)),
+            cells.groups.take(pa.array(groups)) if cells.groups.column_names else cells.groups,
             np.zeros(len(rows), np.int64),
             np.zeros((1, 0), np.int64),
             tuple(lane.take(rows) for lane in cells.lanes),
