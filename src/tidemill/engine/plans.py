@@ -35,14 +35,16 @@ def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
-        if query.select.joins or query.select.window.other_ranges_us:
+        tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+        plan = bind(query.name, query.into, query.select, stream, oracle, tables)
+        if plan.joins or plan.window.other_ranges_us:
             refuse(
                 "E_NOT_BUILT",
                 "JOIN and several ranges in one window are not built yet",
                 hint="a query reads one stream: FROM stream [RANGE r SLIDE s]",
                 place=query.select.window_place,
             )
-        return bind(query.name, query.into, query.select, stream, oracle)
+        return plan
 
     return bind_query
 
