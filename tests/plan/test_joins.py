@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidemill.catalog import Catalog
 from tidemill.errors import TidemillError
@@ -96,6 +98,26 @@ def test_order_sides_case_and_alias_are_no_part_of_a_join():
         "JOIN whois ON src = prefix"
     )
     assert the_join("JOIN whois USING (port)") == the_join("JOIN whois w ON p.port = w.port", "p")
+
+
+CONJUNCTS = [
+    ("p.src", "=", "w.prefix"),
+    ("w.port", "=", "p.port + 1"),
+    ("w.`two words`", "=", "length"),
+    ("w.owner", "<>", "'x'"),
+    ("p.dst", "<>", "p.src"),
+]
+
+
+@given(st.permutations(CONJUNCTS), st.lists(st.booleans(), min_size=5, max_size=5))
+def test_a_condition_in_any_order_and_orientation_is_one_join(conjuncts, turned):
+    terms = [
+        f"{right} {sign} {left}" if turn and sign == "=" else f"{left} {sign} {right}"
+        for (left, sign, right), turn in zip(conjuncts, turned, strict=True)
+    ]
+    join = the_join(f"JOIN whois w ON {' AND '.join(terms)}", "AS p")
+    assert len(join.equal) == 3
+    assert join == the_join(f"JOIN whois w ON {' AND '.join(map(' '.join, CONJUNCTS))}", "AS p")
 
 
 def test_what_makes_joins_differ():
