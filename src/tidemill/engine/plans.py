@@ -30,7 +30,8 @@ def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
-        return bind(query.name, query.into, query.select, stream, oracle)
+        tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+        return bind(query.name, query.into, query.select, stream, oracle, tables)
 
     return bind_query
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tidemill.errors import Place
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.statements import JoinClause
+from tidemill.language.statements import Expr, JoinClause
 
 _STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
 _REFUSED = ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
@@ -37,11 +38,8 @@ def _parse_join(cursor: Cursor) -> JoinClause:
     _refuse_window(cursor)
     alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
     _refuse_window(cursor)
-    if cursor.take("ON"):
-        return JoinClause(kind, table, alias, on=cursor.expression(), place=place)
-    if not cursor.take("USING"):
-        cursor.fail("ON or USING", hint=_FORM)
-    return JoinClause(kind, table, alias, using=_parse_using(cursor), place=place)
+    on, using, condition = _parse_condition(cursor)
+    return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)
 
 
 def _parse_kind(cursor: Cursor) -> str:
@@ -53,6 +51,15 @@ def _parse_kind(cursor: Cursor) -> str:
         refuse_not_built(f"{cursor.word()} JOIN", cursor.text, place)
     cursor.expect("JOIN", hint=_FORM)
     return kind or "INNER"
+
+
+def _parse_condition(cursor: Cursor) -> tuple[Expr | None, tuple[str, ...], Place]:
+    start = cursor.index + 1
+    if cursor.take("ON"):
+        return cursor.expression(), (), cursor.since(start)
+    if not cursor.take("USING"):
+        cursor.fail("ON or USING", hint=_FORM)
+    return None, _parse_using(cursor), cursor.since(start)
 
 
 def _parse_using(cursor: Cursor) -> tuple[str, ...]:

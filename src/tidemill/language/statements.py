@@ -95,7 +95,7 @@ class OrderItem(_Placed):
 class JoinClause(_Placed):
     """A table joined to the stream; `kind` is INNER or LEFT, and either `on` or `using` is there.
 
-    `place` is the table's name.
+    `place` is the table's name, `condition_place` what follows ON or USING.
     """
 
     kind: str
@@ -103,6 +103,7 @@ class JoinClause(_Placed):
     alias: str | None
     on: Expr | None = None
     using: tuple[str, ...] = ()
+    condition_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,19 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.catalog import Stream
+from tidemill.catalog import Stream, Table
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import Expr, Select, SelectItem
 from tidemill.language.trees import to_sql
 from tidemill.plan import aggregates
 from tidemill.plan.calls import CallBinder
+from tidemill.plan.conditions import check_condition, refuse_aggregates
 from tidemill.plan.expressions import Node, Slot
+from tidemill.plan.joins import bind_joins
 from tidemill.plan.model import (
     WINDOW_END,
     WINDOW_START,
+    Join,
     Key,
     Ordering,
     Output,
@@ -23,34 +26,37 @@ from tidemill.plan.model import (
     Scalar,
 )
 from tidemill.plan.predicates import canonical
+from tidemill.plan.relations import stream_relation
 from tidemill.plan.scalars import ScalarBinder, type_placed
-from tidemill.plan.scope import (
-    Scope,
-    aggregate_calls,
-    check_replayable,
-    function_name,
-    place_in,
-)
+from tidemill.plan.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.typing import TypeOracle
-from tidemill.types import BOOLEAN, VOID, Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 
 
 def bind(
-    name: str, sink: str | None, select: Select, stream: Stream, oracle: TypeOracle
+    name: str,
+    sink: str | None,
+    select: Select,
+    stream: Stream,
+    oracle: TypeOracle,
+    tables: tuple[Table, ...] = (),
 ) -> QueryPlan:
-    """The plan of one query over one stream."""
-    return _Binder(select, stream, oracle).plan(name, sink)
+    """The plan of one query over one stream; `tables` are those of its joins, in their order."""
+    alone = Scope((stream_relation(select, stream),))
+    scope, joins = bind_joins(alone, select.joins, tables, oracle)
+    with in_own_words(scope):
+        return _Binder(select, scope, joins, oracle).plan(name, sink)
 
 
 class _Binder:
     """Slots are found in the order keys, SELECT, HAVING, ORDER BY; equal calls share one."""
 
-    def __init__(self, select: Select, stream: Stream, oracle: TypeOracle) -> None:
-        self._select, self._stream, self._oracle = select, stream, oracle
-        self._scope = Scope(select, stream)
-        self._scalars = ScalarBinder(self._scope, oracle)
+    def __init__(
+        self, select: Select, scope: Scope, joins: tuple[Join, ...], oracle: TypeOracle
+    ) -> None:
+        self._select, self._scope, self._joins, self._oracle = select, scope, joins, oracle
+        self._scalars = ScalarBinder(scope, oracle)
         self._aliases = {i.alias.lower(): i.expr for i in select.items if i.alias}
         self._keys: list[Key] = []
         self._calls = CallBinder(self._scalars)
@@ -63,7 +69,7 @@ class _Binder:
         order_by = self._order_by()
         return QueryPlan(
             name=name,
-            stream=self._stream.name,
+            stream=self._scope.relations[0].name,
             sink=sink,
             window=self._select.window,
             where=where,
@@ -74,26 +80,21 @@ class _Binder:
             having=having,
             order_by=order_by,
             limit=self._select.limit,
+            joins=self._joins,
         )
 
     @property
     def _types(self) -> dict[str, Type]:
-        return {column.name: column.type for column in self._stream.columns}
+        return {column.name: column.type for column in self._scope.columns.values()}
 
     def _where(self) -> Scalar | None:
         expr = self._select.where
         if expr is None:
             return None
         tree = self._scope.resolve(expr)
-        for node, function in aggregate_calls(tree):
-            refuse(
-                "E_AGGREGATE_IN_WHERE",
-                f"aggregate {function} cannot stand in WHERE",
-                hint="a condition on aggregates goes into HAVING",
-                place=place_in(expr, node),
-            )
+        refuse_aggregates("WHERE", expr, tree, "a condition on aggregates goes into HAVING")
         scalar = self._scalars.bind(expr, tree)
-        _check_condition("WHERE", scalar.type, expr.place)
+        check_condition("WHERE", scalar.type, expr.place)
         return scalar
 
     def _group_keys(self) -> list[Key]:
@@ -107,17 +108,12 @@ class _Binder:
     def _group_alias(self, expr: Expr) -> Expr:
         tree = expr.tree
         plain = isinstance(tree, exp.Column) and not tree.table
-        known = plain and tree.name.lower() in self._scope.columns
+        known = plain and tree.name.lower() in self._scope.unqualified
         return expr if not plain or known else self._aliases.get(tree.name.lower(), expr)
 
     def _group_scalar(self, expr: Expr) -> Scalar:
         tree = self._scope.resolve(expr).unnest()
-        for node, function in aggregate_calls(tree):
-            refuse(
-                "E_AGGREGATE_IN_GROUP_BY",
-                f"aggregate {function} cannot stand in GROUP BY",
-                place=place_in(expr, node),
-            )
+        refuse_aggregates("GROUP BY", expr, tree)
         scalar = self._scalars.bind(expr, tree)
         if not scalar.type.is_atomic:
             refuse("E_TYPE", f"grouping by {scalar.type} is not built", place=expr.place)
@@ -152,8 +148,8 @@ class _Binder:
         if expr is None:
             return None
         # HAVING filters rows of the stream's groups first: a column goes before an alias.
-        node = self._finish(expr, frozenset(self._aliases) - frozenset(self._scope.columns))
-        _check_condition("HAVING", node.type, expr.place)
+        node = self._finish(expr, frozenset(self._aliases) - self._scope.unqualified)
+        check_condition("HAVING", node.type, expr.place)
         return node
 
     def _order_by(self) -> tuple[Ordering, ...]:
@@ -167,7 +163,7 @@ class _Binder:
 
     def _finish(self, expr: Expr, aliases: frozenset[str] = frozenset()) -> Node:
         """An expression over slots: keys and aggregates take the place of their subtrees."""
-        bounds = _BOUNDS - frozenset(self._scope.columns)
+        bounds = _BOUNDS - self._scope.unqualified
         tree = self._scope.resolve(expr, bounds | aliases)
         tree = self._substitute_aliases(tree, aliases)
         check_replayable(expr, tree)
@@ -213,12 +209,6 @@ class _Binder:
             hint=hint,
             place=place_in(expr, column),
         )
-
-
-def _check_condition(clause: str, found: Type, place: Place | None) -> None:
-    if found not in (BOOLEAN, VOID):
-        hint = "write a condition, such as a comparison: … > 0"
-        refuse("E_TYPE", f"{clause} is {found}, not BOOLEAN", place=place, hint=hint)
 
 
 def _check_output_name(name: str, taken: set[str], place: Place | None) -> None:

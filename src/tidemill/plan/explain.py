@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from tidemill.language import render_duration
+from tidemill.language.names import quote_name
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node
-from tidemill.plan.model import Ordering, QueryPlan, Scalar
+from tidemill.plan.model import Join, Ordering, QueryPlan, Scalar
 from tidemill.plan.typing import is_vectorised
 
 
 def explain_plan(plan: QueryPlan) -> str:
-    """One line per part, in the order a row travels."""
+    """One line per part, in the order a row travels; columns of tables in the query's words."""
+    text = "\n".join(_lines(plan))
+    for join in plan.joins:
+        text = text.replace(f"{join.name}_", f"{join.alias}.")
+    return text
+
+
+def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
     lines.append(f"  from       {plan.stream} {window_text(plan.window)}")
+    lines += [f"  join       {_join(join)}" for join in plan.joins]
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
@@ -24,17 +33,22 @@ def explain_plan(plan: QueryPlan) -> str:
     if plan.limit is not None:
         ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"
         lines.append(f"  limit      {plan.limit} per window, ties broken by {ties}")
-    return "\n".join(lines)
+    return lines
 
 
 def window_text(window: Window) -> str:
     start = f" START {_signed(window.start_us)}" if window.start_us else ""
-    range_, slide = render_duration(window.range_us), render_duration(window.slide_us)
-    return f"[RANGE {range_} SLIDE {slide}{start}]"
+    ranges = ", ".join(map(render_duration, window.ranges_us))
+    return f"[RANGE {ranges} SLIDE {render_duration(window.slide_us)}{start}]"
 
 
 def _signed(start_us: int) -> str:
     return ("-" if start_us < 0 else "") + render_duration(abs(start_us))
+
+
+def _join(join: Join) -> str:
+    alias = f" AS {quote_name(join.alias)}" if join.alias.lower() != join.table.lower() else ""
+    return f"{join.kind} {quote_name(join.table)}{alias} ON {join.sql}   (Catalyst, broadcast)"
 
 
 def _scalar(scalar: Scalar) -> str:

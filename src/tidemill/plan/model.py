@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot
@@ -17,13 +18,26 @@ WINDOW_END = Slot("window_end", TIMESTAMP)
 
 
 @dataclass(frozen=True)
+class TableColumn:
+    """A column that a join brings in, and the name it has beside the stream's own."""
+
+    join: str
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.join}_{self.column}"
+
+
+@dataclass(frozen=True)
 class Scalar:
     """A tuple-level expression, evaluated by Catalyst once per row.
 
     `sql` is the user's meaning in canonical text: equal text means equal value, and that
     is what sharing compares. `try_sql` is the form that never raises where Spark has one.
     `raised_sql` is true for the rows where Spark would have raised (empty: never).
-    `guarded` asks for a catch-all around functions that have no such form.
+    `guarded` asks for a catch-all around functions that have no such form. `columns` are the
+    stream's, in its own words; `joined` are those of tables.
     """
 
     sql: str
@@ -32,10 +46,45 @@ class Scalar:
     columns: tuple[str, ...]
     raised_sql: str = ""
     guarded: bool = False
+    joined: tuple[TableColumn, ...] = ()
 
     @property
     def may_raise(self) -> bool:
         return self.guarded or bool(self.raised_sql)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A table joined to the rows of a stream before anything else is done with them.
+
+    `name` stands for the table, the kind and the condition in canonical form, and each column
+    of the table is called after it: equal names mean equal joins, in whatever query, and so
+    the text of a scalar means one thing everywhere. `equal` are pairs of an expression over
+    what was there before and one over the table; a row of the table is a partner when all
+    pairs are equal and the residual holds.
+    """
+
+    name: str
+    table: str
+    kind: Literal["inner", "left"]
+    equal: tuple[tuple[Scalar, Scalar], ...]
+    residual: Scalar | None = None
+    alias: str = field(default="", compare=False)
+
+    @property
+    def sql(self) -> str:
+        pairs = [f"{before.sql} = {table.sql}" for before, table in self.equal]
+        return " AND ".join([*pairs, *([self.residual.sql] if self.residual else [])])
+
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        sides = (side for pair in self.equal for side in pair)
+        return (*sides, *([self.residual] if self.residual else []))
+
+    def columns(self, scalars: Iterable[Scalar]) -> tuple[TableColumn, ...]:
+        """What the table must give for these expressions."""
+        joined = (column for scalar in scalars for column in scalar.joined)
+        return tuple(dict.fromkeys(column for column in joined if column.join == self.name))
 
 
 @dataclass(frozen=True)
@@ -57,14 +106,6 @@ class AggregateCall:
     @property
     def sql(self) -> str:
         return f"{self.function}({self.argument.sql if self.argument else '*'})"
-
-
-@dataclass(frozen=True)
-class Join:
-    """A static table that rows of the stream are joined with."""
-
-    table: str
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,10 +145,15 @@ class QueryPlan:
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
-        """Every tuple-level expression of the query."""
+        """Every tuple-level expression of the query after its joins."""
         where = (self.where,) if self.where else ()
         arguments = (a.argument for a in self.aggregates if a.argument)
         return (*where, *(key.scalar for key in self.keys), *arguments)
+
+    def columns_of(self, join: Join) -> tuple[TableColumn, ...]:
+        """What one of its tables must give for the query, joins included."""
+        conditions = (scalar for each in self.joins for scalar in each.scalars)
+        return join.columns((*conditions, *self.scalars))
 
     @property
     def finishing(self) -> tuple[Node, ...]:

@@ -22,7 +22,7 @@ from tidemill.types import Type
 
 @dataclass(frozen=True)
 class ScalarBinder:
-    """Binds resolved trees over the columns of one stream."""
+    """Binds resolved trees over the columns of a scope."""
 
     scope: Scope
     oracle: TypeOracle
@@ -36,6 +36,7 @@ class ScalarBinder:
             try_sql=to_spark_sql(tree, self._types),
             type=node.type,
             columns=self.scope.columns_of(tree),
+            joined=self.scope.joined_of(tree),
             raised_sql=raised_sql(tree, self._types),
             guarded=isinstance(node, Opaque) and needs_guard(tree, self._types),
         )

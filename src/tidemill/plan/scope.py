@@ -1,17 +1,20 @@
-"""Names: which stream column an identifier means, and where a tree may not go."""
+"""Names: which column an identifier means, and where a tree may not go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
-from tidemill.catalog import Stream
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.names import needs_quotes
-from tidemill.language.statements import ColumnDef, Expr, Select
+from tidemill.language.statements import ColumnDef, Expr
 from tidemill.plan import aggregates
+from tidemill.plan.model import TableColumn
+from tidemill.plan.relations import Relation, refuse_ambiguous, refuse_unknown
 
 # Same input, other answer: a replayed tick would disagree with itself.
 NOT_REPLAYABLE = frozenset(
@@ -32,13 +35,21 @@ def function_name(node: exp.Expr) -> str | None:
     return node.sql_name().upper() if isinstance(node, exp.Func) else None
 
 
+@dataclass(frozen=True)
 class Scope:
-    """The columns of one stream, as a query names them."""
+    """The columns that a query may name: those of its stream, and of the tables joined to it."""
 
-    def __init__(self, select: Select, stream: Stream) -> None:
-        self.stream = stream
-        self.columns = {column.name.lower(): column for column in stream.columns}
-        self._qualifiers = {(select.stream_alias or select.stream).lower()}
+    relations: tuple[Relation, ...]
+
+    @cached_property
+    def columns(self) -> dict[str, ColumnDef]:
+        """By lower-case name after resolution."""
+        return {key: column for r in self.relations for key, column in r.columns.items()}
+
+    @cached_property
+    def unqualified(self) -> frozenset[str]:
+        """Lower-case names that mean a column, or several, without a qualifier."""
+        return frozenset(name for relation in self.relations for name in relation.unqualified)
 
     def resolve(self, expr: Expr, also: frozenset[str] = frozenset()) -> exp.Expr:
         """The tree with every column in its declared spelling; names in `also` stay."""
@@ -54,32 +65,61 @@ class Scope:
         return tree
 
     def columns_of(self, tree: exp.Expr) -> tuple[str, ...]:
+        """The stream's columns in a resolved tree."""
         names = {c.name.lower() for c in tree.find_all(exp.Column)}
-        return tuple(c.name for key, c in self.columns.items() if key in names)
+        return tuple(c.name for key, c in self.relations[0].columns.items() if key in names)
+
+    def joined_of(self, tree: exp.Expr) -> tuple[TableColumn, ...]:
+        """The tables' columns in a resolved tree."""
+        names = {c.name.lower() for c in tree.find_all(exp.Column)}
+        return tuple(
+            relation.origin(column)
+            for relation in self.relations[1:]
+            for column in relation.declared.values()
+            if relation.resolved(column).name.lower() in names
+        )
+
+    def readable(self, text: str) -> str:
+        """Names after resolution in the query's own words again."""
+        for relation in self.relations[1:]:
+            text = text.replace(f"{relation.join}_", f"{relation.qualifier}.")
+        return text
 
     def _resolve_column(self, expr: Expr, column: exp.Column) -> exp.Expr:
         parts = [part.name for part in column.parts]
-        if len(parts) > 1 and parts[0].lower() in self._qualifiers:
+        relation = self._qualified(parts)
+        if relation is not None:
             parts = parts[1:]
-        declared = self.columns.get(parts[0].lower())
+        found = [r for r in (relation,) if r] or self._holders(parts[0])
+        if len(found) > 1:
+            refuse_ambiguous(found, parts[0], place_in(expr, column))
+        declared = found[0].declared.get(parts[0].lower()) if found else None
         if declared is None:
-            self._refuse_column(expr, column, parts[0])
-        node: exp.Expr = _column(declared)
+            refuse_unknown(found or self.relations, parts[0], place_in(expr, column))
+        node: exp.Expr = _column(found[0].resolved(declared))
         for part in parts[1:]:
             node = exp.Dot(this=node, expression=exp.to_identifier(part))
         return node
 
-    def _refuse_column(self, expr: Expr, column: exp.Column, name: str) -> NoReturn:
-        names = [c.name for c in self.stream.columns]
-        after = "window_start and window_end are for SELECT, HAVING and ORDER BY"
-        is_bound = name.lower() in ("window_start", "window_end")
-        refuse(
-            "E_UNKNOWN_COLUMN",
-            f"no column '{name}' in stream {self.stream.name}",
-            detail=listing("columns", names),
-            hint=after if is_bound else suggest(name, names),
-            place=expr.place_of(column) or expr.place,
-        )
+    def _qualified(self, parts: Sequence[str]) -> Relation | None:
+        if len(parts) == 1:
+            return None
+        named = (r for r in self.relations if r.qualifier.lower() == parts[0].lower())
+        return next(named, None)
+
+    def _holders(self, name: str) -> list[Relation]:
+        return [r for r in self.relations if name.lower() in r.unqualified]
+
+
+@contextmanager
+def in_own_words(scope: Scope) -> Iterator[None]:
+    """A refusal inside names columns as the query does."""
+    try:
+        yield
+    except TidemillError as error:
+        problem, say = error.problem, scope.readable
+        primary, detail, hint = say(problem.primary), say(problem.detail), say(problem.hint)
+        raise TidemillError(replace(problem, primary=primary, detail=detail, hint=hint)) from None
 
 
 def _column(declared: ColumnDef) -> exp.Column:

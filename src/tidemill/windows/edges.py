@@ -57,9 +57,13 @@ def edge_classes(specs: Iterable[WindowSpec]) -> tuple[EdgeClass, ...]:
 
     The result is sorted by period, then offset, and is the same for any order of `specs`.
     """
-    wanted = {edge for spec in specs for edge in _paired(spec)}
+    return pruned_classes(edge for spec in specs for edge in _paired(spec))
+
+
+def pruned_classes(classes: Iterable[EdgeClass]) -> tuple[EdgeClass, ...]:
+    """The classes, sorted by period and offset, without those that another one contains."""
     kept: dict[int, set[int]] = {}
-    for edge in sorted(wanted, key=lambda edge: (edge.period_us, edge.offset_us)):
+    for edge in sorted(set(classes), key=lambda edge: (edge.period_us, edge.offset_us)):
         if not _contained(edge, kept):
             kept.setdefault(edge.period_us, set()).add(edge.offset_us)
     return tuple(

@@ -1,0 +1,101 @@
+"""The condition of a join, taken apart: which equalities find partners, and what is left over.
+
+Parts are in a fixed order and orientation, so that `a = w.x AND b = w.y` and
+`w.y = b AND w.x = a` are one condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+from sqlglot import exp
+
+from tidemill.language.names import quote_name
+from tidemill.language.statements import Expr, JoinClause
+from tidemill.language.trees import to_sql
+from tidemill.plan.conditions import refuse_aggregates
+from tidemill.plan.scope import Scope
+
+_Pair = tuple[exp.Expr, exp.Expr]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Pairs of (what was there before, the table), and the conjuncts that are none."""
+
+    pairs: tuple[_Pair, ...]
+    rest: tuple[exp.Expr, ...]
+
+    @property
+    def sql(self) -> str:
+        pairs = [f"{to_sql(before)} = {to_sql(table)}" for before, table in self.pairs]
+        return " AND ".join([*pairs, *map(to_sql, self.rest)])
+
+    @property
+    def residual(self) -> exp.Expr | None:
+        """The conjuncts that are no pairs, as one tree."""
+        if len(self.rest) < 2:
+            return self.rest[0] if self.rest else None
+        operands = (exp.Paren(this=e) if isinstance(e, exp.Or) else e for e in self.rest)
+        return reduce(lambda left, right: exp.And(this=left, expression=right), operands)
+
+
+def condition_of(clause: JoinClause, scope: Scope) -> Condition:
+    """The clause's condition; the table is the last relation of the scope."""
+    pairs, rest = {}, {}
+    for conjunct in _conjuncts(clause, scope):
+        if (pair := _pair(scope, conjunct)) is not None:
+            pairs[to_sql(pair[0]), to_sql(pair[1])] = pair
+        else:
+            rest[to_sql(conjunct)] = conjunct
+    return Condition(
+        tuple(pairs[key] for key in sorted(pairs)), tuple(rest[key] for key in sorted(rest))
+    )
+
+
+def _conjuncts(clause: JoinClause, scope: Scope) -> Iterator[exp.Expr]:
+    if clause.on is None:
+        return (_merged(clause, scope, name) for name in clause.using)
+    tree = scope.resolve(clause.on)
+    refuse_aggregates("ON", clause.on, tree, "a join pairs rows, before there are groups")
+    return _flat(tree)
+
+
+def _flat(tree: exp.Expr) -> Iterator[exp.Expr]:
+    tree = tree.unnest()
+    if isinstance(tree, exp.And):
+        yield from _flat(tree.this)
+        yield from _flat(tree.expression)
+    else:
+        yield tree
+
+
+def _merged(clause: JoinClause, scope: Scope, name: str) -> exp.Expr:
+    """`USING (name)`: the column of what is there already, and the table's."""
+    table, column = quote_name(scope.relations[-1].qualifier), quote_name(name)
+    before, place = Scope(scope.relations[:-1]), clause.condition_place
+    return exp.EQ(
+        this=before.resolve(Expr(column, place)),
+        expression=scope.resolve(Expr(f"{table}.{column}", place)),
+    )
+
+
+def _pair(scope: Scope, conjunct: exp.Expr) -> _Pair | None:
+    if not isinstance(conjunct, exp.EQ):
+        return None
+    left, right = conjunct.this.unnest(), conjunct.expression.unnest()
+    sides = (_reads(scope, left), _reads(scope, right))
+    if sides == ("before", "table"):
+        return left, right
+    return (right, left) if sides == ("table", "before") else None
+
+
+def _reads(scope: Scope, tree: exp.Expr) -> str:
+    """Which side an expression belongs to: `before`, `table`, or neither."""
+    joins = {column.join for column in scope.joined_of(tree)}
+    table = scope.relations[-1].join
+    if table not in joins:
+        return "before" if joins or scope.columns_of(tree) else ""
+    return "table" if joins == {table} and not scope.columns_of(tree) else ""

@@ -1,0 +1,150 @@
+"""JOIN clauses ⇒ joins, each with a name made from what it does.
+
+Two queries that join a table in the same way, under whatever aliases, call its columns the
+same; so equal text means equal value here too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from sqlglot import exp
+
+from tidemill.catalog import Table
+from tidemill.errors import refuse
+from tidemill.language.names import quote_name
+from tidemill.language.not_built import refuse_not_built
+from tidemill.language.statements import Expr, JoinClause
+from tidemill.plan.coercion import common_type
+from tidemill.plan.conditions import check_condition
+from tidemill.plan.join_conditions import condition_of
+from tidemill.plan.model import Join, Scalar
+from tidemill.plan.relations import table_relation
+from tidemill.plan.scalars import ScalarBinder
+from tidemill.plan.scope import Scope, in_own_words
+from tidemill.plan.typing import TypeOracle
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave this to WHERE"
+
+
+def bind_joins(
+    scope: Scope, clauses: tuple[JoinClause, ...], tables: tuple[Table, ...], oracle: TypeOracle
+) -> tuple[Scope, tuple[Join, ...]]:
+    """The scope with the tables in it, and the joins in canonical order."""
+    joins: list[Join] = []
+    for clause, table in zip(clauses, tables, strict=True):
+        taken = [join.name for join in joins]
+        scope, join = _JoinBinder(scope, clause, table, oracle).bind(taken)
+        joins.append(join)
+    return scope, _ordered(joins)
+
+
+@dataclass(frozen=True)
+class _JoinBinder:
+    """Binds one clause over the relations before it."""
+
+    before: Scope
+    clause: JoinClause
+    table: Table
+    oracle: TypeOracle
+
+    def bind(self, taken: Collection[str]) -> tuple[Scope, Join]:
+        self._check_qualifier()
+        name = self._name(taken)
+        scope = self._scope(name)
+        with in_own_words(scope):
+            return scope, self._join(name, scope)
+
+    def _check_qualifier(self) -> None:
+        qualifier = self.clause.alias or self.clause.table
+        if qualifier.lower() in (r.qualifier.lower() for r in self.before.relations):
+            refuse(
+                "E_DUPLICATE",
+                f"two parts of FROM are called '{qualifier}'",
+                hint=f"give this one another name: JOIN {self.clause.table} AS …",
+                place=self.clause.place,
+            )
+
+    def _scope(self, join: str) -> Scope:
+        return Scope((*self.before.relations, table_relation(self.clause, self.table, join)))
+
+    def _name(self, taken: Collection[str]) -> str:
+        # The name is made from the condition, so this is first read under a plain one.
+        plain = f"_{_NOT_PLAIN.sub('_', self.table.name.lower())}"
+        condition = condition_of(self.clause, self._scope(plain))
+        text = f"{self.table.name.lower()} {self.clause.kind} {condition.sql}"
+        while (name := f"{plain}_{_digest(text)}") in taken:
+            text += " once more"  # joined twice in one way, a table multiplies rows twice
+        return name
+
+    def _join(self, name: str, scope: Scope) -> Join:
+        scalars, condition = ScalarBinder(scope, self.oracle), condition_of(self.clause, scope)
+        residual = self._bind_residual(scalars, condition.residual)
+        if not condition.pairs:
+            refuse_not_built("a JOIN without an equality", "", self._expr.place)
+        return Join(
+            name=name,
+            table=self.table.name,
+            kind="left" if self.clause.kind == "LEFT" else "inner",
+            equal=tuple(self._bind_pair(scalars, *pair) for pair in condition.pairs),
+            residual=residual,
+            alias=self.clause.alias or self.clause.table,
+        )
+
+    @property
+    def _expr(self) -> Expr:
+        """The whole condition, to say where a refusal points."""
+        using = Expr(", ".join(map(quote_name, self.clause.using)), self.clause.condition_place)
+        return self.clause.on or using
+
+    def _bind_pair(
+        self, scalars: ScalarBinder, before: exp.Expr, table: exp.Expr
+    ) -> tuple[Scalar, Scalar]:
+        """Each side is worked out on its own, guarded if need be; comparing must not raise."""
+        left, right = scalars.bind(self._expr, before), scalars.bind(self._expr, table)
+        meeting = common_type(left.type, right.type)
+        if meeting is None or not meeting.is_atomic:
+            refuse(
+                "E_TYPE",
+                f"{left.sql} is {left.type} and {right.sql} is {right.type}: no way to join them",
+                hint="make the types equal, for example with TRY_CAST(… AS …)",
+                place=self._expr.place,
+            )
+        return left, right
+
+    def _bind_residual(self, scalars: ScalarBinder, tree: exp.Expr | None) -> Scalar | None:
+        if tree is None:
+            return None
+        scalar = scalars.bind(self._expr, tree)
+        check_condition("ON", scalar.type, self._expr.place)
+        if scalar.guarded:
+            refuse(
+                "E_NOT_BUILT",
+                f"{scalar.sql} could fail on a row, and ON cannot guard against that yet",
+                hint=_SAFE,
+                place=self._expr.place,
+            )
+        return scalar
+
+
+def _digest(text: str) -> str:
+    """Short, for people to read; two joins of one table would hardly ever meet in it."""
+    return blake2b(text.encode(), digest_size=4).hexdigest()
+
+
+def _ordered(joins: list[Join]) -> tuple[Join, ...]:
+    """By name, as far as some do not build on others: such joins may change places."""
+    left, placed = sorted(joins, key=lambda join: join.name), list[Join]()
+    while left:
+        there = {join.name for join in placed}
+        placed.append(next(join for join in left if _needs(join) <= there))
+        left.remove(placed[-1])
+    return tuple(placed)
+
+
+def _needs(join: Join) -> set[str]:
+    return {column.join for scalar in join.scalars for column in scalar.joined} - {join.name}

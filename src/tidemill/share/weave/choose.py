@@ -1,0 +1,126 @@
+"""The plan of a sharing mode: which windows go together, and how the groups are served.
+
+>>> from fractions import Fraction
+>>> from tidemill.share.weave.operations import Operations
+>>> windows = [WindowSpec(r * 10**6, s * 10**6) for r, s in ((5, 4), (5, 3), (1, 6), (3, 4))]
+>>> for mode in MODES:
+...     plan = choose(mode, windows, Operations(Fraction(1)))
+...     print(f"{mode}: {plan.cost} by {plan.processing.value}, {len(plan.groups)} groups")
+none: 43/6 by trees, 4 groups
+shared: 13/2 by shared, 1 groups
+weave: 13/2 by shared, 1 groups
+triweave: 13/2 by shared, 1 groups
+auto: 13/2 by shared, 1 groups
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tidemill.share.weave.linkage import Linkage, link
+from tidemill.share.weave.model import (
+    Cost,
+    CostModel,
+    Groups,
+    Processing,
+    Workload,
+    alone,
+    assembled,
+    bypassed,
+    everything,
+    group_rates,
+    plan_cost,
+)
+from tidemill.windows import WindowSpec
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Groups of windows, by their place in the workload, and what they cost together."""
+
+    groups: Groups
+    processing: Processing
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Weave:
+    """The plan chosen for a mode, with the rates it rests on."""
+
+    mode: str
+    groups: Groups
+    processing: Processing
+    cost: Cost
+    edge_rate: Fraction
+    edge_rates: tuple[Fraction, ...]
+    exact: bool
+
+
+def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Weave:
+    """The cheapest plan the mode allows; of equals the simplest.
+
+    Woven plans are guarded: they never cost more than sharing everything or nothing.
+    """
+    if mode not in _PLANNERS:
+        raise ValueError(f"no sharing mode '{mode}'; modes: {', '.join(MODES)}")
+    load = Workload.of(windows)
+    plans = [planner(load, model) for planner in _PLANNERS[mode]]
+    best = min(plans, key=lambda plan: plan.cost)
+    rates = group_rates(load, best.groups)
+    edge_rate, exact = load.edge_rate, load.timeline.exact
+    return Weave(mode, best.groups, best.processing, best.cost, edge_rate, rates, exact)
+
+
+def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:
+    """The cheapest stage of the greedy: from all apart to all together, both included."""
+    if model.shares_all:
+        return _shared(load, model)
+    linkage = link(load, processing, model)
+    costs = stage_costs(load, linkage, processing, model)
+    merges = min(range(len(costs)), key=costs.__getitem__)
+    groups = linkage.groups(merges)
+    return Plan(groups, bypassed(processing, len(groups)), costs[merges])
+
+
+def stage_costs(
+    load: Workload, linkage: Linkage, processing: Processing, model: CostModel
+) -> list[Cost]:
+    """The cost after no merge, after one, and so on; one group bypasses the intercede."""
+    count = len(linkage.start)
+    return [
+        assembled(load, bypassed(processing, count - merges), model, count - merges, finals)
+        for merges, finals in enumerate(linkage.finals_after())
+    ]
+
+
+def _priced(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> Plan:
+    return Plan(groups, processing, plan_cost(load, groups, processing, model))
+
+
+def _none(load: Workload, model: CostModel) -> Plan:
+    return _priced(load, alone(len(load.windows)), Processing.TREES, model)
+
+
+def _shared(load: Workload, model: CostModel) -> Plan:
+    return _priced(load, everything(len(load.windows)), Processing.SHARED, model)
+
+
+def _weave(load: Workload, model: CostModel) -> Plan:
+    return woven(load, Processing.TREES, model)
+
+
+def _triweave(load: Workload, model: CostModel) -> Plan:
+    return woven(load, Processing.TRIOPS, model)
+
+
+# In the order in which equals are preferred.
+_PLANNERS: dict[str, tuple[Callable[[Workload, CostModel], Plan], ...]] = {
+    "none": (_none,),
+    "shared": (_shared,),
+    "weave": (_shared, _none, _weave),
+    "triweave": (_shared, _none, _triweave),
+    "auto": (_shared, _none, _weave, _triweave),
+}
+MODES = tuple(_PLANNERS)

@@ -1,0 +1,52 @@
+"""The table of what each merge would lose, with the least of every row kept at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidemill.share.weave.model import Numbers
+
+
+class LossTable:
+    """Symmetric; a row that was dropped, and a group with itself, lose more than anything."""
+
+    def __init__(self, losses: Numbers) -> None:
+        self._never = np.iinfo(np.int64).max if losses.dtype.kind == "i" else np.inf
+        self._losses = losses
+        np.fill_diagonal(self._losses, self._never)
+        self._partner = losses.argmin(axis=1)
+        self._least = losses.min(axis=1)
+
+    def best(self) -> tuple[int, int]:
+        """The pair that loses least; of equals the one with the lowest numbers."""
+        # The first row that has the least is the lower number of its pair, since the table is
+        # symmetric, and its first such column the lowest partner.
+        row = int(self._least.argmin())
+        return row, int(self._partner[row])
+
+    def loss(self, row: int, column: int) -> float:
+        value: float = self._losses[row, column].item()
+        return value
+
+    def merge(self, kept: int, gone: int, losses: Numbers) -> None:
+        """`gone` goes; `losses` are those of the group that `kept` now is with the others."""
+        losses[self._least == self._never] = self._never
+        losses[[kept, gone]] = self._never
+        self._losses[kept], self._losses[:, kept] = losses, losses
+        self._losses[gone], self._losses[:, gone] = self._never, self._never
+        stale = (self._partner == kept) | (self._partner == gone)
+        stale[[kept, gone]] = True
+        self._look_again(stale)
+        self._look_at(kept, losses)
+
+    def _look_again(self, rows: Numbers) -> None:
+        numbers = np.flatnonzero(rows)
+        found = self._losses[numbers]
+        self._partner[numbers] = found.argmin(axis=1)
+        self._least[numbers] = found.min(axis=1)
+
+    def _look_at(self, column: int, losses: Numbers) -> None:
+        """Rows for which the changed column is now the best, or an equal of lower number."""
+        closer = losses < self._least
+        closer |= (losses == self._least) & (column < self._partner) & (losses < self._never)
+        self._least[closer], self._partner[closer] = losses[closer], column

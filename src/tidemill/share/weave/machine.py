@@ -1,0 +1,119 @@
+"""The engine's model: seconds of machine per second of stream.
+
+Kernels answer a window from running sums in one step per group, or from a few merges when the
+aggregate cannot be subtracted; so finals do not grow with edges times overlap, as the papers'
+do, but with the windows that close and the cells that are kept.
+
+>>> from tidemill.share.weave.model import Workload, plan_cost
+>>> model = Machine(Statistics(rows_per_second=50_000, groups=1_000))
+>>> load = Workload.of([WindowSpec(60_000_000, 10_000_000), WindowSpec(9_000_000, 7_000_000)])
+>>> apart = plan_cost(load, ((0,), (1,)), Processing.TREES, model)
+>>> plan_cost(load, ((0, 1),), Processing.SHARED, model) < apart
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tidemill.share.weave.model import Cost, Numbers, Processing
+from tidemill.windows import WindowSpec
+
+_NS = 1e-9
+_US_PER_SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class MachineCosts:
+    """Nanoseconds of one core; a calibration replaces the defaults."""
+
+    scan_ns: float = 110.0  # read, parse and hash one row of a columnar file into its cell
+    partial_ns: float = 400.0  # one partial row out of Catalyst into Python
+    fold_ns: float = 100.0  # sort one partial row into its bucket's arrays
+    combine_ns: float = 10.0  # one slice × group cell into a running sum or a coarser slice
+    answer_ns: float = 15.0  # one window × group cell answered and finished
+    probe_ns: float = 10.0  # one merge more for an answer that cannot be had by subtraction
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What is known of a stream and of the queries' keys and aggregates."""
+
+    rows_per_second: float
+    groups: float
+    subtractable: bool = True
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The model for one stream on one machine."""
+
+    statistics: Statistics
+    costs: MachineCosts = MachineCosts()
+
+    @property
+    def shares_all(self) -> bool:
+        """Cells of a merged group are at most those of its parts, and answers cost the same."""
+        return self.statistics.subtractable
+
+    def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
+        """Windows that close per second."""
+        return np.array([_US_PER_SECOND / window.slide_us for window in windows], np.float64)
+
+    def finals(
+        self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
+    ) -> Numbers:
+        rates = np.maximum(edges, 1) / float(seconds)
+        cut = self._cells(rates) * self._cell_ns(processing)
+        probes = 0.0 if self.statistics.subtractable else 2 * self.costs.probe_ns * np.log2(rates)
+        asked = weights * self.statistics.groups * probes
+        work: Numbers = (cut + asked) * _NS * float(seconds)
+        return work
+
+    def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:
+        if processing is Processing.TRIOPS:
+            return float(self._cells(float(edge_rate))) * self.costs.combine_ns * _NS
+        return self._scan()
+
+    def fixed(
+        self, processing: Processing, edge_rate: Fraction, windows: Sequence[WindowSpec]
+    ) -> Cost:
+        answers = self._answers(windows)
+        if processing is not Processing.TRIOPS:
+            return answers
+        kept = float(self._cells(float(edge_rate))) * (self.costs.partial_ns + self.costs.fold_ns)
+        return answers + self._scan() + kept * _NS
+
+    def _scan(self) -> float:
+        return self.statistics.rows_per_second * self.costs.scan_ns * _NS
+
+    def _cell_ns(self, processing: Processing) -> float:
+        """A tree makes its cells from rows; a group of TriOps gets them from the intercede."""
+        made = self.costs.partial_ns + self.costs.fold_ns
+        return self.costs.combine_ns + (0.0 if processing is Processing.TRIOPS else made)
+
+    def _cells(self, edge_rate: Numbers | float) -> Numbers:
+        """Slice × group cells per second: no more than there are rows to fill them."""
+        cells: Numbers = np.minimum(
+            edge_rate * self.statistics.groups, self.statistics.rows_per_second
+        )
+        return cells
+
+    def _answers(self, windows: Sequence[WindowSpec]) -> float:
+        """The part of the answers that no plan changes; `finals` has what grows with edges.
+
+        A window of `e` slices takes `2·log2 e` merges, and `e` is the group's edge rate times
+        the window's range (its slide, if that is longer: the gap is cut off whole).
+        """
+        spans = np.array([max(window.range_us, window.slide_us) for window in windows])
+        probes = (
+            0.0
+            if self.statistics.subtractable
+            else (2 * self.costs.probe_ns * np.log2(spans / _US_PER_SECOND))
+        )
+        each_ns = (self.costs.answer_ns + probes) * self.statistics.groups
+        return float((self.weights(windows) * each_ns).sum()) * _NS

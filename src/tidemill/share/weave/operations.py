@@ -1,0 +1,118 @@
+"""The papers' model: aggregate operations per second, as exact rationals.
+
+    NoShare   n·λ + Σ E_i·ω_i          trees   m·λ + Σ E_t·Ω_t
+    Shared    λ + E·Ω                  TriOps  λ + m·E + Σ E_g·Ω_g
+
+E are edges per second, ω how many windows an instant belongs to, Ω their sum in a group.
+
+>>> load = Workload.of([WindowSpec(r * 10**6, s * 10**6) for r, s in ((16, 4), (10, 5), (8, 4))])
+>>> model = Operations(Fraction("1.2"))
+>>> float(plan_cost(load, ((0, 2), (1,)), Processing.TREES, model))
+4.3
+>>> float(plan_cost(load, ((0, 1, 2),), Processing.SHARED, model))
+4.4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tidemill.share.weave.model import (
+    Cost,
+    Groups,
+    Numbers,
+    Processing,
+    Workload,
+    alone,
+    group_rates,
+    plan_cost,
+)
+from tidemill.share.weave.timeline import MOST_PLACES
+from tidemill.windows import WindowSpec
+
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True)
+class Operations:
+    """The model for one input rate."""
+
+    rows_per_second: Fraction
+
+    @property
+    def shares_all(self) -> bool:
+        return False
+
+    def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
+        overlaps = [window.overlap for window in windows]
+        # Edges times overlaps must fit; only windows of ages at microseconds do not.
+        fits = sum(overlaps) * MOST_PLACES < _LARGEST
+        return np.array(overlaps, np.int64 if fits else np.float64)
+
+    def finals(
+        self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
+    ) -> Numbers:
+        product: Numbers = edges * weights
+        return product
+
+    def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:
+        return edge_rate if processing is Processing.TRIOPS else self.rows_per_second
+
+    def fixed(
+        self, processing: Processing, edge_rate: Fraction, windows: Sequence[WindowSpec]
+    ) -> Cost:
+        return self.rows_per_second if processing is Processing.TRIOPS else Fraction(0)
+
+
+def model_cost(
+    load: Workload, groups: Groups, processing: Processing, rows_per_second: Fraction
+) -> Cost:
+    """By the formulas above."""
+    return plan_cost(load, groups, processing, Operations(rows_per_second))
+
+
+def exact_cost(
+    load: Workload, groups: Groups, processing: Processing, rows_per_second: Fraction
+) -> Cost:
+    """By counting the slices each window really reads.
+
+    The formulas charge every window of a query `ω` for each edge; a window whose slide does not
+    divide its range holds some edges once less.
+    """
+    model = Operations(rows_per_second)
+    once = model.fixed(processing, load.edge_rate, load.windows)
+    each = len(groups) * model.charge(processing, load.edge_rate)
+    return (
+        once
+        + each
+        + Fraction(sum(_reads(load, group) for group in groups)) / (load.timeline.seconds)
+    )
+
+
+def lower_bound(load: Workload, rows_per_second: Fraction) -> Cost:
+    """No plan is cheaper: the rows are read once, and every window at least by its own edges."""
+    overlaps = (window.overlap for window in load.windows)
+    finals = (
+        w * rate
+        for w, rate in zip(overlaps, group_rates(load, alone(len(load.windows))), strict=True)
+    )
+    return rows_per_second + sum(finals, Fraction(0))
+
+
+def _reads(load: Workload, group: tuple[int, ...]) -> int:
+    mask = load.timeline.mask(load.windows[member] for member in group)
+    times = load.timeline.times(mask)
+    return sum(_reads_of(load.windows[member], times) for member in group)
+
+
+def _reads_of(window: WindowSpec, times: Numbers) -> int:
+    """Over all edges, how many windows have the edge in `(start, end]`."""
+    whole, rest_us = divmod(window.range_us, window.slide_us)
+    if rest_us == 0:
+        return whole * times.size
+    phase_us = (times - window.start_us) % window.slide_us
+    return whole * times.size + int(np.count_nonzero((phase_us > 0) & (phase_us <= rest_us)))

@@ -1,0 +1,188 @@
+"""The examples worked out in the sharing literature, with its slips put right."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tests.share.weave.simulation import Run as Simulated
+from tests.share.weave.simulation import brute_force, run, sub_aggregate
+from tests.share.weave.words import operations, seconds, workload
+from tidemill.share.weave import (
+    Processing,
+    affinity,
+    alone,
+    choose,
+    everything,
+    exact_cost,
+    group_rates,
+    link,
+    model_cost,
+    plan_cost,
+)
+from tidemill.share.weave.counted import VARIANTS, counted_weave
+from tidemill.share.weave.rivals import exhaustive
+from tidemill.windows import WindowSpec
+
+TREES, SHARED, TRIOPS = Processing.TREES, Processing.SHARED, Processing.TRIOPS
+SIX_TENS = seconds(3600, 600)
+PAIRED = ((12, 9), (10, 6))
+THREE = ((16, 4), (10, 5), (8, 4))
+INTERCEDED = ((8, 5), (5, 4))
+GREEDY_LOSES = ((5, 4), (5, 3), (1, 6), (3, 4))
+
+
+def finals(load, groups, processing=TREES):
+    """What is left of the model's cost at rate 0."""
+    return model_cost(load, groups, processing, Fraction(0))
+
+
+def test_an_hour_every_ten_minutes_overlaps_six_times():
+    assert SIX_TENS.overlap == 6
+
+
+def test_paired_windows_share_two_edges_of_eight():
+    load = workload(*PAIRED)
+    assert group_rates(load, alone(2)) == (Fraction(2, 9), Fraction(1, 3))
+    assert load.edge_rate == Fraction(4, 9)
+    found = affinity(load.windows[:1], load.windows[1:])
+    assert (found.weaveability, found.containment) == (Fraction(1, 4), Fraction(1, 2))
+
+
+def test_paired_windows_merge_only_above_two_thirds_rows_a_second():
+    load = workload(*PAIRED)
+    assert finals(load, alone(2)) == Fraction(10, 9)
+    assert finals(load, everything(2)) == Fraction(16, 9)
+    linkage = link(load, TREES, operations(1))
+    assert linkage.stop_at(Fraction(2, 3)) == 0
+    assert linkage.stop_at(Fraction(2, 3) + Fraction(1, 10**9)) == 1
+
+
+def test_paired_windows_really_read_fewer_slices_than_the_model_says():
+    load = workload(*PAIRED)
+    zero = Fraction(0)
+    assert exact_cost(workload((12, 9)), alone(1), TREES, zero) == Fraction(1, 3)
+    assert exact_cost(load, everything(2), SHARED, zero) == Fraction(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "cost"),
+    [
+        (((0,), (1,), (2,)), "5.5"),
+        (((0, 1), (2,)), "5.3"),
+        (((1, 2), (0,)), "5.0"),
+        (((0, 2), (1,)), "4.3"),
+        (((0, 1, 2),), "4.4"),
+    ],
+)
+def test_costs_of_every_plan_of_three_windows(groups, cost):
+    assert model_cost(workload(*THREE), groups, TREES, Fraction("1.2")) == Fraction(cost)
+
+
+def test_of_three_windows_the_two_with_equal_edges_go_together():
+    load = workload(*THREE)
+    plan = choose("weave", load.windows, operations("1.2"))
+    assert plan.groups == ((0, 2), (1,))
+    assert plan.cost == Fraction("4.3")
+    assert affinity([load.windows[0]], [load.windows[2]]).weaveability == 1
+
+
+def test_a_composite_slide_of_fifteen_is_probed_by_the_rarer_window():
+    load = workload((7, 5), (3, 3))
+    assert (load.timeline.size, load.edges([0]), load.edges([1]), load.edges([0, 1])) == (
+        15,
+        6,
+        5,
+        9,
+    )
+    found = affinity(load.windows[:1], load.windows[1:])
+    assert (found.common, found.weaveability) == (Fraction(2, 15), Fraction(2, 9))
+    visits = [counted_weave(load, Fraction(0), variant).visits for variant in VARIANTS]
+    assert visits == [11, 11, 6, 5]
+
+
+def test_costs_with_and_without_intercede():
+    load = workload(*INTERCEDED)
+    assert load.edge_rate == Fraction(7, 10)
+    assert affinity(load.windows[:1], load.windows[1:]).weaveability == Fraction(2, 7)
+    rows = Fraction(3)
+    assert model_cost(load, everything(2), SHARED, rows) == rows + Fraction("2.8")
+    assert model_cost(load, alone(2), TREES, rows) == 2 * rows + Fraction("1.8")
+    assert model_cost(load, alone(2), TRIOPS, rows) == rows + Fraction("3.2")
+    assert model_cost(load, everything(2), TRIOPS, rows) == rows + Fraction("3.5")
+
+
+def test_intercede_is_bypassed_where_sharing_everything_is_cheaper():
+    plan = choose("triweave", workload(*INTERCEDED).windows, operations(3))
+    assert (plan.groups, plan.processing) == (((0, 1),), SHARED)
+    assert plan.cost == 3 + Fraction("2.8")
+
+
+def test_values_of_fragments_and_windows_of_the_interceded():
+    windows = [WindowSpec(*pair) for pair in INTERCEDED]
+    rows = [(t, t) for t in range(20)]
+    fragments = sub_aggregate(windows, rows, 20, Simulated())
+    values = {(left, right): value for right, (left, value) in fragments.items() if right <= 13}
+    assert values == {
+        (0, 1): 0,
+        (1, 3): 3,
+        (3, 4): 3,
+        (4, 5): 4,
+        (5, 8): 18,
+        (8, 9): 8,
+        (9, 10): 9,
+        (10, 12): 21,
+        (12, 13): 12,
+    }
+    for groups, processing in (
+        (alone(2), TREES),
+        (everything(2), SHARED),
+        (alone(2), TRIOPS),
+        (everything(2), TRIOPS),
+    ):
+        answers = run(windows, groups, processing, rows, 20).answers
+        assert answers == brute_force(windows, rows, 20)
+        assert [answers[0, start] for start in (0, 5, 10)] == [28, 68, 108]
+        assert [answers[1, start] for start in (0, 4, 8, 12)] == [10, 30, 50, 70]
+
+
+def test_predicates_of_the_interceded_address_fragments_by_signature():
+    # Rows a (bit 2) and b (bit 1): q_a reads signatures 10 and 11, q_b reads 01 and 11.
+    rows = [(0, 0b01), (1, 0b11), (2, 0b11), (3, 0b10)]
+    windows = [WindowSpec(*pair) for pair in INTERCEDED]
+    entries = {
+        signature: sub_aggregate(
+            windows, [(t, 1) for t, s in rows if s == signature], 5, Simulated()
+        )
+        for signature in (0b01, 0b10, 0b11)
+    }
+    reads_a = [entries[s][edge][1] for s in (0b10, 0b11) for edge in (1, 3)]
+    assert sum(reads_a) == sum(1 for t, s in rows if t < 3 and s & 0b10) == 2
+    assert entries[0b10][3][1] == 0
+    assert [f[0] for f in entries[0b10].values()] == [0, 1, 3, 4]
+
+
+def test_three_of_four_group_bys_cost_the_same_apart_and_in_two_pairs():
+    load = workload((8, 5), (5, 4), (10, 1))
+    assert load.edge_rate == 1
+    assert finals(load, alone(3), TRIOPS) == Fraction("14.8")
+    assert finals(load, ((0, 1), (2,)), TRIOPS) == Fraction("14.8")
+    assert finals(load, ((1, 2), (0,)), TRIOPS) == Fraction("14.8")
+    assert finals(load, ((0, 2), (1,)), TRIOPS) == 15
+    assert finals(load, everything(3), TRIOPS) == 15
+
+
+def test_the_greedy_may_lose_to_sharing_everything_and_is_guarded():
+    load, model = workload(*GREEDY_LOSES), operations(1)
+    linkage = link(load, TREES, model)
+    greedy = linkage.groups(linkage.stop_at(Fraction(1)))
+    assert greedy == ((0,), (1,), (2, 3))
+    assert plan_cost(load, greedy, TREES, model) == Fraction(20, 3)
+    assert plan_cost(load, alone(4), TREES, model) == Fraction(43, 6)
+    assert choose("weave", load.windows, model).cost == Fraction("6.5")
+    assert load.edge_rate == Fraction(11, 12)
+    groups, units = exhaustive(load, TREES, model)
+    assert units / load.timeline.seconds == Fraction("6.5")
+    assert plan_cost(load, groups, TREES, model) == Fraction("6.5")
+    assert plan_cost(load, ((0, 2), (1, 3)), TREES, model) == Fraction("6.5")

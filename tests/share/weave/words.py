@@ -1,0 +1,40 @@
+"""Windows in whole seconds, and the workloads of the worked examples."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from tidemill.share.weave import Operations, Workload
+from tidemill.windows import WindowSpec
+
+US = 1_000_000
+
+
+def seconds(range_, slide, start=0):
+    return WindowSpec(range_ * US, slide * US, start * US)
+
+
+def workload(*pairs):
+    return Workload.of(seconds(*pair) for pair in pairs)
+
+
+def operations(rows_per_second):
+    return Operations(Fraction(rows_per_second))
+
+
+@st.composite
+def windows(draw, longest=12):
+    """Sliding, tumbling and hopping windows, some with a START."""
+    slide = draw(st.integers(1, longest))
+    start = draw(st.sampled_from([0, 0, 0, slide // 2, slide - 1]))
+    return seconds(draw(st.integers(1, 3 * longest)), slide, start)
+
+
+def window_lists(least=1, most=6, longest=12):
+    return st.lists(windows(longest), min_size=least, max_size=most)
+
+
+# Rows per second around the edge rates, where plans differ; and thirds, which floats lack.
+rates = st.fractions(0, 30, max_denominator=3)
