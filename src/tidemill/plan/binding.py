@@ -30,6 +30,7 @@ from tidemill.plan.relations import stream_relation
 from tidemill.plan.scalars import ScalarBinder, type_placed
 from tidemill.plan.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.typing import TypeOracle
+from tidemill.types import Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 

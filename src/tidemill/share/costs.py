@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidemill.share.machine_costs import MachineCosts
 from tidemill.share.needs import Needs, together
 from tidemill.share.sample import Sample
+from tidemill.share.weave import MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
 
 _NS = 1e-9

@@ -28,9 +28,8 @@ def _count(number: int, word: str) -> str:
 def _synopsis(synopsis: Synopsis, plan: SharedPlan, number: int) -> str:
     keys = ", ".join(key.scalar.sql for key in synopsis.keys) or "(one group)"
     lines = [f"synopsis s{number} on {synopsis.stream}"]
-    lines.append(
-        f"  where   {' | '.join(b.predicate.sql for b in synopsis.bits) if synopsis.bits else '(all rows)'}"
-    )
+    where = " | ".join(bit.predicate.sql for bit in synopsis.bits) or "(all rows)"
+    lines.append(f"  where   {where}")
     lines.append(f"  keys    {keys}")
     lines.append(f"  keeps   {', '.join(lane.sql for lane in synopsis.lanes)}")
     lines.append(f"  edges   {', '.join(map(_edge_class, synopsis.cuts.classes))}")

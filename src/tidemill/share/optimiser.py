@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
@@ -16,6 +17,8 @@ from tidemill.share.costs import EngineCosts
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 from tidemill.share.needs import Needs, needs_of
+from tidemill.share.weave import CostModel, Machine, Operations, Statistics, choose
+from tidemill.windows import WindowSpec
 
 Groups = tuple["Group", ...]
 
@@ -38,8 +41,16 @@ class Context:
     settings: Settings
     costs: EngineCosts
 
+    def weaving(self, needs: Needs) -> CostModel:
+        """Weaving goes by the papers' count of operations, `auto` by the machine's time."""
+        rate = self.costs.sample.rows_per_second
+        if self.settings.sharing in ("weave", "triweave"):
+            return Operations(Fraction(rate).limit_denominator(1000))
+        groups = self.costs.cells(needs) / self.costs.edge_rate(needs.windows)
+        return Machine(Statistics(rate, groups), self.costs.machine)
 
-def share_slices(groups: Groups, context: Context) -> Groups:
+
+def share_slices(groups: Groups, _context: Context) -> Groups:
     """Queries of equal relation, keys and predicate share slices (rules SS1 and SS2)."""
     return _joined(groups, lambda g: (g.needs.relation, g.needs.keys, g.queries[0].predicate))
 
@@ -95,5 +106,14 @@ def _columns(group: Group) -> frozenset[str]:
 
 
 def _woven(group: Group, context: Context) -> Sequence[Group]:
-    windows = [specs_of(query) for query in group.queries]
-    return [group]
+    mode = context.settings.sharing
+    if mode == "shared" or len(group.queries) == 1:
+        return [group]
+    windows = [longest(query) for query in group.queries]
+    chosen = choose(mode, windows, context.weaving(group.needs))
+    return [Group(tuple(group.queries[n] for n in sorted(part))) for part in chosen.groups]
+
+
+def longest(query: QueryPlan) -> WindowSpec:
+    """The window that stands for a query of several lengths when windows are woven."""
+    return max(specs_of(query), key=lambda spec: spec.range_us)

@@ -41,7 +41,7 @@ class Scan:
         """The columns of the stream that are read."""
         inner = (name for scalar in self.scalars for name in scalar.columns)
         own = (name for predicate in self.predicates for name in predicate.columns)
-        joined = (name for join in self.joins for name in join.columns)
+        joined = (c for join in self.joins for scalar in join.scalars for c in scalar.columns)
         return tuple(dict.fromkeys((*inner, *own, *joined)))
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
