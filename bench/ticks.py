@@ -1,9 +1,10 @@
 """What a tick of nearly nothing costs: the floor under every latency.
 
-    tidemill bench ticks --rows 3000 --ticks 40 --queries 1,10
+    tidemill bench ticks --rows 3000 --ticks 40 --queries 1,10 --predicates 200
 
 Each tick is one small Parquet file. Structured Streaming runs the same files, one a
 trigger, through `foreachBatch` with the same group-by: what a tick would cost on its log.
+`--predicates N` adds a run of N queries, each with a WHERE clause of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import shutil
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from _harness import print_table, write_json
+from _harness import print_table, tell, write_json
+from _rows import SCHEMA, Shape, make_files
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from sharing import SCHEMA, make_files, script
+from workload import Query, make_queries, script
 
 import tidemill
 from tidemill.spark.session import start_session
@@ -33,30 +36,49 @@ def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="tidemill-bench-"))
     try:
         data = scratch / "data"
-        make_files(data, options.rows * options.ticks, 1_000, options.rows, options.rows, files=1)
+        shape = Shape(rows=options.rows * options.ticks, rate=options.rows)
+        make_files(data, shape, options.rows, files_per_tick=1)
         session = start_session(app="bench ticks")
         seconds = {"foreachBatch": run_foreach_batch(session, data, scratch)}
-        for count in map(int, options.queries.split(",")):
-            seconds[f"tidemill {count}"] = run_tidemill(data, scratch, count)
+        for name, queries in _contenders(options, shape).items():
+            tell(name)
+            seconds[name] = run_tidemill(data, scratch / name.replace(" ", "-"), queries)
         _report(seconds, options)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tidemill bench ticks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="tidemill bench ticks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--rows", type=int, default=3_000, help="rows in a tick")
     parser.add_argument("--ticks", type=int, default=40)
     parser.add_argument("--queries", default="1,10")
+    parser.add_argument("--predicates", type=int, default=0)
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.ticks <= WARM_UP:
+        parser.error(f"the first {WARM_UP} ticks are warm-up: take more than that")
+    return options
 
 
-def run_tidemill(data: Path, scratch: Path, count: int) -> list[float]:
+def _contenders(options: argparse.Namespace, shape: Shape) -> dict[str, list[Query]]:
+    counts = [int(text) for text in options.queries.split(",")]
+    chosen = {f"tidemill {count}": make_queries("one", count, shape) for count in counts}
+    if options.predicates:
+        queries = make_queries("predicates", options.predicates, shape)
+        chosen[f"tidemill {options.predicates} predicates"] = queries
+    return chosen
+
+
+def run_tidemill(data: Path, home: Path, queries: Sequence[Query]) -> list[float]:
     """Seconds from one committed tick to the next, the first ones left out."""
-    ends = [time.perf_counter()]
-    with tidemill.Engine(scratch / f"home-{count}") as engine:
-        engine.sql("\n".join(script(data, count, tick_files=1)))
+    with tidemill.Engine(home) as engine:
+        engine.sql("\n".join(script(queries, data, "parquet", files_per_tick=1)))
+        ends = [time.perf_counter()]
         engine.run("idle", lambda _: ends.append(time.perf_counter()))
     return _gaps(ends)
 
@@ -68,7 +90,7 @@ def run_foreach_batch(session: SparkSession, data: Path, scratch: Path) -> list[
         paths = [row.path for row in rows.select("path").collect()]
         second = F.floor(F.unix_micros("ts") / 1_000_000).alias("second")
         read = session.read.schema(SCHEMA).parquet(*paths)
-        read.groupBy(second, "key").agg(F.sum("value"), F.count("*")).toArrow()
+        read.groupBy(second, "src").agg(F.sum("length"), F.count("*")).toArrow()
         ends.append(time.perf_counter())
 
     files = session.readStream.format("binaryFile").schema(_FILE_SCHEMA)

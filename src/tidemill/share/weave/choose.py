@@ -28,7 +28,6 @@ from tidemill.share.weave.model import (
     Workload,
     alone,
     assembled,
-    bypassed,
     everything,
     group_rates,
     plan_cost,
@@ -74,23 +73,28 @@ def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Weave:
 
 
 def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:
-    """The cheapest stage of the greedy: from all apart to all together, both included."""
+    """The cheapest stage of the greedy, from all apart to all together.
+
+    One group is served without an intercede, which would copy every slice as it is.
+    """
+    shared = _shared(load, model)
     if model.shares_all:
-        return _shared(load, model)
+        return shared
     linkage = link(load, processing, model)
     costs = stage_costs(load, linkage, processing, model)
     merges = min(range(len(costs)), key=costs.__getitem__)
-    groups = linkage.groups(merges)
-    return Plan(groups, bypassed(processing, len(groups)), costs[merges])
+    if shared.cost <= costs[merges]:
+        return shared
+    return Plan(linkage.groups(merges), processing, costs[merges])
 
 
 def stage_costs(
     load: Workload, linkage: Linkage, processing: Processing, model: CostModel
 ) -> list[Cost]:
-    """The cost after no merge, after one, and so on; one group bypasses the intercede."""
+    """The cost after no merge, after one, and so on, without a bypass at the end."""
     count = len(linkage.start)
     return [
-        assembled(load, bypassed(processing, count - merges), model, count - merges, finals)
+        assembled(load, processing, model, count - merges, finals)
         for merges, finals in enumerate(linkage.finals_after())
     ]
 

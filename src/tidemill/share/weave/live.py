@@ -80,7 +80,7 @@ class LivePlan:
         how = bypassed(self.policy.processing, len(self.trees))
         once = model.fixed(how, self.edge_rate, list(self.windows.values()))
         each = len(self.trees) * model.charge(how, self.edge_rate)
-        finals = sum((_finals(self, tree.edges, tree.weight) for tree in self.trees), Fraction(0))
+        finals = sum((_finals(self, how, tree) for tree in self.trees), Fraction(0))
         return once + each + finals / self.timeline.seconds
 
     @cached_property
@@ -108,6 +108,8 @@ def added(plan: LivePlan, name: str, window: WindowSpec) -> LivePlan:
     """With one window more: it joins the group it suits, or stays alone."""
     if name in plan.windows:
         raise ValueError(f"'{name}' is in the plan already")
+    if not plan.windows:
+        return begin(plan.policy, {name: window})
     wider = _on_line(replace(plan, windows={**plan.windows, name: window}), window)
     return _rewoven(replace(wider, trees=(*wider.trees, _tree(wider, (name,)))), len(wider.trees))
 
@@ -180,14 +182,15 @@ def _losses(plan: LivePlan, tree: Tree, others: list[Tree]) -> Numbers:
     return losses
 
 
-def _finals(plan: LivePlan, edges: int, weight: float) -> Cost:
-    work = _work(plan, np.array([edges]), np.array([weight]))[0].item()
+def _finals(plan: LivePlan, how: Processing, tree: Tree) -> Cost:
+    edges, weights = np.array([tree.edges]), np.array([tree.weight])
+    work = plan.policy.model.finals(how, edges, weights, plan.timeline.seconds)[0].item()
     return Fraction(work) if isinstance(work, int) else float(work)
 
 
 def _work(plan: LivePlan, edges: Numbers, weights: Numbers | float) -> Numbers:
-    seconds = plan.timeline.seconds
-    return plan.policy.model.finals(plan.policy.processing, edges, np.asarray(weights), seconds)
+    model, seconds = plan.policy.model, plan.timeline.seconds
+    return model.finals(plan.policy.processing, edges, np.asarray(weights), seconds)
 
 
 def _tree(plan: LivePlan, members: tuple[str, ...]) -> Tree:

@@ -108,6 +108,8 @@ class Timeline:
         if self.instants is None:
             off_us = math.gcd(edge.period_us, edge.offset_us - self.low_us) % self.grid_us
             return off_us == 0
+        if self.span_us // edge.period_us > self.size:
+            return False
         wanted = edges_between([edge], self.low_us, self.low_us + self.span_us)
         return bool(np.isin(wanted, self.instants, assume_unique=True).all())
 
