@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,13 @@ from tidemill.clock import Clock, SystemClock
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
+from tidemill.engine.mailbox import Mailbox
 from tidemill.engine.planning import Planner
-from tidemill.engine.plans import Bind, PlanStore, binder
+from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
 from tidemill.engine.registration import Question, apply_script, placed, source_place
-from tidemill.engine.runs import Listener, Run, RunReport, describe_run
+from tidemill.engine.requests import Requests
+from tidemill.engine.runs import Between, Listener, Run, RunReport, describe_run
 from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.stream_runner import StreamRunner
@@ -33,7 +36,7 @@ from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.answer import answer_schema
 from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan
+from tidemill.share import SharedPlan, retire_stints
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
@@ -67,6 +70,8 @@ class Engine:
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._sinks: dict[str, SinkWriter] = {}
         self._opened: dict[Sink, SinkWriter] = {}
+        self._requests = Requests()
+        self._bound_plans: Bound = {}
         self.catalog, self.plan = Catalog(), SharedPlan()
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self.queries: dict[str, QueryState] = {}
@@ -76,14 +81,12 @@ class Engine:
     def sql(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """Run a script's statements; all of them take effect or none. Returns the replies.
 
-        Relative paths in it are relative to `base`.
+        Relative paths in it are relative to `base`. While another thread runs the streams,
+        the statements take effect between two of its ticks.
         """
-        catalog, replies = apply_script(
-            text, Path(base).absolute(), self.catalog, self._check, self._respond
-        )
-        if catalog != self.catalog:
-            replies += self._adopt(catalog, text)
-        return replies
+        if self._requests.must_wait:
+            return self._requests.ask(text, base)
+        return self._sql(text, os.fspath(base))
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
@@ -96,14 +99,15 @@ class Engine:
         if until not in ("idle", "flush", "stopped"):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
-        runners = self._runners()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        run = Run(runners, self._clock, poll_seconds, self._stop, listener)
-        try:
-            run.go(until)
-        finally:
-            self._close_sinks()
-        describe_run(run.report, runners, self.plan, self.queries)
+        with self._serving() as between:
+            runners = self._runners()
+            run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
+            try:
+                run.go(until)
+            finally:
+                self._close_sinks()
+        describe_run(run.report, run.runners, self.plan, self.queries)
         return run.report
 
     def stop(self) -> None:
@@ -144,6 +148,14 @@ class Engine:
 
     # Registration
 
+    def _sql(self, text: str, base: str) -> list[str]:
+        catalog, replies = apply_script(
+            text, Path(base).absolute(), self.catalog, self._check, self._respond
+        )
+        if catalog != self.catalog:
+            replies += self._adopt(catalog, text)
+        return replies
+
     def _load(self) -> None:
         connection = self.home.open()
         self.catalog = CatalogStore(connection).load()
@@ -154,7 +166,7 @@ class Engine:
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session, sql, columns)
 
-        return binder(catalog, oracle)
+        return binder(catalog, oracle, self._bound_plans)
 
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
         self._bind(catalog)(query)
@@ -196,6 +208,7 @@ class Engine:
             for writer in distinct_writers(sinks.values()):
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
+        self._bound_plans = {key: p for key, p in self._bound_plans.items() if p in queries}
         return replies
 
     def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
@@ -253,6 +266,43 @@ class Engine:
 
     # Running
 
+    @contextmanager
+    def _serving(self) -> Iterator[Between]:
+        """While streams run, statements of others are carried out between their ticks."""
+        self.home.open()
+        mailbox = Mailbox(self.home.path)
+        self._requests.begin()
+
+        def between(runners: list[StreamRunner]) -> list[StreamRunner]:
+            self._requests.serve(self._sql)
+            mailbox.serve(self._sql)
+            for runner in runners:
+                self._tidy(runner)
+            # A listener may have changed the plan too, so it is not asked what was served.
+            current = [r for r in runners if r.follows(self.plan, self.catalog)]
+            return runners if len(current) == len(self._streams()) else self._runners()
+
+        try:
+            yield between
+        finally:
+            self._requests.end(self._sql)
+            mailbox.close()
+
+    def _tidy(self, runner: StreamRunner) -> None:
+        """Let go of synopses that nobody reads any more since queries have moved on."""
+        watermark_us = runner.state.time.watermark_us
+        if watermark_us is None:
+            return
+        plan = retire_stints(self.plan, runner.stream.name, watermark_us)
+        if plan is not self.plan:
+            self._keep(plan)
+
+    def _keep(self, plan: SharedPlan) -> None:
+        connection = self.home.open()
+        with Journal(connection).transaction():
+            PlanStore(connection).save(self.plan, plan)
+        self.plan = plan
+
     def _open_source(self, stream: Stream) -> Source:
         return open_source(stream, lambda: self.session, self._clock)
 
@@ -290,12 +340,15 @@ class Engine:
             failpoint=armed(),
             subscribers=self._subscribers,
         )
-        names = dict.fromkeys(query.stream for query in self.plan.queries)
-        streams = [self.catalog.stream(name) for name in names]
         return [
             StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
-            for stream in streams
+            for stream in self._streams()
         ]
+
+    def _streams(self) -> list[Stream]:
+        """Those that some query reads."""
+        names = dict.fromkeys(query.stream for query in self.plan.queries)
+        return [self.catalog.stream(name) for name in names]
 
     def _feeds(self) -> dict[str, tuple[Feed, ...]]:
         streams = {query.stream for query in self.plan.queries}

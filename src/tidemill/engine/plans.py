@@ -20,16 +20,31 @@ CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body
 CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
 """
 
+_READ = ("stream", "table")
 Bind = Callable[[CreateQuery], QueryPlan]
 
 
-def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
-    """Binds a query definition against the catalog."""
+Bound = dict[tuple[object, ...], QueryPlan]
+
+
+def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
+    """Binds a query definition against the catalog; `bound` remembers what was bound before.
+
+    A plan depends on the query and on what it reads, so equal definitions have equal plans.
+    """
 
     def bind_query(query: CreateQuery) -> QueryPlan:
-        stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
+        reads = [query.select.stream, *(join.table for join in query.select.joins)]
+        found = [catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ]
+        known = (query, *found)
+        if known not in bound:
+            bound[known] = bind_afresh(query)
+        return bound[known]
+
+    def bind_afresh(query: CreateQuery) -> QueryPlan:
+        stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
         return bind(query.name, query.into, query.select, stream, oracle, tables)
 

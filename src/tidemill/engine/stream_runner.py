@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidemill.catalog import Stream
+from tidemill.catalog import Catalog, Stream
 from tidemill.engine.answering import Answering
 from tidemill.engine.deciding import Deciding
 from tidemill.engine.delivering import Delivering
@@ -10,6 +10,7 @@ from tidemill.engine.folding import Folding
 from tidemill.engine.journal import StreamState
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings, TickReport
+from tidemill.share import SharedPlan
 from tidemill.spark.answer import TaskResult
 from tidemill.spark.fold import FoldReport
 from tidemill.spark.sources import Input, Source
@@ -28,6 +29,15 @@ class StreamRunner:
         self._answering = Answering(around, stream, self._deciding)
         self._delivering = Delivering(around, stream)
         sweep(around.home.synopses, self.state.version, set(self._synopses), self._pending())
+
+    def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
+        """Whether the runner was made for this plan, these settings and these pauses."""
+        around = self._around
+        return (around.plan, around.settings, around.paused) == (
+            plan,
+            catalog.settings,
+            catalog.paused,
+        )
 
     def recover(self) -> TickReport | None:
         """Run the tick that a crash interrupted, if there is one."""

@@ -227,7 +227,9 @@ def _merge(lane: Lane, encoded: Encoded, order: IntArray, first: IntArray) -> En
     if taken.valid is not None:
         values = values.copy()
         values[~taken.valid] = lane.algebra.identity
-    merged = lane.algebra.combine.reduceat(values, first, axis=0)
+    # Infinities of both signs make NaN, as they do in Spark.
+    with np.errstate(invalid="ignore", over="ignore"):
+        merged = lane.algebra.combine.reduceat(values, first, axis=0)
     valid = None if taken.valid is None else np.logical_or.reduceat(taken.valid, first)
     return Encoded(_renormalised(merged), valid, taken.dictionary)
 
