@@ -5,7 +5,7 @@ from tidemill.share.predicates.canonical import canonical
 from tidemill.share.predicates.covers import read_by
 from tidemill.share.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.share.predicates.readings import ALL_ROWS, NO_ROWS, WORD_BITS, Reading, Term
-from tidemill.share.predicates.signature import SignatureSql, signature_sql
+from tidemill.share.predicates.signature import Lookup, SignatureSql, signature_sql
 
 __all__ = [
     "ALL_ROWS",
@@ -14,6 +14,7 @@ __all__ = [
     "TRUE",
     "WORD_BITS",
     "Assignment",
+    "Lookup",
     "Predicate",
     "Reading",
     "SignatureSql",
