@@ -131,7 +131,7 @@ def plot_growth(result: Path, picture: Path) -> None:
         for axes, (name, points) in zip(all_axes, studies.items(), strict=True):
             _draw_growth(axes, name, points)
         all_axes[0].set_ylabel("MiB, peak")
-        all_axes[0].legend(loc="lower right")
+        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
         save(figure, picture)
 
 
