@@ -112,7 +112,7 @@ def _ablation(rows: Sequence[dict[str, Any]]) -> Any:
         title = {"visits": "Edges visited", "seconds": "Processor time"}[key]
         _label(axis, title, "queries", {"visits": "edges", "seconds": "seconds"}[key])
         axis.set(yscale="log")
-    axes[1].legend(frameon=False)
+    _legend(figure, axes[1])
     return figure
 
 
