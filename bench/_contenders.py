@@ -70,7 +70,7 @@ def run_tidemill(files: Files, queries: Sequence[Query], until: str = "flush") -
 
 
 def spark_peer(files: Files, state: str, memory: str, timeout_s: float) -> Peer:
-    folder = files.scratch / "spark"
+    folder = files.scratch / f"spark-{state}"
     folder.mkdir(exist_ok=True)
     settings = {
         "data": str(files.data),
@@ -82,7 +82,7 @@ def spark_peer(files: Files, state: str, memory: str, timeout_s: float) -> Peer:
         "memory": memory,
     }
     command = [sys.executable, str(_here("_spark_job.py")), json.dumps(settings)]
-    return Peer(command, files.scratch / "spark.log", timeout_s, _java())
+    return Peer(command, files.scratch / f"spark-{state}.log", timeout_s, _java())
 
 
 def spark_job(queries: Sequence[Query]) -> dict[str, object]:

@@ -60,9 +60,10 @@ def environment(settings: dict[str, Any]) -> TableEnvironment:
 
 
 def source(settings: dict[str, Any]) -> str:
+    delay = f"INTERVAL '{settings['watermark_delay_min']}' MINUTE(3)"
     return (
-        f"CREATE TABLE packets ({settings['columns']}, WATERMARK FOR ts AS ts - "
-        f"INTERVAL '{settings['watermark_delay_min']}' MINUTE(3)) WITH ('connector' = 'filesystem', "
+        f"CREATE TABLE packets ({settings['columns']}, WATERMARK FOR ts AS ts - {delay}) "
+        "WITH ('connector' = 'filesystem', "
         f"'path' = 'file://{settings['data']}', 'format' = 'csv', 'csv.null-literal' = '')"
     )
 

@@ -100,7 +100,8 @@ def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
 def write_json(path: Path, content: Mapping[str, object]) -> None:
     """With the machine and the command that made it."""
     head = {
-        "command": f"{sys.argv[0]} {shlex.join(sys.argv[1:])}".strip(),
+        # As it was typed; `runpy` puts the program's own path first.
+        "command": f"tidemill bench {Path(sys.argv[0]).stem} {shlex.join(sys.argv[1:])}".strip(),
         "machine": {
             "cores": psutil.cpu_count(),
             "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),

@@ -36,9 +36,7 @@ def targets(sections: Mapping[str, Section]) -> list[Target]:
         _rate("full: answer rows a second, whole run", full, "tidemill 1000", 10e6),
         _rate("full: answer rows a second, after the fold", full, "tidemill 1000", 10e6, _AFTER),
         _ratio("mixed: 1,000 queries over 1", mixed, "tidemill 1000", "tidemill 1", 4.0, True),
-        _ratio("peers: spark over tidemill, 1 query", peers, "spark 1", "tidemill 1", 1.0),
         _ratio("peers: spark over tidemill, 10 queries", peers, "spark 10", "tidemill 10", 40.0),
-        _ratio("peers: flink over tidemill, 1 query", peers, "flink 1", "tidemill 1", 1.0),
         _ratio("peers: flink over tidemill, 10 queries", peers, "flink 10", "tidemill 10", 5.0),
     ]
     return [target for target in found if target is not None]

@@ -15,7 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-COLOURS = {"tidemill": "#0b6e8f", "spark": "#d1721f", "flink": "#b03a6b", "bare": "#777777"}
+COLOURS = {
+    "tidemill": "#0b6e8f",
+    "spark": "#d1721f",
+    "spark-rocksdb": "#e8b04a",
+    "flink": "#b03a6b",
+    "bare": "#777777",
+}
 PROFILES = {
     "one": ("one group-by, top 10 and HAVING", "#0b6e8f", "o"),
     "full": ("full output", "#5a9e3a", "s"),
@@ -51,7 +57,7 @@ def plot_sharing(result: Path, picture: Path) -> None:
 
 
 def _draw_peers(axes: Axes, section: dict[str, Any]) -> None:
-    for name in ("spark", "flink", "tidemill"):
+    for name in ("spark", "spark-rocksdb", "flink", "tidemill"):
         points = series(section, name)
         if points:
             axes.plot(*zip(*points, strict=True), marker="o", color=COLOURS[name], label=name)
@@ -125,7 +131,7 @@ def plot_growth(result: Path, picture: Path) -> None:
         for axes, (name, points) in zip(all_axes, studies.items(), strict=True):
             _draw_growth(axes, name, points)
         all_axes[0].set_ylabel("MiB, peak")
-        all_axes[0].legend(loc="lower right")
+        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
         save(figure, picture)
 
 

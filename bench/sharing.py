@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -38,34 +38,42 @@ from _peers import Peer
 from _rows import Shape, make_files
 from _targets import print_section, print_targets, targets
 from plots import plot_sharing
-from workload import Query, make_queries
+from workload import PROFILES, Query, make_queries
 
 from tidemill.spark.session import start_session
 
 FILES_PER_TICK = 4
+# Structured Streaming keeps its state in memory by default, or in RocksDB.
+PEERS = ("spark", "spark-rocksdb", "flink")
 Contenders = dict[str, Callable[[], Outcome]]
+Sections = dict[str, dict[str, Timing]]
 
 
 def main() -> None:
     options = _options()
     scratch = Path(tempfile.mkdtemp(prefix="tidemill-bench-"))
+    sections: Sections = {}
     try:
-        sections = _measure(options, scratch)
-        found = targets(sections)
-        print_targets(found)
-        content = {
-            "options": {key: str(value) for key, value in vars(options).items()},
-            "sections": {
-                name: {timing.name: asdict(timing) for timing in timings.values()}
-                for name, timings in sections.items()
-            },
-            "targets": [asdict(target) for target in found],
-        }
-        write_json(options.json, content)
-        plot_sharing(options.json, options.plot)
-        tell(f"wrote {options.json} and {options.plot}")
+        for name, timings in _sections(options, scratch):
+            sections[name] = timings
+            _save(options, sections)  # what is measured stays, should a later section be cut off
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    print_targets(targets(sections))
+    plot_sharing(options.json, options.plot)
+    tell(f"wrote {options.json} and {options.plot}")
+
+
+def _save(options: argparse.Namespace, sections: Sections) -> None:
+    content = {
+        "options": {key: str(value) for key, value in vars(options).items()},
+        "sections": {
+            name: {timing.name: asdict(timing) for timing in timings.values()}
+            for name, timings in sections.items()
+        },
+        "targets": [{**asdict(target), "met": target.met} for target in targets(sections)],
+    }
+    write_json(options.json, content)
 
 
 def _options() -> argparse.Namespace:
@@ -82,33 +90,37 @@ def _options() -> argparse.Namespace:
     add("--rows-per-tick", type=int, default=2_000_000)
     add("--profiles", default="one,full,mixed", help="with commas, or none")
     add("--queries", default="1,10,100,1000", help="numbers of queries, with commas")
-    add("--against", default="spark,flink", help="spark, flink, both with a comma, or none")
+    add("--against", default="spark,flink", help=f"of {', '.join(PEERS)}, with commas; or none")
     add("--peer-queries", default="1,10,50", help="numbers of queries of the peers")
-    add("--spark-state", choices=("memory", "rocksdb"), default="memory")
     add("--peer-memory", default="6g", help="heap of each peer")
     add("--timeout", type=float, default=900.0, help="seconds after which a peer is stopped")
     add("--repeats", type=int, default=3)
     add("--warm-up", type=int, default=1)
     add("--json", type=Path, default=Path("sharing.json"))
     add("--plot", type=Path, default=Path("sharing.svg"))
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in _words(options.against):
+        if name not in PEERS:
+            parser.error(f"no contender '{name}'; contenders: {', '.join(PEERS)}")
+    for name in _words(options.profiles):
+        if name not in PROFILES:
+            parser.error(f"no profile '{name}'; profiles: {', '.join(PROFILES)}")
+    return options
 
 
-def _measure(options: argparse.Namespace, scratch: Path) -> dict[str, dict[str, Timing]]:
+def _sections(
+    options: argparse.Namespace, scratch: Path
+) -> Iterator[tuple[str, dict[str, Timing]]]:
     shape = Shape(options.rows, options.groups, options.rate, options.keys)
     counts = _numbers(options.queries)
-    sections: dict[str, dict[str, Timing]] = {}
-    profiles = _words(options.profiles)
-    if profiles:
+    if profiles := _words(options.profiles):
         files = _write(options, shape, scratch, "parquet")
         for profile in profiles:
             queries = make_queries(profile, max(counts), shape)
-            contenders = _own(files, queries, counts)
-            sections[profile] = _section(profile, contenders, options)
+            yield profile, _section(profile, _own(files, queries, counts), options)
         shutil.rmtree(files.data)
     if against := _words(options.against):
-        sections["peers"] = _peers(options, shape, against, scratch)
-    return sections
+        yield "peers", _peers(options, shape, against, scratch)
 
 
 def _section(name: str, contenders: Contenders, options: argparse.Namespace) -> dict[str, Timing]:
@@ -147,7 +159,7 @@ def _peers(
     contenders = _own(files, queries, most)
     peers = {name: _peer(name, files, shape, options) for name in against}
     for name, count in ((name, count) for name in against for count in counts):
-        job = (spark_job if name == "spark" else flink_job)(queries[:count])
+        job = (flink_job if name == "flink" else spark_job)(queries[:count])
         contenders[f"{name} {count}"] = partial(peers[name].run, job)
     try:
         return _section("peers", contenders, options)
@@ -157,9 +169,10 @@ def _peers(
 
 
 def _peer(name: str, files: Files, shape: Shape, options: argparse.Namespace) -> Peer:
-    if name == "spark":
-        return spark_peer(files, options.spark_state, options.peer_memory, options.timeout)
-    return flink_peer(files, shape, options.peer_memory, options.timeout)
+    if name == "flink":
+        return flink_peer(files, shape, options.peer_memory, options.timeout)
+    state = "rocksdb" if name == "spark-rocksdb" else "memory"
+    return spark_peer(files, state, options.peer_memory, options.timeout)
 
 
 def _numbers(text: str) -> list[int]:

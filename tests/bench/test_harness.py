@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from _harness import Outcome, Timing, side_by_side
+from _harness import Outcome, Timing, side_by_side, write_json
 from _peers import Peer
 from _targets import targets
 
@@ -46,6 +47,14 @@ def test_a_ceiling_is_not_met_from_above() -> None:
     section = {"tidemill 1": Timing("a", [1.0]), "tidemill 1000": Timing("b", [2.5])}
     found = targets({"one": section})
     assert [(t.value, t.met) for t in found] == [(2.5, False)]
+
+
+def test_a_result_names_its_command_without_the_place_of_the_clone(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bench/sharing.py", "--rows", "5"])
+    write_json(tmp_path / "result.json", {"figure": 1})
+    written = json.loads((tmp_path / "result.json").read_text())
+    assert written["command"] == "tidemill bench sharing --rows 5"
+    assert written["figure"] == 1
 
 
 ANSWERS = "for line in sys.stdin: print('noise'); print(json.dumps({'seconds': 2.5}), flush=True)"

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.spark.admission import TIME, Admission
+from tidemill.spark.signature import with_lookups
 from tidemill.spark.slices import slice_sql
 from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
 from tidemill.synopsis.cells import SLICE
@@ -31,14 +32,9 @@ COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
 
 def partials(session: SparkSession, rows: DataFrame, one_pass: Pass) -> DataFrame:
     """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
-    guarded = guarded_columns(session, one_pass.scan.scalars)
-    view = f"_tidemill_{one_pass.name}"
-    if guarded:
-        # A guarded expression may read the arrival stamp, so the rows are timed first.
-        timed = rows.selectExpr("*", *one_pass.admission.timed_items)
-        rows = timed.withColumns(guarded)
-    rows.createOrReplaceTempView(view)
-    return session.sql(one_pass.sql(view, bool(guarded)))
+    return session.sql(
+        one_pass.sql(signed_rows(rows, one_pass.scan, one_pass.admission, one_pass.name))
+    )
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,8 @@ class Pass:
     def scan(self) -> Scan:
         return self.feeds[0].scan
 
-    def sql(self, view: str, is_timed: bool = False) -> str:
-        """The whole pass as one text, inside out."""
-        signed = signed_sql(self.scan, self.admission, view, is_timed)
+    def sql(self, signed: str) -> str:
+        """The whole pass as one text, inside out, over rows that are timed and signed."""
         judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
         keyed = f"SELECT *, {', '.join(self._keys())} FROM ({judged})"
         grouped = f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
@@ -94,10 +89,10 @@ class Pass:
     def _words(self, number: int, feed: Feed) -> Iterator[tuple[str, str]]:
         for word, name in enumerate(feed.signature_columns):
             if len(self.feeds) == 1:
-                yield name, f"_w{word}"
+                yield name, f"_v{word}"
                 continue
             mine = [bit % WORD_BITS for bit in feed.bits if bit // WORD_BITS == word]
-            yield f"_s{number}_{word}", f"_w{word} & {sum(1 << bit for bit in mine)}L"
+            yield f"_s{number}_{word}", f"_v{word} & {sum(1 << bit for bit in mine)}L"
 
     def _set(self, number: int) -> tuple[str, ...]:
         """The columns that one feed is grouped by."""
@@ -148,20 +143,31 @@ class Pass:
 
 def word_columns(scan: Scan) -> tuple[str, ...]:
     """The words of a row's signature, one bit for each predicate that holds."""
-    return tuple(f"_w{word}" for word in range(-(-len(scan.predicates) // WORD_BITS)))
+    return tuple(f"_v{word}" for word in range(-(-len(scan.predicates) // WORD_BITS)))
 
 
-def signed_sql(scan: Scan, admission: Admission, view: str, is_timed: bool) -> str:
-    """Rows with their time, every value that the scan needs, and their signature."""
-    items = () if is_timed else admission.timed_items
-    timed = f"SELECT {', '.join(['*', *items])} FROM {view}"
-    rows = f"SELECT {', '.join(['*', *value_items(scan.scalars)])} FROM ({timed})"
+def signed_rows(rows: DataFrame, scan: Scan, admission: Admission, name: str) -> str:
+    """SQL for the rows with their time, every value that the scan needs, and their signature.
+
+    What SQL cannot say, lookups and guards, is put into the rows behind the view it reads.
+    """
+    session, view = rows.sparkSession, f"_tidemill_{name}"
     bits = dict(enumerate(scan.predicates))
     signature = signature_sql(bits, lambda scalar: read_value(scan.scalars, scalar))
-    named = zip(signature.words, word_columns(scan), strict=True)
-    for level in (*signature.levels, [f"{sql} AS {name}" for sql, name in named]):
-        rows = f"SELECT {', '.join(['*', *level])} FROM ({rows})" if level else rows
-    return rows
+    guarded = guarded_columns(session, scan.scalars)
+    items = admission.timed_items
+    if guarded or signature.lookups:
+        # Both may read the arrival stamp, so the rows are timed first.
+        rows = with_lookups(rows.selectExpr("*", *items), signature.lookups).withColumns(guarded)
+        items = ()
+    rows.createOrReplaceTempView(view)
+    words = [
+        f"{sql} AS {word}" for sql, word in zip(signature.words, word_columns(scan), strict=True)
+    ]
+    signed = view
+    for level in (items, value_items(scan.scalars), words):
+        signed = f"(SELECT {', '.join(['*', *level])} FROM {signed})" if level else signed
+    return f"SELECT * FROM {signed}"
 
 
 def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.plan.predicates import has_bit
 from tidemill.share import Sample
 from tidemill.spark.admission import TIME, Admission
-from tidemill.spark.partials import signed_sql, word_columns
-from tidemill.spark.values import guarded_columns, read_value
+from tidemill.spark.partials import signed_rows, word_columns
+from tidemill.spark.values import read_value
 from tidemill.synopsis.feed import Scan
 
 SAMPLED_ROWS = 8192
@@ -19,11 +19,7 @@ _US_PER_SECOND = 1_000_000
 
 def take_sample(session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission) -> Sample:
     """Of the first rows; what a scan works out for them, keys as hashes."""
-    guarded = guarded_columns(session, scan.scalars)
-    if guarded:
-        rows = rows.selectExpr("*", *admission.timed_items).withColumns(guarded)
-    rows.limit(SAMPLED_ROWS).createOrReplaceTempView("_tidemill_sample")
-    signed = signed_sql(scan, admission, "_tidemill_sample", bool(guarded))
+    signed = signed_rows(rows.limit(SAMPLED_ROWS), scan, admission, "sample")
     keys = [f"XXHASH64({read_value(scan.scalars, k)}) AS _h{n}" for n, k in enumerate(scan.keys)]
     items = ", ".join([TIME, *keys, *word_columns(scan)])
     found = session.sql(f"SELECT {items} FROM ({signed}) WHERE {TIME} IS NOT NULL").toArrow()

@@ -13,7 +13,7 @@ from tidemill.plan.predicates.readings import (
     has_bit,
     set_bit,
 )
-from tidemill.plan.predicates.signature import SignatureSql, signature_sql
+from tidemill.plan.predicates.signature import Lookup, SignatureSql, signature_sql
 
 __all__ = [
     "ALL_ROWS",
@@ -22,6 +22,7 @@ __all__ = [
     "TRUE",
     "WORD_BITS",
     "Assignment",
+    "Lookup",
     "Predicate",
     "Reading",
     "SignatureSql",

@@ -59,6 +59,16 @@ def ends(type: Type) -> tuple[Cut, Cut | None]:
     return -half, half - 1
 
 
+def decimal_text(point: int, scale: int) -> str:
+    """A point of a decimal's line in digits.
+
+    >>> decimal_text(-5, 2)
+    '-0.05'
+    """
+    digits = tuple(map(int, str(abs(point))))
+    return f"{Decimal((int(point < 0), digits, -scale)):f}"
+
+
 def _at_and_after(value: Value, type: Type) -> tuple[Cut, Cut]:
     """The first points that are not less than the value, and greater."""
     if isinstance(value, str):

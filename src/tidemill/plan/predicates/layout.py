@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from functools import cached_property
+from itertools import chain, count
 
 from tidemill.plan.predicates.boxes import Box, Dimension
 from tidemill.plan.predicates.predicate import Predicate
 from tidemill.plan.predicates.readings import WORD_BITS
-from tidemill.plan.predicates.values import EVERYTHING, Cut, ValueSet
+from tidemill.plan.predicates.values import Cut, ValueSet
+from tidemill.types import BOOLEAN
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,31 @@ class Layout:
     words: int
     placed: tuple[Placed, ...]
 
-    @property
-    def all_words(self) -> int:
-        return max((each.word + 1 for each in self.placed), default=self.words)
+    @cached_property
+    def _by_word(self) -> dict[int, list[Placed]]:
+        found: dict[int, list[Placed]] = {}
+        for each in self.placed:
+            found.setdefault(each.word, []).append(each)
+        return found
+
+    @cached_property
+    def _words_of(self) -> dict[Dimension, set[int]]:
+        found: dict[Dimension, set[int]] = {}
+        for each in self.placed:
+            for dimension, _ in each.box.sides:
+                found.setdefault(dimension, set()).add(each.word)
+        return found
 
     def in_word(self, word: int) -> list[Placed]:
-        return [each for each in self.placed if each.word == word]
+        return self._by_word.get(word, [])
+
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Everything that any box restricts."""
+        return tuple(self._words_of)
+
+    def restricted_words(self, dimension: Dimension) -> list[int]:
+        """The words with a box that restricts the dimension."""
+        return sorted(self._words_of[dimension])
 
     def spare_masks(self, target: int) -> dict[int, int]:
         """For each spare word, which of its bits belong to the target word."""
@@ -48,33 +69,27 @@ class Layout:
                 masks[each.word] = masks.get(each.word, 0) | each.mask
         return masks
 
-    def dimensions(self) -> tuple[Dimension, ...]:
-        sides = (dimension for each in self.placed for dimension, _ in each.box.sides)
-        return tuple(dict.fromkeys(sides))
-
     def cuts(self, dimension: Dimension) -> tuple[Cut, ...]:
-        """All points at which any box changes its mind."""
+        """All points at which any box changes its mind; of a truth value there is one."""
+        if dimension.type == BOOLEAN:
+            return (1,)
         sets = (each.box.side(dimension) for each in self.placed)
         return tuple(sorted({cut for allowed in sets for cut in allowed.cuts}))
 
 
 def lay_out(bits: Mapping[int, Predicate]) -> Layout:
+    """Places for the boxes of all predicates."""
     words = max(bits, default=-1) // WORD_BITS + 1
     placed: list[Placed] = []
     occupied: set[tuple[int, int]] = set()
     for bit in sorted(bits):
         target, mask = bit // WORD_BITS, 1 << bit % WORD_BITS
-        places = _places(target, words)
         for box in bits[bit].boxes:
+            places = chain([target], count(words))
             word = next(word for word in places if (word, mask) not in occupied)
             occupied.add((word, mask))
             placed.append(Placed(box, word, mask, target))
     return Layout(words, tuple(placed))
-
-
-def _places(target: int, words: int) -> Iterator[int]:
-    yield target
-    yield from count(words)
 
 
 def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[Cut, ...]) -> list[int]:
@@ -93,7 +108,3 @@ def _allowed(side: ValueSet, cuts: tuple[Cut, ...]) -> Iterator[bool]:
         inside ^= cut in changes
         yield inside
     yield side.with_null
-
-
-def restricts(placed: list[Placed], dimension: Dimension) -> bool:
-    return any(each.box.side(dimension) != EVERYTHING for each in placed)

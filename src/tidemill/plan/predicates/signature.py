@@ -1,102 +1,106 @@
-"""The signature of a row in Spark SQL, every predicate evaluated once.
+"""What it takes to compute the signature of a row, every predicate evaluated once.
 
-The constants of all predicates cut each column's line into stretches. A row's stretch is found
-once per column, by a balanced tree of comparisons, and a table says which bits that stretch
-allows; the bits that all columns allow hold.
+The constants of all predicates cut each column's line into stretches. A row's place on the line
+is found once per column, by binary search, and tables say which bits that place allows; the
+bits that all columns allow hold. So the work per row grows with the columns that are looked at
+and with the words, hardly with the number of predicates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
-from tidemill.language.names import quote_name, quote_text
+from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
 from tidemill.plan.predicates.boxes import Dimension
-from tidemill.plan.predicates.layout import Layout, lay_out, mask_table, restricts
+from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.plan.predicates.predicate import Predicate
 from tidemill.plan.predicates.values import Cut
-from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
+from tidemill.types import BOOLEAN
 
-_SUFFIXES = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L", "TIMESTAMP": "L"}
+Read = Callable[[Scalar], str]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The cuts of a column's line and, for some words, the mask of every place.
+
+    Java's binary search among n cuts tells the place of a value by a number from -n - 1 to
+    n - 1; `masks` begins with the least of these, and ends with one more for NULL.
+    """
+
+    column: Slot
+    cuts: tuple[Cut, ...]
+    tables: tuple[tuple[int, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
 class SignatureSql:
-    """`levels`: items to select in successive nested queries; `words` are expressions on them."""
+    """`words` are SQL over the columns that the lookups give: one for each word they name."""
 
-    levels: tuple[tuple[str, ...], ...]
+    lookups: tuple[Lookup, ...]
     words: tuple[str, ...]
 
 
-def signature_sql(bits: Mapping[int, Predicate], read: Callable[[Scalar], str]) -> SignatureSql:
-    """SQL for the words of a row's signature, 63 bits each.
+def signature_sql(bits: Mapping[int, Predicate], read: Read) -> SignatureSql:
+    """The words of a row's signature, 63 bits each.
 
     `read` gives the SQL by which the value of an opaque condition is read.
     """
     layout = lay_out(bits)
-    dimensions = layout.dimensions()
-    places = {dimension: f"_i{number}" for number, dimension in enumerate(dimensions)}
-    items = tuple(
-        f"{_place(dimension, layout.cuts(dimension), read)} AS {name}"
-        for dimension, name in places.items()
-    )
-    words = tuple(_word(layout, word, places) for word in range(layout.words))
-    return SignatureSql((items,) if items else (), words)
-
-
-def _word(layout: Layout, word: int, places: Mapping[Dimension, str]) -> str:
-    spares = layout.spare_masks(word).items()
-    others = [f"({_boxes(layout, spare, places)} & {mask}L)" for spare, mask in spares]
-    return " | ".join([_boxes(layout, word, places), *others])
-
-
-def _boxes(layout: Layout, word: int, places: Mapping[Dimension, str]) -> str:
-    """The boxes of one word that hold: those which every side allows."""
-    placed = layout.in_word(word)
-    factors = [
-        f"{_table(mask_table(placed, dimension, layout.cuts(dimension)))}[{place}]"
-        for dimension, place in places.items()
-        if restricts(placed, dimension)
+    lines = [
+        each for each in layout.dimensions() if isinstance(each, Slot) and each.type != BOOLEAN
     ]
-    return f"({' & '.join(factors)})" if factors else "0L"
+    words = tuple(_word(layout, word, read) for word in range(layout.words))
+    return SignatureSql(tuple(_lookup(layout, column) for column in lines), words)
 
 
-def _table(masks: Sequence[int]) -> str:
-    return f"ARRAY({', '.join(f'{mask}L' for mask in masks)})"
+def lookup_column(word: int) -> str:
+    """The name under which the lookups give what they allow of a word."""
+    return f"_w{word}"
 
 
-def _place(dimension: Dimension, cuts: tuple[Cut, ...], read: Callable[[Scalar], str]) -> str:
-    """The number of the stretch that a row's value lies in; NULL comes last."""
-    if isinstance(dimension, Scalar):
-        return f"COALESCE(INT({read(dimension)}), 2)"
-    name = quote_name(dimension.name)
-    if dimension.type == BOOLEAN:
-        return f"COALESCE(INT({name}), 2)" if cuts else f"IF({name} IS NULL, 1, 0)"
-    line = _line(name, dimension)
-    return f"IF({name} IS NULL, {len(cuts) + 1}, {_tree(line, cuts, dimension.type, 0)})"
+def _lookup(layout: Layout, column: Slot) -> Lookup:
+    cuts = layout.cuts(column)
+    # Padded, so that the generated code changes only when the number of cuts has doubled.
+    padding = (1 << len(cuts).bit_length()) - 1 - len(cuts)
+    padded = cuts + cuts[-1:] * padding
+    tables = (
+        (word, _by_place(mask_table(layout.in_word(word), column, cuts), padding))
+        for word in layout.restricted_words(column)
+    )
+    return Lookup(column, padded, tuple(tables))
 
 
-def _line(name: str, slot: Slot) -> str:
-    if slot.type == DATE:
-        return f"UNIX_DATE({name})"
-    return f"UNIX_MICROS({name})" if slot.type == TIMESTAMP else name
+def _by_place(masks: list[int], padding: int) -> tuple[int, ...]:
+    """Masks by stretch ⇒ masks by the outcome of a search: not found, found, NULL."""
+    *stretches, null = masks
+    stretches += stretches[-1:] * padding
+    return (*reversed(stretches), *stretches[1:], null)
 
 
-def _tree(line: str, cuts: tuple[Cut, ...], type: Type, first: int) -> str:
-    if not cuts:
-        return str(first)
-    middle = len(cuts) // 2
-    below = _tree(line, cuts[:middle], type, first)
-    above = _tree(line, cuts[middle + 1 :], type, first + middle + 1)
-    return f"IF({line} < {_constant(cuts[middle], type)}, {below}, {above})"
+def _word(layout: Layout, word: int, read: Read) -> str:
+    spares = layout.spare_masks(word).items()
+    others = [f"({_boxes(layout, spare, read)} & {mask}L)" for spare, mask in spares]
+    return " | ".join([_boxes(layout, word, read), *others])
 
 
-def _constant(cut: Cut, type: Type) -> str:
-    if type == STRING:
-        return quote_text(cut.decode())
-    if type.is_decimal:
-        return f"CAST({Decimal(cut).scaleb(-type.scale)} AS {type})"
-    return f"{cut}{_SUFFIXES.get(type.name, '')}"
+def _boxes(layout: Layout, word: int, read: Read) -> str:
+    """The boxes of one word that hold: those which every side allows."""
+    sides = [each for each in layout.dimensions() if word in layout.restricted_words(each)]
+    truths = [each for each in sides if each.type == BOOLEAN]
+    factors = [_truth(layout, word, each, read) for each in truths]
+    looked_up = [lookup_column(word)] if len(truths) < len(sides) else []
+    return f"({' & '.join([*looked_up, *factors])})" if sides else "0L"
+
+
+def _truth(layout: Layout, word: int, dimension: Dimension, read: Read) -> str:
+    """What a truth value allows of a word."""
+    value = quote_name(dimension.name) if isinstance(dimension, Slot) else read(dimension)
+    cuts = layout.cuts(dimension)
+    no, yes, null = (f"{mask}L" for mask in mask_table(layout.in_word(word), dimension, cuts))
+    if no == null:
+        return f"IF({value}, {yes}, {no})"
+    return f"CASE WHEN {value} THEN {yes} WHEN {value} IS NULL THEN {null} ELSE {no} END"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 from tidemill.language.names import quote_name, quote_text
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
 from tidemill.plan.predicates.boxes import Box, Dimension
+from tidemill.plan.predicates.domains import decimal_text
 from tidemill.plan.predicates.values import NOT_NULL, Cut, ValueSet
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
@@ -120,7 +120,7 @@ def constant(point: Cut, type: Type) -> str:
     if type == TIMESTAMP:
         moment = _EPOCH + timedelta(microseconds=point)
         return f"TIMESTAMP '{moment.replace(tzinfo=None)}'"
-    return str(Decimal(point).scaleb(-type.scale)) if type.is_decimal else str(point)
+    return decimal_text(point, type.scale) if type.is_decimal else str(point)
 
 
 def _any(alternatives: list[str]) -> str:

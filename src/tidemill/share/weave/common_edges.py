@@ -2,7 +2,8 @@
 
 Rare groups keep a list of places, which are looked up in the asking group's mask; frequent ones
 keep a bitmap, which is met with the asking group's bitmap word by word. Which of the two is
-cheaper is a matter of the share of places taken.
+cheaper is a matter of the share of places taken. A group with very few places asks who holds
+them instead.
 
 >>> groups = CommonEdges(64, [np.array([0, 2, 4]), np.array([0, 3]), np.array([2, 3, 5])])
 >>> groups.between_all().tolist()
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tidemill.share.weave.holders import Holders
 from tidemill.share.weave.timeline import IntArray, Mask, Places
 
 Words = npt.NDArray[np.uint64]
@@ -26,6 +28,8 @@ Words = npt.NDArray[np.uint64]
 # Meeting 64 places as one word of a bitmap takes as long as looking up two of a list (measured).
 PLACES_PER_LOOKUP = 32
 _BITS = 64
+# Going through one holding (gather, sort) takes as long as looking up this many places.
+LOOKUPS_PER_HOLDING = 16
 # Words met at a time: half a megabyte, which stays in the cache.
 _CHUNK_WORDS = 2**16
 # Lists made since are asked one by one; beyond this many, all are laid end to end anew.
@@ -42,6 +46,7 @@ class CommonEdges:
         self.edges = np.array([found.size for found in places], np.int64)
         for slot, found in enumerate(places):
             self._keep(slot, found)
+        self._holders = Holders(self._lists, len(places), self._size)
         self._lay_out()
 
     def between_all(self) -> IntArray:
@@ -57,6 +62,19 @@ class CommonEdges:
 
     def with_all(self, slot: int) -> IntArray:
         """Of one group with every group; what is said of emptied slots means nothing."""
+        few = self._lists.get(slot)
+        if few is None or self._holders.held(few) * LOOKUPS_PER_HOLDING > self._flat.size:
+            return self._of_many(slot)
+        return self._of_few(few)
+
+    def _of_few(self, places: Places) -> IntArray:
+        counts = self._holders.counts(places)
+        byte, bit = places >> 3, np.right_shift(128, places & 7).astype(np.uint8)
+        for other, words in self._bitmaps.items():
+            counts[other] = np.count_nonzero(words.view(np.uint8).take(byte) & bit)
+        return counts
+
+    def _of_many(self, slot: int) -> IntArray:
         counts = np.zeros(self.edges.size, np.int64)
         mask, words = self._both(slot)
         self._look_up(mask, counts)
@@ -81,6 +99,7 @@ class CommonEdges:
 
     def _forget(self, kept: int, gone: int) -> None:
         self.edges[gone] = 0
+        self._holders.merge(kept, gone)
         self._bitmaps.pop(gone, None)
         self._lists.pop(gone, None)
         self._recent.discard(gone)

@@ -131,12 +131,11 @@ def rebuilt(plan: LivePlan) -> LivePlan:
     names = list(plan.windows)
     load = Workload.of(plan.windows.values())
     offline = woven(load, plan.policy.processing, plan.policy.model)
-    fresh = replace(plan, timeline=load.timeline)
-    groups = [tuple(names[number] for number in group) for group in offline.groups]
-    fresh = replace(fresh, trees=tuple(_tree(fresh, group) for group in groups))
-    made = (*plan.made[-1:], (len(names), offline.cost))
-    better = fresh if not plan.trees or fresh.cost <= plan.cost else plan
-    return replace(better, made=made)
+    standing = _moved(plan, load.timeline)
+    groups = (tuple(names[number] for number in group) for group in offline.groups)
+    fresh = replace(standing, trees=tuple(_tree(standing, group) for group in groups))
+    better = fresh if not plan.trees or fresh.cost <= standing.cost else standing
+    return replace(better, made=(*plan.made[-1:], (len(names), offline.cost)))
 
 
 def extrapolated(made: tuple[tuple[int, Cost], ...], count: int) -> Cost:
@@ -153,7 +152,12 @@ def _on_line(plan: LivePlan, window: WindowSpec) -> LivePlan:
     """The plan on a line that holds the window's edges: its own, or a new one for all."""
     if plan.timeline.size and plan.timeline.holds(window):
         return plan
-    moved = replace(plan, timeline=Timeline.of(list(plan.windows.values())))
+    return _moved(plan, Timeline.of(list(plan.windows.values())))
+
+
+def _moved(plan: LivePlan, timeline: Timeline) -> LivePlan:
+    """The same groups, their edges counted on another line."""
+    moved = replace(plan, timeline=timeline)
     return replace(moved, trees=tuple(_tree(moved, tree.members) for tree in plan.trees))
 
 

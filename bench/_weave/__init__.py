@@ -1,0 +1,1 @@
+"""The plan-cost study of weaving, in parts."""

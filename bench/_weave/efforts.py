@@ -1,0 +1,106 @@
+"""What planning takes: the thesis's speed-ups one by one, and plans that follow by small steps."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+from _weave.workload import Woven, draw
+from tidemill.share.weave import (
+    Operations,
+    Policy,
+    Processing,
+    Workload,
+    added,
+    begin,
+    link,
+    rebuilt,
+)
+from tidemill.share.weave.counted import VARIANTS, Variant, counted_weave
+from tidemill.windows import WindowSpec
+
+TREES = Processing.TREES
+# The thesis runs all variants on 250 queries; here each goes as far as it takes seconds.
+LARGEST = {"naive": 50, "lookup": 100, "bitmap": 250, "probing": 250}
+SLIDES_S = 10_000
+CHARGE = 100
+Row = dict[str, float | str]
+
+
+def ablation(counts: tuple[int, ...]) -> list[Row]:
+    """Pairs evaluated, edges visited, seconds; `ours` is the vectorised run used elsewhere."""
+    rows: list[Row] = []
+    for count in counts:
+        load = Workload.of(draw(count, 1, skew=0.7, overlap=10, longest=SLIDES_S))
+        plan, row = _ours(load)
+        rows.append(row)
+        rows += [_counted(load, v, plan) for v in VARIANTS if count <= LARGEST[v.name]]
+    return rows
+
+
+def _ours(load: Workload) -> tuple[object, Row]:
+    started = time.process_time()
+    linkage = link(load, TREES, Operations(Fraction(CHARGE)))
+    seconds = time.process_time() - started
+    plan = linkage.groups(linkage.stop_at(Fraction(CHARGE)))
+    return plan, {"queries": len(load.windows), "variant": "ours", "seconds": seconds}
+
+
+def _counted(load: Workload, variant: Variant, plan: object) -> Row:
+    started = time.process_time()
+    found = counted_weave(load, Fraction(CHARGE), variant)
+    seconds = time.process_time() - started
+    assert found.groups == plan, f"{variant.name} made another plan"
+    counts: Row = {"evaluations": found.evaluations, "visits": found.visits, "seconds": seconds}
+    return {"queries": len(load.windows), "variant": variant.name, **counts}
+
+
+def planning(counts: tuple[int, ...]) -> list[Row]:
+    """Processor seconds to plan everything, and to add one query to the plan that stands."""
+    rows: list[Row] = []
+    for count in counts:
+        windows = draw(count + 1, 1)
+        names = {f"q{number}": window for number, window in enumerate(windows[:count])}
+        for processing in (TREES, Processing.TRIOPS):
+            policy = Policy(Operations(Fraction(50)), processing)
+            started = time.process_time()
+            plan = begin(policy, names)
+            planned = time.process_time()
+            wider = added(plan, "one more", windows[count])
+            assert wider.cost
+            seconds = {"all": planned - started, "one more": time.process_time() - planned}
+            rows.append({"queries": count, "processing": processing.value, **seconds})
+    return rows
+
+
+def incremental(first: int, last: int, epsilons: tuple[float, ...]) -> list[Row]:
+    """Queries come one by one; how often the plan is made anew, and how far it is off."""
+    windows = draw(last, 1, longest=SLIDES_S)
+    offline = {n: Woven.of(windows[:n]).weave(50)[0] for n in range(first, last + 1) if n % 10 == 0}
+    return [_followed(windows, first, epsilon, offline) for epsilon in epsilons]
+
+
+def _followed(
+    windows: list[WindowSpec], first: int, epsilon: float, offline: dict[int, float]
+) -> Row:
+    started = time.process_time()
+    names = {f"q{number}": window for number, window in enumerate(windows[:first])}
+    policy = Policy(Operations(Fraction(50)), TREES, epsilon)
+    # Two plans made anew, so that there is a line to go by.
+    half = begin(policy, {name: names[name] for name in list(names)[: first // 2]})
+    plan = begin(policy, names)
+    plan = replace(plan, made=(*half.made, *plan.made))
+    errors, rebuilds = [], 0
+    for number, window in enumerate(windows[first:], start=first):
+        plan = added(plan, f"q{number}", window)
+        if plan.is_rebuild_due:
+            plan, rebuilds = rebuilt(plan), rebuilds + 1
+        if len(plan.windows) in offline:
+            errors.append(float(plan.cost) / offline[len(plan.windows)] - 1)
+    seconds = time.process_time() - started
+    shown = "never" if math.isinf(epsilon) else f"{epsilon:.0%}"
+    error = {"mean error": statistics.mean(errors), "largest error": max(errors)}
+    return {"epsilon": shown, "rebuilds": rebuilds, **error, "seconds": seconds}
