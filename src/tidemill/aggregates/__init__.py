@@ -2,6 +2,17 @@
 
 from tidemill.aggregates.encoding import Encoded, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind, lanes_of
-from tidemill.aggregates.lower import lower
+from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
 
-__all__ = ["ROWS", "Encoded", "Lane", "decode", "encode", "lanes_behind", "lanes_of", "lower"]
+__all__ = [
+    "ROWS",
+    "Encoded",
+    "Lane",
+    "decode",
+    "encode",
+    "gives_numbers",
+    "lanes_behind",
+    "lanes_of",
+    "lower",
+    "lower_numbers",
+]

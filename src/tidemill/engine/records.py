@@ -47,7 +47,8 @@ class Decision:
     due: tuple[Due, ...] = ()
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        reports = {key: asdict(report) for key, report in self.reports.items()}
+        return json.dumps({"time": asdict(self.time), "reports": reports, "due": self.due})
 
     @staticmethod
     def from_json(text: str) -> Decision:
@@ -55,7 +56,7 @@ class Decision:
         return Decision(
             StreamTime(**raw["time"]),
             {key: read_report(report) for key, report in raw["reports"].items()},
-            tuple(Due(due["query"], tuple(due["starts"])) for due in raw["due"]),
+            tuple(Due(*due) for due in raw["due"]),
         )
 
 

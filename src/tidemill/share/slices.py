@@ -56,6 +56,12 @@ def spec_of(query: QueryPlan) -> WindowSpec:
     return WindowSpec(window.range_us, window.slide_us, window.start_us)
 
 
+def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
+    """The windows of a query, one for each length it asks for."""
+    window = query.window
+    return tuple(WindowSpec(r, window.slide_us, window.start_us) for r in window.ranges_us)
+
+
 def share_slices(queries: Iterable[QueryPlan], sharing: str = "auto") -> tuple[Synopsis, ...]:
     """One synopsis per distinct (stream, WHERE, GROUP BY), or per query when not sharing."""
     groups: dict[tuple[object, ...], list[QueryPlan]] = {}
@@ -87,7 +93,7 @@ def _signature(query: QueryPlan, sharing: str) -> tuple[object, ...]:
 
 def synopsis_for(members: list[QueryPlan]) -> Synopsis:
     """The synopsis that queries of equal stream, WHERE and GROUP BY share."""
-    windows = tuple(dict.fromkeys(spec_of(member) for member in members))
+    windows = tuple(dict.fromkeys(spec for member in members for spec in specs_of(member)))
     return Synopsis(
         stream=members[0].stream,
         where=members[0].where,
