@@ -35,7 +35,7 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
-from tidemill.operators.answer import answer_schema
+from tidemill.operators.rows import answer_schema
 from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan, retire_stints
 from tidemill.spark.analysis import spark_oracle
