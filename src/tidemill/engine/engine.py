@@ -32,6 +32,7 @@ from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
+from tidemill.engine.tables import Tables, restored
 from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
@@ -75,6 +76,7 @@ class Engine:
         self._rates: dict[str, RateWatch] = {}
         self._bound_plans: Bound = {}
         self.catalog, self.plan = Catalog(), SharedPlan()
+        self._tables = Tables(self.home.tables, lambda: self.session)
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self.queries: dict[str, QueryState] = {}
         if self.home.exists:
@@ -92,6 +94,7 @@ class Engine:
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
+        self._tables.begin()
         folder = Path(base).absolute()
         return apply_script(text, folder, self.catalog, self._check, self._respond)[1]
 
@@ -151,6 +154,7 @@ class Engine:
     # Registration
 
     def _sql(self, text: str, base: str) -> list[str]:
+        self._tables.begin()
         catalog, replies = apply_script(
             text, Path(base).absolute(), self.catalog, self._check, self._respond
         )
@@ -161,10 +165,14 @@ class Engine:
     def _load(self) -> None:
         connection = self.home.open()
         self.catalog = CatalogStore(connection).load()
-        self.plan = PlanStore(connection).load(self.catalog, self._bind(self.catalog))
+        self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
         self.queries = Journal(connection).load_queries()
 
     def _bind(self, catalog: Catalog) -> Bind:
+        bind = self._binder(catalog)
+        return lambda query: self._tables.settle(query, bind(query), catalog, self.plan)
+
+    def _binder(self, catalog: Catalog) -> Bind:
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session, sql, columns)
 
@@ -185,7 +193,8 @@ class Engine:
     def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
         stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
-        return explain_partials(self.session, stream, source, feeds, catalog.settings)
+        tables, settings = self._tables.frame, catalog.settings
+        return explain_partials(self.session, stream, source, feeds, settings, tables)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
@@ -202,6 +211,7 @@ class Engine:
         states = self._query_states(plan)
         replies = list(self._planner.announce(self.plan, plan))
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
+        self._tables.write(plan)
         with journal.transaction():
             catalogs.save(catalog)
             plans.save(self.plan, plan)
@@ -210,7 +220,9 @@ class Engine:
             for writer in distinct_writers(sinks.values()):
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
-        self._bound_plans = {key: p for key, p in self._bound_plans.items() if p in queries}
+        self._tables.sweep(plan)
+        standing = set(catalog.queries())
+        self._bound_plans = {key: p for key, p in self._bound_plans.items() if key[0] in standing}
         return replies
 
     def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
@@ -337,6 +349,7 @@ class Engine:
             settings=self.catalog.settings,
             plan=self.plan,
             feeds=self._feeds(),
+            tables=self._tables.frame,
             paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,

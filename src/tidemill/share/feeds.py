@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidemill.aggregates import ROWS
+from tidemill.plan.joins import ordered
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.merging import merge_greedily
-from tidemill.share.needs import Needs
+from tidemill.share.needs import Needs, multiplying
 from tidemill.synopsis.feed import Feed, Node, Scan
 from tidemill.synopsis.model import Synopsis
 
@@ -27,9 +30,10 @@ def arrange_feeds(
     apart = settings.sharing in ("none", "weave")
     if not apart and settings.is_on("group_by_tree"):
         roots = group_by_tree(roots, costs)
+    scans: Sequence[Sequence[Root]] = [[root] for root in roots]
     if not apart and settings.is_on("grouping_sets"):
-        return tuple(feed for scan in grouping_sets(roots, costs) for feed in _feeds(scan))
-    return tuple(feed for root in roots for feed in _feeds([root]))
+        scans = grouping_sets(roots, costs)
+    return _with_accounts([feed for scan in scans for feed in _feeds(scan)])
 
 
 def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
@@ -58,7 +62,7 @@ def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root
 def needs_of_synopsis(synopsis: Synopsis) -> Needs:
     return Needs(
         synopsis.stream,
-        synopsis.joins,
+        multiplying(synopsis.joins),
         frozenset(key.scalar.sql for key in synopsis.keys),
         frozenset(bit.predicate for bit in synopsis.bits),
         synopsis.all_since_us is not None,
@@ -67,16 +71,25 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
-    """Everything that some queries of one stream ask of a row, but for their aggregates."""
+    """What some queries of one stream ask of a row without its tables, but for aggregates."""
     keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
     predicates = dict.fromkeys(query.predicate for query in queries)
+    names = tuple(join.name for query in queries for join in query.joins)
     return Scan(
         stream=queries[0].stream,
         joins=(),
-        keys=tuple(keys.values()),
-        predicates=tuple(p for p in predicates if not p.is_true and not p.is_false),
+        keys=tuple(key for key in keys.values() if not key.joined),
+        predicates=tuple(
+            p for p in predicates if not p.is_true and not p.is_false and not _reads(p, names)
+        ),
         lanes=(),
     )
+
+
+def _reads(predicate: Predicate, joins: tuple[str, ...]) -> bool:
+    """Whether it takes some of the joins to evaluate the predicate."""
+    inner = any(residual.joined for residual in predicate.residuals)
+    return inner or any(name.startswith(joins) for name in predicate.columns)
 
 
 def _needs(root: Root) -> list[Needs]:
@@ -92,11 +105,19 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
     keys = {key.scalar.sql: key.scalar for s in synopses for key in s.keys}
     return Scan(
         stream=synopses[0].stream,
-        joins=synopses[0].joins,
+        joins=ordered(join for s in synopses for join in s.joins),
         keys=tuple(keys.values()),
         predicates=tuple(dict.fromkeys(bit.predicate for s in synopses for bit in s.bits)),
         lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
     )
+
+
+def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
+    """With one that only counts the rows, where all others meet some of them several times."""
+    if not feeds or not all(feed.scan.multiplies for feed in feeds):
+        return tuple(feeds)
+    scan = Scan(feeds[0].scan.stream, joins=(), keys=(), predicates=(), lanes=(ROWS,))
+    return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(Node((), 0, ()),), synopses=()))
 
 
 def _feed(scan: Scan, root: Root) -> Feed:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates import ROWS, lanes_behind
+from tidemill.plan.joins import ordered
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate, Reading, assign_bits, assign_own_bits
 from tidemill.share.model import specs_of
@@ -45,7 +46,7 @@ def new_synopsis(
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
     keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
-    empty = Synopsis(f"s{number}", first.stream, first.joins, keys, standing.fresh_from_us)
+    empty = Synopsis(f"s{number}", first.stream, (), keys, standing.fresh_from_us)
     return suited(empty, {}, queries, standing, covers)
 
 
@@ -64,7 +65,8 @@ def suited(
     readers = (*readings, *newcomers)
     windows = tuple(dict.fromkeys(spec for query in readers for spec in specs_of(query)))
     lanes = (lane for query in readers for call in query.aggregates for lane in lanes_behind(call))
-    recut = replace(synopsis, cuts=synopsis.cuts.recut(windows, standing.newest_us))
+    joins = ordered(join for query in readers for join in query.joins)
+    recut = replace(synopsis, joins=joins, cuts=synopsis.cuts.recut(windows, standing.newest_us))
     recut = recut.with_lanes((ROWS, *lanes), boundary_us)
     retired = _still_retired(synopsis, standing)
     taken = {bit.number: bit.predicate for bit in synopsis.bits}

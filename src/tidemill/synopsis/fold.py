@@ -25,6 +25,8 @@ BoolArray = NDArray[np.bool_]
 
 def fold_feed(feed: Feed, rows: pa.Table) -> Iterator[tuple[Synopsis, dict[int, pa.Table]]]:
     """What each synopsis of the feed gets of the rows, by bucket."""
+    if not feed.synopses:
+        return
     if (straight := _straight(feed, rows)) is not None:
         yield feed.synopses[0], straight
         return
