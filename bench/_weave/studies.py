@@ -205,6 +205,8 @@ def machine(count: int) -> list[dict[str, object]]:
             (50_000, 1_000, False),
             (1_000, 1_000, False),
             (50_000, 10, False),
+            (50_000, 1_000_000, False),
+            (1_000, 1_000_000, False),
         )
         for model in [Machine(Statistics(rows, groups, subtractable))]
     ]
