@@ -9,7 +9,7 @@ import numpy as np
 
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.shapes import Lifted, finishes_here, lift
+from tidemill.operators.shapes import Lifted, lift
 from tidemill.plan.model import QueryPlan
 from tidemill.schedule import Due
 from tidemill.spark.answer import CARRY, COUNT, Question
@@ -44,7 +44,10 @@ class Pages:
     def __init__(self, around: Surroundings, queries: tuple[QueryPlan, ...]) -> None:
         self._around, self._queries = around, queries
         self._lifted = [lift(query) for query in queries]
-        self._must_carry = [query.is_ordered or not finishes_here(query) for query in queries]
+        self._must_carry = [
+            query.is_ordered or not lifted.finishes_here
+            for query, lifted in zip(queries, self._lifted, strict=True)
+        ]
         self._routes: tuple[tuple[str, bool], ...] = ()
         self._pages: list[Page] = []
         self._places: dict[str, tuple[int, int]] = {}
@@ -93,7 +96,7 @@ class Pages:
 
     def _key(self, query: QueryPlan, lifted: Lifted, route: str, named: bool) -> Hashable:
         # A query that Spark finishes has a plan of its own to be finished by.
-        alone = None if finishes_here(query) else query.name
+        alone = None if lifted.finishes_here else query.name
         names = lifted.names if named or alone else ()
         return lifted.shape, route, names, id(self._around.sinks[query.name]), alone
 
@@ -101,5 +104,5 @@ class Pages:
         queries = tuple(self._queries[number].name for number in numbers)
         lifted = [self._lifted[number] for number in numbers]
         route, named = self._routes[numbers[0]]
-        named = named or not finishes_here(self._queries[numbers[0]])
+        named = named or not lifted[0].finishes_here
         return Page(queries, Sheet.of(lifted, lifted[0].names if named else ()), route)

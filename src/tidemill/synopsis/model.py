@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tidemill.aggregates import Lane
 from tidemill.ids import fingerprint
@@ -22,7 +23,7 @@ class Synopsis:
     windows: tuple[WindowSpec, ...]
     members: tuple[str, ...]
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Stable over runs: it names the folder of the pieces."""
         where = self.where.sql if self.where else None
