@@ -1,6 +1,6 @@
 """Aggregates as lift, combine, lower: lanes in Catalyst, arrays in the kernels, values out."""
 
-from tidemill.aggregates.encoding import Encoded, decode, encode
+from tidemill.aggregates.encoding import Encoded, absent, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind, lanes_of
 from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
 
@@ -8,6 +8,7 @@ __all__ = [
     "ROWS",
     "Encoded",
     "Lane",
+    "absent",
     "decode",
     "encode",
     "gives_numbers",

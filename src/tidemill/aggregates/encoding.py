@@ -69,6 +69,13 @@ def _from_ranks(dictionary: pa.Array, ranks: Array) -> pa.Array:
     return dictionary.take(pa.array(ranks))
 
 
+def absent(lane: Lane, rows: int) -> Encoded:
+    """The lane of rows from before it was kept."""
+    kind = sum_type(lane.type) if lane.kind == "sum" and lane.type.is_decimal else _stored(lane)
+    nulls = pa.chunked_array([pa.nulls(rows, kind.arrow)])
+    return encode(lane, [nulls for _ in lane.parts])
+
+
 def _stored(lane: Lane) -> Type:
     if lane.kind in ("min", "max"):
         return lane.type

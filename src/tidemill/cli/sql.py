@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tidemill.cli.failures import reported
-from tidemill.engine import Engine
+from tidemill.engine import Attached, Engine
 from tidemill.errors import TidemillError
 
 
@@ -17,20 +17,32 @@ def command(
     statements: Annotated[str | None, typer.Option("-c", help="run these and leave")] = None,
     home: Annotated[Path, typer.Option(help="the home to open")] = Path(".tidemill/sql"),
 ) -> None:
-    """Register, show, describe and explain; `tidemill run` runs the streams."""
-    with reported(), Engine(home) as engine:
+    """Register, show, describe and explain; `tidemill run` runs the streams.
+
+    On a home that is running, statements take effect there, between two ticks.
+    """
+    with reported(), _opened(home) as engine:
         if statements is not None:
             _say(engine, statements)
             return
         _prompt(engine)
 
 
-def _say(engine: Engine, text: str) -> None:
+def _opened(home: Path) -> Engine | Attached:
+    try:
+        return Engine(home)
+    except TidemillError as error:
+        if error.code != "E_HOME_BUSY":
+            raise
+        return Attached(home)
+
+
+def _say(engine: Engine | Attached, text: str) -> None:
     for reply in engine.sql(text):
         print(reply)
 
 
-def _prompt(engine: Engine) -> None:
+def _prompt(engine: Engine | Attached) -> None:
     """Read statements up to their semicolon; an error leaves the others as they were."""
     pending = ""
     while True:

@@ -1,6 +1,7 @@
 """Assembly: register, start, tick, recover, deliver."""
 
 from tidemill.engine.engine import Engine
+from tidemill.engine.mailbox import Attached
 from tidemill.engine.packet_files import write_packets
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.runs import RunReport
@@ -11,6 +12,7 @@ from tidemill.plan.explain import window_text
 
 __all__ = [
     "Answers",
+    "Attached",
     "CreateQuery",
     "Engine",
     "Query",

@@ -18,7 +18,7 @@ class Answering:
         self._around, self._deciding = around, deciding
         self._synopses = around.synopses_of(stream)
         self._pages = {
-            key: Pages(around, around.plan.readers_of(synopsis))
+            key: Pages(around, key, around.plan.readers_of(synopsis))
             for key, synopsis in self._synopses.items()
         }
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Stream
-from tidemill.engine.folding import Reports
 from tidemill.engine.journal import QueryState
 from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
@@ -18,25 +17,22 @@ from tidemill.operators.rows import Together, together
 from tidemill.operators.shapes import finishes_here
 from tidemill.spark.answer import CARRY, Part, Question, TaskResult
 from tidemill.spark.finishing import finish_by_spark
+from tidemill.spark.fold import FoldReport
 
 
 class Delivering:
     def __init__(self, around: Surroundings, stream: Stream) -> None:
         self._around = around
         self._queries = around.queries_of(stream)
-        self._readers = {
-            key: around.plan.readers_of(synopsis)
-            for key, synopsis in around.synopses_of(stream).items()
-        }
         self._published: dict[str, pa.Table] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
 
     def run(
-        self, record: TickRecord, reports: Reports, results: list[TaskResult]
+        self, record: TickRecord, folded: FoldReport, results: list[TaskResult]
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
-        self._answers, self._raised = {}, self._raised_in_rows(reports)
+        self._answers, self._raised = {}, self._raised_in_rows(folded)
         questions = list(_by_question(results))
         for place, (question, parts) in enumerate(questions):
             self._deliver(record.number, question, parts)
@@ -102,16 +98,14 @@ class Delivering:
         asked = {question.queries[number] for number in set(question.asked.owner.tolist())}
         self._published.update({name: rows for name, rows in batch.tables() if name in asked})
 
-    def _raised_in_rows(self, reports: Reports) -> dict[str, int]:
+    def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions, charged to every query that uses them."""
-        raised: dict[str, int] = {}
-        for key, report in reports.items():
-            wrong = {sql: count for sql, count in report.raised.items() if count}
-            for query in self._readers[key] if wrong else ():
-                mine = {scalar.sql for scalar in query.scalars}
-                if found := sum(count for sql, count in wrong.items() if sql in mine):
-                    raised[query.name] = found
-        return raised
+        wrong = {sql: count for sql, count in folded.raised.items() if count}
+        raised = {
+            query.name: sum(wrong.get(sql, 0) for sql in {s.sql for s in query.scalars})
+            for query in (self._queries if wrong else ())
+        }
+        return {name: count for name, count in raised.items() if count}
 
 
 def _by_question(results: list[TaskResult]) -> Iterator[tuple[Question, list[Part]]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
@@ -19,11 +19,15 @@ from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
-from tidemill.engine.journal import Journal, QueryState
-from tidemill.engine.plans import Bind, PlanStore, binder
+from tidemill.engine.journal import Journal, QueryState, StreamState
+from tidemill.engine.mailbox import Mailbox
+from tidemill.engine.planning import Planner
+from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
+from tidemill.engine.rates import RateWatch
 from tidemill.engine.registration import Question, apply_script, placed, source_place
-from tidemill.engine.runs import Listener, Run, RunReport, describe_run
+from tidemill.engine.requests import Requests
+from tidemill.engine.runs import Between, Listener, Run, RunReport, describe_run
 from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.stream_runner import StreamRunner
@@ -33,12 +37,12 @@ from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.rows import answer_schema
 from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan, extend_plan, spec_of
+from tidemill.share import SharedPlan, retire_stints
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
-from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.feed import Feed
 from tidemill.types import Type
 
 
@@ -67,7 +71,11 @@ class Engine:
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._sinks: dict[str, SinkWriter] = {}
         self._opened: dict[Sink, SinkWriter] = {}
-        self.catalog, self.plan = Catalog(), SharedPlan(0)
+        self._requests = Requests()
+        self._rates: dict[str, RateWatch] = {}
+        self._bound_plans: Bound = {}
+        self.catalog, self.plan = Catalog(), SharedPlan()
+        self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self.queries: dict[str, QueryState] = {}
         if self.home.exists:
             self._load()
@@ -75,14 +83,12 @@ class Engine:
     def sql(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """Run a script's statements; all of them take effect or none. Returns the replies.
 
-        Relative paths in it are relative to `base`.
+        Relative paths in it are relative to `base`. While another thread runs the streams,
+        the statements take effect between two of its ticks.
         """
-        catalog, replies = apply_script(
-            text, Path(base).absolute(), self.catalog, self._check, self._respond
-        )
-        if catalog != self.catalog:
-            replies += self._adopt(catalog, text)
-        return replies
+        if self._requests.must_wait:
+            return self._requests.ask(text, base)
+        return self._sql(text, os.fspath(base))
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
@@ -95,14 +101,15 @@ class Engine:
         if until not in ("idle", "flush", "stopped"):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
-        runners = self._runners()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        run = Run(runners, self._clock, poll_seconds, self._stop, listener)
-        try:
-            run.go(until)
-        finally:
-            self._close_sinks()
-        describe_run(run.report, runners, self.plan, self.queries)
+        with self._serving() as between:
+            runners = self._runners()
+            run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
+            try:
+                run.go(until)
+            finally:
+                self._close_sinks()
+        describe_run(run.report, run.runners, self.plan, self.queries)
         return run.report
 
     def stop(self) -> None:
@@ -143,6 +150,14 @@ class Engine:
 
     # Registration
 
+    def _sql(self, text: str, base: str) -> list[str]:
+        catalog, replies = apply_script(
+            text, Path(base).absolute(), self.catalog, self._check, self._respond
+        )
+        if catalog != self.catalog:
+            replies += self._adopt(catalog, text)
+        return replies
+
     def _load(self) -> None:
         connection = self.home.open()
         self.catalog = CatalogStore(connection).load()
@@ -153,7 +168,7 @@ class Engine:
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session, sql, columns)
 
-        return binder(catalog, oracle)
+        return binder(catalog, oracle, self._bound_plans)
 
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
         self._bind(catalog)(query)
@@ -164,17 +179,18 @@ class Engine:
         if isinstance(question, Describe):
             return describe(question.name, catalog)
         spark_plan = partial(self._spark_plan, catalog)
-        return Explainer(self.plan, catalog, self._bind(catalog), spark_plan).explain(question)
+        explainer = Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
+        return explainer.explain(question)
 
-    def _spark_plan(self, catalog: Catalog, synopsis: Synopsis) -> str:
-        stream = catalog.stream(synopsis.stream)
+    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
+        stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
-        return explain_partials(self.session, stream, source, synopsis, catalog.settings)
+        return explain_partials(self.session, stream, source, feeds, catalog.settings)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
         queries = tuple(self._bound(catalog, query) for query in catalog.queries())
-        plan = extend_plan(self.plan, queries, catalog.settings.sharing)
+        plan = self._planner.change(self.plan, catalog, queries, self.catalog.settings)
         for name in {query.stream for query in queries}:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self._open_source(catalog.stream(name))
@@ -183,16 +199,18 @@ class Engine:
         self._settle_changed(plan)
         connection = self.home.open()
         journal, sinks = Journal(connection), self._open_sinks(catalog, plan)
-        states, replies = self._query_states(journal, plan)
+        states = self._query_states(plan)
+        replies = list(self._planner.announce(self.plan, plan))
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
         with journal.transaction():
             catalogs.save(catalog)
-            plans.save(plan, catalog)
+            plans.save(self.plan, plan)
             journal.forget_queries(self.queries.keys() - states.keys())
             journal.save_queries(states)
             for writer in distinct_writers(sinks.values()):
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
+        self._bound_plans = {key: p for key, p in self._bound_plans.items() if p in queries}
         return replies
 
     def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
@@ -222,23 +240,16 @@ class Engine:
             sinks[query.name].recover()
             sinks[query.name].settle(query.name)
 
-    def _query_states(
-        self, journal: Journal, plan: SharedPlan
-    ) -> tuple[dict[str, QueryState], list[str]]:
-        """A query that is new to a stream under way starts at its first full window."""
-        standing = {query.name: query for query in self.plan.queries}
-        states, replies = {}, []
-        for query in plan.queries:
-            if standing.get(query.name) == query:
-                states[query.name] = self.queries[query.name]
-                continue
-            newest_us = journal.load(query.stream).time.newest_us
-            first = None if newest_us is None else spec_of(query).first_start_after(newest_us)
-            states[query.name] = QueryState(first)
-            if first is not None:
-                at = np.datetime_as_string(np.datetime64(first, "us")).rstrip("0").rstrip(".")
-                replies.append(f"query {query.name}: its first window starts at {at}Z")
-        return states, replies
+    def _query_states(self, plan: SharedPlan) -> dict[str, QueryState]:
+        """Counts go on for a query that stays as it is, and begin anew for any other."""
+        standing = {query.name for query in self.plan.queries if query in plan.queries}
+        return {
+            query.name: self.queries[query.name] if query.name in standing else QueryState()
+            for query in plan.queries
+        }
+
+    def _state(self, stream: str) -> StreamState:
+        return Journal(self.home.open()).load(stream) if self.home.exists else StreamState()
 
     def _finish_interrupted(self) -> None:
         """A cut-off tick that had decided belongs to the plan it began under: finish it first.
@@ -256,6 +267,45 @@ class Engine:
                 runner.recover()
 
     # Running
+
+    @contextmanager
+    def _serving(self) -> Iterator[Between]:
+        """While streams run, statements of others are carried out between their ticks."""
+        self.home.open()
+        mailbox = Mailbox(self.home.path)
+        self._requests.begin()
+
+        def between(runners: list[StreamRunner]) -> list[StreamRunner]:
+            self._requests.serve(self._sql)
+            mailbox.serve(self._sql)
+            for runner in runners:
+                self._tidy(runner)
+            # A listener may have changed the plan too, so it is not asked what was served.
+            current = [r for r in runners if r.follows(self.plan, self.catalog)]
+            return runners if len(current) == len(self._streams()) else self._runners()
+
+        try:
+            yield between
+        finally:
+            self._requests.end(self._sql)
+            mailbox.close()
+
+    def _tidy(self, runner: StreamRunner) -> None:
+        """Let go of what nobody reads since queries have moved on; follow the rate of input."""
+        name, plan = runner.stream.name, self.plan
+        watermark_us = runner.state.time.watermark_us
+        if watermark_us is not None:
+            plan = retire_stints(plan, name, watermark_us)
+        if (rate := self._rates.setdefault(name, RateWatch()).note(runner.state)) is not None:
+            plan = self._planner.at_rate(plan, name, rate, self.catalog.settings)
+        if plan is not self.plan:
+            self._keep(plan)
+
+    def _keep(self, plan: SharedPlan) -> None:
+        connection = self.home.open()
+        with Journal(connection).transaction():
+            PlanStore(connection).save(self.plan, plan)
+        self.plan = plan
 
     def _open_source(self, stream: Stream) -> Source:
         return open_source(stream, lambda: self.session, self._clock)
@@ -286,15 +336,30 @@ class Engine:
             clock=self._clock,
             settings=self.catalog.settings,
             plan=self.plan,
+            feeds=self._feeds(),
+            paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,
             buckets=journal.fixed("buckets", cores),
             failpoint=armed(),
             subscribers=self._subscribers,
         )
+        return [
+            StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
+            for stream in self._streams()
+        ]
+
+    def _streams(self) -> list[Stream]:
+        """Those that some query reads."""
         names = dict.fromkeys(query.stream for query in self.plan.queries)
-        streams = [self.catalog.stream(name) for name in names]
-        return [StreamRunner(around, stream, self._open_source(stream)) for stream in streams]
+        return [self.catalog.stream(name) for name in names]
+
+    def _feeds(self) -> dict[str, tuple[Feed, ...]]:
+        streams = {query.stream for query in self.plan.queries}
+        return {
+            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog.settings)
+            for stream in streams
+        }
 
     def _close_sinks(self) -> None:
         for writer in distinct_writers(self._sinks.values()):

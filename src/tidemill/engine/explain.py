@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 from tidemill.catalog import Catalog
+from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
-from tidemill.share import SharedPlan, extend_plan
+from tidemill.share import SharedPlan
 from tidemill.share.explain import explain_shared
-from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.feed import Feed
 
 # The name a SELECT has that is explained before it is registered.
 THIS_QUERY = "this_query"
@@ -19,12 +20,13 @@ THIS_QUERY = "this_query"
 
 @dataclass(frozen=True)
 class Explainer:
-    """Answers EXPLAIN statements; `spark_plan` prints the physical plan of one synopsis."""
+    """Answers EXPLAIN statements; `spark_plan` prints the physical plans of some feeds."""
 
     standing: SharedPlan
     catalog: Catalog
     bind: Bind
-    spark_plan: Callable[[Synopsis], str]
+    planner: Planner
+    spark_plan: Callable[[Sequence[Feed]], str]
 
     def explain(self, statement: Explain) -> str:
         queries = self._targets(statement)
@@ -36,7 +38,7 @@ class Explainer:
             case "SHARED":
                 return explain_shared(self._shared(queries))
             case _:
-                return "\n\n".join(map(self.spark_plan, self._synopses(queries)))
+                return self._spark(queries)
 
     def _targets(self, statement: Explain) -> list[CreateQuery]:
         if isinstance(statement.target, Select):
@@ -49,11 +51,22 @@ class Explainer:
         """The plan as it would be with these queries standing too."""
         definitions = dict.fromkeys([*self.catalog.queries(), *queries])
         plans = tuple(self.bind(query) for query in definitions)
-        return extend_plan(self.standing, plans, self.catalog.settings.sharing)
+        return self.planner.change(self.standing, self.catalog, plans)
 
-    def _synopses(self, queries: list[CreateQuery]) -> list[Synopsis]:
+    def _spark(self, queries: list[CreateQuery]) -> str:
+        """The passes that feed these queries."""
         plan = self._shared(queries)
-        return list(dict.fromkeys(plan.synopsis_of(query.name) for query in queries))
+        wanted = {plan.synopsis_of(query.name).id for query in queries}
+        streams = dict.fromkeys(plan.query(query.name).stream for query in queries)
+        feeds = [
+            [
+                f
+                for f in self.planner.feeds(plan, s, self.catalog.settings)
+                if wanted & f.by_id.keys()
+            ]
+            for s in streams
+        ]
+        return "\n\n".join(map(self.spark_plan, feeds))
 
 
 def tree(value: object, name: str = "", depth: int = 0) -> str:

@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
+from tidemill.spark.admission import Admission
 from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
-from tidemill.spark.partials import Admission, partials, stream_columns
+from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
-
-Reports = Mapping[str, FoldReport]
-
-
-def accounts(reports: Reports) -> FoldReport:
-    """Every synopsis judges every row, so any one of them has the tick's accounts."""
-    return next(iter(reports.values()), FoldReport())
 
 
 class Folding:
     def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
         self._around, self._stream, self._source = around, stream, source
-        self._synopses = around.synopses_of(stream)
+        self._feeds = around.feeds[stream.name.lower()]
         self._last_partial_rows: int | None = None
 
-    def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, Reports]:
+    def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """What was folded; the record comes back without files that cannot be read."""
         self._around.failpoint.reach("admit", record.number)
-        if record.flush or not self._synopses:
-            return record, {}
+        if record.flush or not self._feeds:
+            return record, FoldReport()
         try:
-            reports = self._fold(record, watch)
+            report = self._fold(record, watch)
         except Exception:
             record = self._without_unreadable(record)
-            reports = self._fold(record, watch) if record.taken.files else {}
+            report = self._fold(record, watch) if record.taken.files else FoldReport()
         with watch.phase("admit"):
-            self._set_aside(record, accounts(reports))
-        return record, reports
+            self._set_aside(record, report)
+        return record, report
 
-    def _fold(self, record: TickRecord, watch: Stopwatch) -> dict[str, FoldReport]:
-        around, admission = self._around, self._admission(record)
+    def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
+        around = self._around
         with watch.phase("admit"):
             rows = self._rows(record)
-            frames = {
-                key: partials(around.session, rows, synopsis, admission, around.buckets)
-                for key, synopsis in self._synopses.items()
-            }
-        with watch.phase("partials"), self._kept(rows):
+            passes = passes_of(self._feeds, self._admission(record), around.buckets)
+            frames = [(one, partials(around.session, rows, one)) for one in passes]
+        with watch.phase("partials"), self._kept(rows, len(passes)):
             place = FoldPlace(around.home.synopses, record.number, around.failpoint)
             small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
-            reports = run_fold(frames, self._synopses, place, small)
-        self._last_partial_rows = sum(report.partial_rows for report in reports.values())
+            report = run_fold(frames, place, small)
+        self._last_partial_rows = report.partial_rows
         # Both steps may be one Spark job; the tasks say how long they folded.
-        folding = max(report.seconds for report in reports.values())
-        watch.add("fold", folding)
-        watch.add("partials", -folding)
-        return reports
+        watch.add("fold", report.seconds)
+        watch.add("partials", -report.seconds)
+        return report
 
     def _admission(self, record: TickRecord) -> Admission:
         return Admission(
@@ -67,13 +58,13 @@ class Folding:
         )
 
     def _rows(self, record: TickRecord) -> Rows:
-        columns = [name for s in self._synopses.values() for name in stream_columns(s)]
+        columns = [name for feed in self._feeds for name in feed.scan.columns]
         return read_rows(self._around.session, self._stream, self._source, record.taken, columns)
 
     @contextmanager
-    def _kept(self, rows: Rows) -> Iterator[None]:
-        """Rows that are dear to make are made once, however many synopses read them."""
-        if len(self._synopses) < 2 or self._source.is_cheap:
+    def _kept(self, rows: Rows, passes: int) -> Iterator[None]:
+        """Rows that are dear to make are made once, however many passes read them."""
+        if passes < 2 or self._source.is_cheap:
             yield
             return
         rows.persist()

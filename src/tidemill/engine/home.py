@@ -24,6 +24,18 @@ class Home:
         return (self.path / "tidemill.db").exists()
 
     @property
+    def is_busy(self) -> bool:
+        """Whether another process holds the home."""
+        if not (self.path / "lock").exists():
+            return False
+        with (self.path / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    @property
     def synopses(self) -> Path:
         return self.path / "synopses"
 
@@ -75,7 +87,8 @@ class Home:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
+    # One thread at a time uses it: the one that runs the streams, or the one that registers.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     return connection

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS inputs (stream TEXT, path TEXT, PRIMARY KEY (stream, 
 CREATE TABLE IF NOT EXISTS ticks (
   stream TEXT PRIMARY KEY, record TEXT NOT NULL, decision TEXT);
 CREATE TABLE IF NOT EXISTS queries (
-  query TEXT PRIMARY KEY, first_start_us INTEGER, answers INTEGER, raised INTEGER);
+  query TEXT PRIMARY KEY, answers INTEGER, raised INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 
@@ -46,14 +46,13 @@ class StreamState:
 
 @dataclass(frozen=True)
 class QueryState:
-    """Where a query begins, and what it has had since: answers, and values that raised."""
+    """What a query has had so far: answers, and values that raised."""
 
-    first_start_us: int | None = None
     answers: int = 0
     raised: int = 0
 
     def after(self, answers: int, raised: int) -> QueryState:
-        return QueryState(self.first_start_us, self.answers + answers, self.raised + raised)
+        return QueryState(self.answers + answers, self.raised + raised)
 
 
 class Journal:
@@ -145,13 +144,13 @@ class Journal:
 
     def save_queries(self, queries: Mapping[str, QueryState]) -> None:
         self._connection.executemany(
-            "INSERT OR REPLACE INTO queries VALUES (?, ?, ?, ?)",
-            [(n, q.first_start_us, q.answers, q.raised) for n, q in queries.items()],
+            "INSERT OR REPLACE INTO queries VALUES (?, ?, ?)",
+            [(n, q.answers, q.raised) for n, q in queries.items()],
         )
 
     def load_queries(self) -> dict[str, QueryState]:
         rows = self._connection.execute("SELECT * FROM queries")
-        return {name: QueryState(first, answers, raised) for name, first, answers, raised in rows}
+        return {name: QueryState(answers, raised) for name, answers, raised in rows}
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]

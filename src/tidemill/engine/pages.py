@@ -11,7 +11,9 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.asked import Asked, Sheet
 from tidemill.operators.shapes import Lifted, lift
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Reading
 from tidemill.schedule import Due
+from tidemill.share import Stint
 from tidemill.spark.answer import CARRY, COUNT, Question
 
 
@@ -22,6 +24,7 @@ class Page:
     queries: tuple[str, ...]
     sheet: Sheet
     route: str
+    reading: Reading
 
     def question(self, numbers: list[int], due: list[Due]) -> Question:
         """The windows of some of the queries, each given by its number."""
@@ -34,15 +37,19 @@ class Page:
         starts = first + within * slide
         wants_rows = self.route != COUNT
         owner = np.repeat(numbers, counts)
-        asked = Asked(self.sheet, owner, starts, starts + length, wants_rows=wants_rows)
+        asked = Asked(self.sheet, owner, starts, starts + length, self.reading, wants_rows)
         return Question(self.queries, asked, self.route)
 
 
 class Pages:
     """The pages of a synopsis, made anew only when a query's route has changed."""
 
-    def __init__(self, around: Surroundings, queries: tuple[QueryPlan, ...]) -> None:
-        self._around, self._queries = around, queries
+    def __init__(
+        self, around: Surroundings, synopsis_id: str, readers: tuple[tuple[QueryPlan, Stint], ...]
+    ) -> None:
+        self._around, self._synopsis_id = around, synopsis_id
+        queries = self._queries = tuple(query for query, _ in readers)
+        self._readings = [stint.reading for _, stint in readers]
         self._lifted = [lift(query) for query in queries]
         self._must_carry = [
             query.is_ordered or not lifted.finishes_here
@@ -58,7 +65,7 @@ class Pages:
         numbers: list[list[int]] = [[] for _ in self._pages]
         runs: list[list[Due]] = [[] for _ in self._pages]
         for one in due:
-            if one.query in self._places:
+            if one.synopsis == self._synopsis_id:
                 page, number = self._places[one.query]
                 numbers[page].append(number)
                 runs[page].append(one)
@@ -86,7 +93,8 @@ class Pages:
         for number, (query, lifted, route) in enumerate(
             zip(self._queries, self._lifted, routes, strict=True)
         ):
-            groups.setdefault(self._key(query, lifted, *route), []).append(number)
+            key = (self._readings[number], self._key(query, lifted, *route))
+            groups.setdefault(key, []).append(number)
         self._pages = [self._page(numbers) for numbers in groups.values()]
         self._places = {
             query: (place, number)
@@ -105,4 +113,5 @@ class Pages:
         lifted = [self._lifted[number] for number in numbers]
         route, named = self._routes[numbers[0]]
         named = named or not lifted[0].finishes_here
-        return Page(queries, Sheet.of(lifted, lifted[0].names if named else ()), route)
+        sheet = Sheet.of(lifted, lifted[0].names if named else ())
+        return Page(queries, sheet, route, self._readings[numbers[0]])

@@ -1,50 +1,53 @@
-"""The shared plan on disk: for each synopsis, the queries it was made for, as text.
-
-A synopsis is a function of its members, so their text is all that is kept; a member that
-has been dropped since still shapes the state, and stays until the synopsis goes.
-"""
+"""The shared plan on disk: synopses as they are kept, and who reads them."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from tidemill.catalog import Catalog
-from tidemill.errors import refuse
-from tidemill.language import parse_script, render
+from tidemill.engine.frozen import from_json, to_json
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.typing import TypeOracle
-from tidemill.share import SharedPlan, synopsis_for
+from tidemill.share import SharedPlan
 
 _TABLES = """
-CREATE TABLE IF NOT EXISTS plan_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER);
-CREATE TABLE IF NOT EXISTS synopses (position INTEGER PRIMARY KEY, id TEXT, members TEXT);
+CREATE TABLE IF NOT EXISTS plan (
+  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER, next_synopsis INTEGER, made TEXT);
+CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
+CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
 """
 
+_READ = ("stream", "table")
 Bind = Callable[[CreateQuery], QueryPlan]
 
 
-def binder(catalog: Catalog, oracle: TypeOracle) -> Bind:
-    """Binds a query definition against the catalog."""
+Bound = dict[tuple[object, ...], QueryPlan]
+
+
+def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
+    """Binds a query definition against the catalog; `bound` remembers what was bound before.
+
+    A plan depends on the query and on what it reads, so equal definitions have equal plans.
+    """
 
     def bind_query(query: CreateQuery) -> QueryPlan:
-        stream = catalog.stream(query.select.stream, query.select.stream_place)
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
+        reads = [query.select.stream, *(join.table for join in query.select.joins)]
+        found = [catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ]
+        known = (query, *found)
+        if known not in bound:
+            bound[known] = bind_afresh(query)
+        return bound[known]
+
+    def bind_afresh(query: CreateQuery) -> QueryPlan:
+        stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-        plan = bind(query.name, query.into, query.select, stream, oracle, tables)
-        if plan.joins or plan.window.other_ranges_us:
-            refuse(
-                "E_NOT_BUILT",
-                "JOIN and several ranges in one window are not built yet",
-                hint="a query reads one stream: FROM stream [RANGE r SLIDE s]",
-                place=query.select.window_place,
-            )
-        return plan
+        return bind(query.name, query.into, query.select, stream, oracle, tables)
 
     return bind_query
 
@@ -55,32 +58,51 @@ class PlanStore:
         connection.executescript(_TABLES)
 
     def load(self, catalog: Catalog, bind_query: Bind) -> SharedPlan:
-        row = self._connection.execute("SELECT version FROM plan_version").fetchone()
-        kept = self._connection.execute("SELECT members FROM synopses ORDER BY position")
-        synopses = [
-            synopsis_for([bind_query(_query(sql)) for sql in json.loads(members)])
-            for (members,) in kept
-        ]
-        queries = tuple(bind_query(query) for query in catalog.queries())
-        return SharedPlan(row[0] if row else 0, tuple(synopses), queries if row else ())
-
-    def save(self, plan: SharedPlan, catalog: Catalog) -> None:
-        """Within the caller's transaction."""
-        standing = {query.name: render(query) for query in catalog.queries()}
-        before = dict(self._connection.execute("SELECT id, members FROM synopses"))
-        rows = [
-            (n, s.id, before.get(s.id) or json.dumps([standing[m] for m in s.members]))
-            for n, s in enumerate(plan.synopses)
-        ]
-        self._connection.execute("DELETE FROM synopses")
-        self._connection.executemany("INSERT INTO synopses VALUES (?, ?, ?)", rows)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO plan_version VALUES (1, ?)", (plan.version,)
+        row = self._connection.execute("SELECT version, next_synopsis, made FROM plan").fetchone()
+        if row is None:
+            return SharedPlan()
+        kept = self._connection.execute("SELECT body FROM synopses ORDER BY position")
+        stints = self._connection.execute("SELECT query, body FROM stints")
+        return SharedPlan(
+            version=row[0],
+            queries=tuple(bind_query(query) for query in catalog.queries()),
+            synopses=tuple(from_json(body) for (body,) in kept),
+            stints={query: from_json(body) for query, body in stints},
+            next_synopsis=row[1],
+            made={key: _points(found) for key, found in json.loads(row[2]).items()},
         )
 
+    def save(self, before: SharedPlan, plan: SharedPlan) -> None:
+        """What has changed; within the caller's transaction."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO plan VALUES (1, ?, ?, ?)",
+            (plan.version, plan.next_synopsis, json.dumps(dict(plan.made))),
+        )
+        standing = set(before.synopses)
+        self._replace(
+            "synopses",
+            "id",
+            {synopsis.id for synopsis in before.synopses} - {s.id for s in plan.synopses},
+            [
+                (synopsis.id, int(synopsis.id[1:]), to_json(synopsis))
+                for synopsis in plan.synopses
+                if synopsis not in standing
+            ],
+        )
+        changed = {q: s for q, s in plan.stints.items() if before.stints.get(q) != s}
+        rows = [(query, to_json(stints)) for query, stints in changed.items()]
+        self._replace("stints", "query", before.stints.keys() - plan.stints.keys(), rows)
 
-def _query(sql: str) -> CreateQuery:
-    (statement,) = parse_script(sql)
-    assert isinstance(statement, CreateQuery)
-    # A synopsis does not depend on where answers go, and a dropped query's sink may be gone.
-    return replace(statement, into=None)
+    def _replace(
+        self, table: str, key: str, gone: set[str], rows: Sequence[tuple[object, ...]]
+    ) -> None:
+        self._connection.executemany(
+            f"DELETE FROM {table} WHERE {key} = ?", [(name,) for name in sorted(gone)]
+        )
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
+
+
+def _points(raw: list[list[float]]) -> tuple[tuple[int, float], ...]:
+    return tuple((int(queries), cost) for queries, cost in raw)

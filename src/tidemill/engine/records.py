@@ -43,31 +43,32 @@ class Decision:
     """Written before a tick answers: what was folded, how far time came, what is due."""
 
     time: StreamTime
-    reports: Mapping[str, FoldReport] = field(default_factory=dict)  # by synopsis
+    folded: FoldReport = field(default_factory=FoldReport)
     due: tuple[Due, ...] = ()
 
     def to_json(self) -> str:
-        reports = {key: asdict(report) for key, report in self.reports.items()}
-        return json.dumps({"time": asdict(self.time), "reports": reports, "due": self.due})
+        parts = {"time": asdict(self.time), "folded": asdict(self.folded), "due": self.due}
+        return json.dumps(parts)
 
     @staticmethod
     def from_json(text: str) -> Decision:
         raw = json.loads(text)
         return Decision(
             StreamTime(**raw["time"]),
-            {key: read_report(report) for key, report in raw["reports"].items()},
+            read_report(raw["folded"]),
             tuple(Due(*due) for due in raw["due"]),
         )
 
 
 def version_to_json(version: Version) -> str:
-    """The pieces of a committed version, by synopsis."""
-    return json.dumps({key: [asdict(p) for p in ps] for key, ps in version.pieces.items()})
+    """The pieces of a committed version, and since when they are complete, by synopsis."""
+    return json.dumps(asdict(version))
 
 
 def version_from_json(text: str) -> Version:
-    raw: dict[str, list[dict[str, Any]]] = json.loads(text)
-    return Version({key: tuple(map(read_piece, pieces)) for key, pieces in raw.items()})
+    raw: dict[str, Any] = json.loads(text)
+    pieces = {key: tuple(map(read_piece, found)) for key, found in raw["pieces"].items()}
+    return Version(pieces, raw["complete_from"])
 
 
 def _input(raw: dict[str, Any]) -> Input:

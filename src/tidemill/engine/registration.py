@@ -20,8 +20,6 @@ from tidemill.language.statements import (
     CreateTable,
     Describe,
     Explain,
-    PauseQuery,
-    ResumeQuery,
     RunSelect,
     Show,
     Statement,
@@ -83,13 +81,6 @@ def _apply(
             place=statement.text_place,
         )
     after = catalog.apply(_anchored(statement, base))
-    if isinstance(statement, PauseQuery | ResumeQuery):
-        refuse(
-            "E_NOT_BUILT",
-            "PAUSE QUERY and RESUME QUERY are not built yet",
-            hint="DROP QUERY and CREATE QUERY work",
-            place=statement.text_place,
-        )
     if isinstance(statement, CreateQuery | AlterQuery):
         check(after.query(statement.name), after)
     return after

@@ -14,6 +14,7 @@ from tidemill.engine.surroundings import TickReport
 from tidemill.share import SharedPlan
 
 Listener = Callable[[TickReport], None]
+Between = Callable[[list[StreamRunner]], list[StreamRunner]]
 
 
 @dataclass
@@ -45,41 +46,53 @@ class RunReport:
 
 
 class Run:
-    """One run of all streams, in turn, in one thread."""
+    """One run of all streams, in turn, in one thread.
+
+    `between` is called where no tick is under way; the plan may then have changed, and it
+    returns the streams as they are to be run from there on.
+    """
 
     def __init__(
         self,
         runners: list[StreamRunner],
+        between: Between,
         clock: Clock,
         poll_seconds: float,
         stop: threading.Event,
         listener: Listener | None,
     ) -> None:
-        self._runners, self._clock, self._poll_seconds = runners, clock, poll_seconds
+        self.runners, self._between = runners, between
+        self._clock, self._poll_seconds = clock, poll_seconds
         self._stop, self._listener = stop, listener
         self.report = RunReport()
 
     def go(self, until: str) -> RunReport:
         started = time.perf_counter()
-        for runner in self._runners:
+        for runner in self.runners:
             self._note(runner.recover())
         self._take(draining=until != "stopped")
         if until == "flush" and not self._stop.is_set():
-            for runner in self._runners:
+            self.runners = self._between(self.runners)
+            for runner in self.runners:
                 self._note(runner.flush())
         self.report.seconds = time.perf_counter() - started
         return self.report
 
     def _take(self, draining: bool) -> None:
         while not self._stop.is_set():
-            ticked = [self._note(runner.tick(draining)) for runner in self._runners]
+            ticked = [self._tick(number, draining) for number in range(len(self.runners))]
             if any(ticked):
                 continue
-            if draining and all(runner.is_done() for runner in self._runners):
+            if draining and all(runner.is_done() for runner in self.runners):
                 return
-            for runner in self._runners:
+            for runner in self.runners:
                 runner.idle()
             self._clock.sleep(self._poll_seconds)
+
+    def _tick(self, number: int, draining: bool) -> bool:
+        self.runners = self._between(self.runners)
+        # A change may have left fewer streams than there were.
+        return number < len(self.runners) and self._note(self.runners[number].tick(draining))
 
     def _note(self, tick: TickReport | None) -> bool:
         if tick is None:
@@ -104,7 +117,11 @@ def describe_run(
         "version": plan.version,
         "queries": len(plan.queries),
         "synopses": [
-            {"id": s.id, "members": list(s.members), "lanes": [lane.sql for lane in s.lanes]}
+            {
+                "id": s.id,
+                "members": [query.name for query, _ in plan.readers_of(s)],
+                "lanes": [lane.sql for lane in s.lanes],
+            }
             for s in plan.synopses
         ],
     }

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from tidemill.catalog import Stream
+from tidemill.catalog import Catalog, Stream
 from tidemill.engine.answering import Answering
 from tidemill.engine.deciding import Deciding
 from tidemill.engine.delivering import Delivering
-from tidemill.engine.folding import Folding, Reports, accounts
+from tidemill.engine.folding import Folding
 from tidemill.engine.journal import StreamState
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings, TickReport
+from tidemill.share import SharedPlan
 from tidemill.spark.answer import TaskResult
+from tidemill.spark.fold import FoldReport
 from tidemill.spark.sources import Input, Source
 from tidemill.synopsis.store import Version, sweep
 
 
 class StreamRunner:
-    def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
+    def __init__(
+        self, around: Surroundings, stream: Stream, source: Source, state: StreamState
+    ) -> None:
         self._around, self.stream, self._source = around, stream, source
-        self.state = around.journal.load(stream.name)
+        self.state = state
         self._synopses = around.synopses_of(stream)
         self._folding = Folding(around, stream, source)
         self._deciding = Deciding(around, stream)
         self._answering = Answering(around, stream, self._deciding)
         self._delivering = Delivering(around, stream)
         sweep(around.home.synopses, self.state.version, set(self._synopses), self._pending())
+
+    def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
+        """Whether the runner was made for this plan, these settings and these pauses."""
+        around = self._around
+        return (around.plan, around.settings, around.paused) == (
+            plan,
+            catalog.settings,
+            catalog.paused,
+        )
 
     def recover(self) -> TickReport | None:
         """Run the tick that a crash interrupted, if there is one."""
@@ -85,22 +98,22 @@ class StreamRunner:
         """Steps 1 to 6; a replay goes on from the decision, if what it names is there."""
         watch = Stopwatch()
         if decision is None or not self._pieces_exist(decision):
-            record, reports = self._folding.run(record, watch)
+            record, folded = self._folding.run(record, watch)
             with watch.phase("decide"):
-                decision = self._decide(record, reports)
-        version = _with_pieces(self.state.version, decision.reports)
+                decision = self._decide(record, folded)
+        version = _with_pieces(self.state.version, decision.folded)
         with watch.phase("answer"):
             results = self._answering.run(record, decision, version)
         with watch.phase("deliver"):
-            answers = self._delivering.run(record, decision.reports, results)
+            answers = self._delivering.run(record, decision.folded, results)
             self._commit(record, decision, self._kept(decision, version, results))
             self._delivering.publish()
             self._unlink(version)
         return self._report(record, decision, answers, watch)
 
-    def _decide(self, record: TickRecord, reports: Reports) -> Decision:
-        version = _with_pieces(self.state.version, reports)
-        decision = self._deciding.decide(record, reports, version)
+    def _decide(self, record: TickRecord, folded: FoldReport) -> Decision:
+        version = _with_pieces(self.state.version, folded)
+        decision = self._deciding.decide(record, folded, version)
         self._around.failpoint.reach("decide", record.number)
         self._around.journal.decide(record, decision)
         return decision
@@ -117,7 +130,7 @@ class StreamRunner:
 
     def _commit(self, record: TickRecord, decision: Decision, kept: Version) -> None:
         """One transaction for time, input, pieces, counts and ledgers."""
-        counted, before = accounts(decision.reports), self.state
+        counted, before = decision.folded, self.state
         before.progress.take(record.taken)
         before.progress.files.update(record.skipped)
         self.state = StreamState(
@@ -147,21 +160,21 @@ class StreamRunner:
         root = self._around.home.synopses
         return all(
             (root / key / piece.name).exists()
-            for key, report in decision.reports.items()
-            for piece in report.pieces
+            for key, pieces in decision.folded.pieces.items()
+            for piece in pieces
         )
 
     def _pending(self) -> set[str]:
         """Pieces that an interrupted tick has folded and will be asked for again."""
         unfinished = self._around.journal.unfinished(self.stream.name)
         decision = unfinished[1] if unfinished else None
-        reports = decision.reports.values() if decision else ()
-        return {piece.name for report in reports for piece in report.pieces}
+        folded = decision.folded.pieces.values() if decision else ()
+        return {piece.name for pieces in folded for piece in pieces}
 
     def _report(
         self, record: TickRecord, decision: Decision, answers: dict[str, int], watch: Stopwatch
     ) -> TickReport:
-        counted = accounts(decision.reports)
+        counted = decision.folded
         return TickReport(
             stream=self.stream.name,
             tick=record.number,
@@ -176,7 +189,7 @@ class StreamRunner:
         )
 
 
-def _with_pieces(version: Version, reports: Reports) -> Version:
-    for key, report in reports.items():
-        version = version.added(key, report.pieces)
+def _with_pieces(version: Version, folded: FoldReport) -> Version:
+    for key, pieces in folded.pieces.items():
+        version = version.added(key, pieces)
     return version

@@ -19,6 +19,7 @@ from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan
 from tidemill.spark.session import Session
+from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Synopsis
 
 
@@ -30,6 +31,8 @@ class Surroundings:
     clock: Clock
     settings: Settings
     plan: SharedPlan
+    feeds: Mapping[str, tuple[Feed, ...]]  # by stream
+    paused: frozenset[str]
     sinks: Mapping[str, SinkWriter]  # by query
     queries: dict[str, QueryState]
     subscribers: Mapping[str, list[Callable[[pa.Table], None]]]

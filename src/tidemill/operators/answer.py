@@ -6,7 +6,7 @@ every query is handed its windows' rows.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,9 @@ from tidemill.operators.asked import Asked, Evaluations, evaluations
 from tidemill.operators.evaluating import Evaluating
 from tidemill.operators.rows import bound_columns, row_schema
 from tidemill.operators.slots import Source
-from tidemill.synopsis.cells import Cells
+from tidemill.plan.model import Key
+from tidemill.plan.predicates import Reading
+from tidemill.synopsis.cells import Cells, narrow
 from tidemill.synopsis.combine import LaidOut, lay_out
 from tidemill.synopsis.lanes import Lane
 from tidemill.synopsis.model import Synopsis
@@ -43,14 +45,15 @@ class Answers:
 def answer(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> list[Answers]:
     """The answers of a bucket to each sheet of questions, in their order."""
     results: dict[int, Answers] = {}
-    for places in _by_reading(asked).values():
-        answers = _answer_reading(synopsis, cells, [asked[place] for place in places])
+    for reading, places in _by_reading(asked).items():
+        mine = narrow(synopsis.lanes, cells, reading)
+        answers = _answer_reading(synopsis, mine, [asked[place] for place in places])
         results.update(zip(places, answers, strict=True))
     return [results[place] for place in range(len(asked))]
 
 
-def _by_reading(asked: Sequence[Asked]) -> dict[Hashable, list[int]]:
-    readings: dict[Hashable, list[int]] = {}
+def _by_reading(asked: Sequence[Asked]) -> dict[Reading, list[int]]:
+    readings: dict[Reading, list[int]] = {}
     for place, one in enumerate(asked):
         readings.setdefault(one.reading, []).append(place)
     return readings
@@ -61,9 +64,11 @@ def _answer_reading(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) ->
     runs = [slice_ranges(one.starts, one.ends, cells.slices) for one in wanted]
     lo, hi = (np.concatenate(bounds) for bounds in zip(*runs, strict=True))
     laid = _laid_out(synopsis, cells, lo, hi)
-    source = Source(synopsis, cells)
+    sources: dict[tuple[Key, ...], Source] = {}
     answers = []
     for question, one, run in zip(asked, wanted, runs, strict=True):
+        keys = one.sheet.shape.keys
+        source = sources.setdefault(keys, Source(synopsis, cells, keys))
         evaluating = Evaluating(source, one, question.wants_rows)
         for block in laid.blocks(*run):
             evaluating.block(block)
@@ -72,7 +77,7 @@ def _answer_reading(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) ->
 
 
 def _laid_out(synopsis: Synopsis, cells: Cells, lo: IntArray, hi: IntArray) -> LaidOut:
-    groups = len(cells.groups) if synopsis.keys else min(1, len(cells))
+    groups = cells.group_count
     lanes = [
         Lane(encoded.values, lane.algebra, encoded.valid)
         for lane, encoded in zip(synopsis.lanes, cells.lanes, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from tidemill.operators.columns import EVERY, NOWHERE, Column, from_arrow
 from tidemill.operators.shapes import Lifted, Shape
 from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall
+from tidemill.plan.predicates import ALL_ROWS, Reading
 
 IntArray = NDArray[np.int64]
 
@@ -44,8 +45,8 @@ class Asked:
     owner: IntArray
     starts: IntArray
     ends: IntArray
-    # Which cells are read; None: all. Questions of one reading are answered together.
-    reading: Hashable | None = None
+    # Which cells are read. Questions of one reading are answered together.
+    reading: Reading = ALL_ROWS
     # False: answers are worked out and counted, and no rows come of them.
     wants_rows: bool = True
 

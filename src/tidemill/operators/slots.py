@@ -22,7 +22,7 @@ from tidemill.operators.columns import (
 from tidemill.operators.finish import evaluate_column
 from tidemill.operators.ordering import order_rows
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.model import WINDOW_END, WINDOW_START, AggregateCall
+from tidemill.plan.model import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import Block
 from tidemill.synopsis.model import Synopsis
@@ -31,12 +31,15 @@ IntArray = NDArray[np.int64]
 
 
 class Source:
-    """What the cells have beside their numbers: keys of groups, dictionaries of lanes."""
+    """What the cells have beside their numbers: keys of groups, dictionaries of lanes.
 
-    def __init__(self, synopsis: Synopsis, cells: Cells) -> None:
+    The keys are those of the queries, in their order and under their slots.
+    """
+
+    def __init__(self, synopsis: Synopsis, cells: Cells, keys: tuple[Key, ...]) -> None:
         self._keys = {
-            key.slot.name: cells.groups.column(key.slot.name).combine_chunks()
-            for key in synopsis.keys
+            key.slot.name: cells.groups.column(synopsis.key_column(key)).combine_chunks()
+            for key in keys
         }
         self._columns: dict[str, Column] = {}
         self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}

@@ -25,10 +25,12 @@ from tidemill.plan.model import (
     QueryPlan,
     Scalar,
 )
+from tidemill.plan.predicates import canonical
 from tidemill.plan.relations import stream_relation
 from tidemill.plan.scalars import ScalarBinder, type_placed
 from tidemill.plan.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.typing import TypeOracle
+from tidemill.types import Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 
@@ -72,6 +74,7 @@ class _Binder:
             sink=sink,
             window=self._select.window,
             where=where,
+            predicate=canonical(where, self._types),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -80,6 +83,10 @@ class _Binder:
             limit=self._select.limit,
             joins=self._joins,
         )
+
+    @property
+    def _types(self) -> dict[str, Type]:
+        return {column.name: column.type for column in self._scope.columns.values()}
 
     def _where(self) -> Scalar | None:
         expr = self._select.where

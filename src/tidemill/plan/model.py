@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot
 from tidemill.types import TIMESTAMP, Type
+
+if TYPE_CHECKING:
+    from tidemill.plan.predicates import Predicate
 
 WINDOW_START = Slot("window_start", TIMESTAMP)
 WINDOW_END = Slot("window_end", TIMESTAMP)
@@ -127,6 +130,7 @@ class QueryPlan:
     sink: str | None
     window: Window
     where: Scalar | None
+    predicate: Predicate  # WHERE in canonical form
     keys: tuple[Key, ...]
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]

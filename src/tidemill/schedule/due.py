@@ -22,9 +22,10 @@ TRIED_PER_SLICE = 8
 
 
 class Due(NamedTuple):
-    """Consecutive windows of one query to answer now, all of one length."""
+    """Consecutive windows of one query to answer now, all of one length, from one synopsis."""
 
     query: str
+    synopsis: str
     range_us: int
     slide_us: int
     first_us: int

@@ -1,12 +1,25 @@
 """Many plans ⇒ one shared plan."""
 
-from tidemill.share.slices import (
-    SharedPlan,
-    extend_plan,
-    share_slices,
-    spec_of,
-    specs_of,
-    synopsis_for,
-)
+from tidemill.share.costs import EngineCosts
+from tidemill.share.feeds import arrange_feeds
+from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
+from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
+from tidemill.share.optimiser import Context
+from tidemill.share.sample import Sample
+from tidemill.share.synopses import Standing, first_window
 
-__all__ = ["SharedPlan", "extend_plan", "share_slices", "spec_of", "specs_of", "synopsis_for"]
+__all__ = [
+    "END_US",
+    "Context",
+    "EngineCosts",
+    "Sample",
+    "SharedPlan",
+    "Standing",
+    "Stint",
+    "arrange_feeds",
+    "change_plan",
+    "first_window",
+    "rebuild_plan",
+    "retire_stints",
+    "specs_of",
+]

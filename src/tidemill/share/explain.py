@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tidemill.plan.explain import window_text
-from tidemill.share.slices import SharedPlan
+from tidemill.share.model import SharedPlan
 from tidemill.synopsis.model import Synopsis
 from tidemill.windows import EdgeClass, WindowSpec, edge_rate, edges_between
 
@@ -28,14 +28,16 @@ def _count(number: int, word: str) -> str:
 def _synopsis(synopsis: Synopsis, plan: SharedPlan, number: int) -> str:
     keys = ", ".join(key.scalar.sql for key in synopsis.keys) or "(one group)"
     lines = [f"synopsis s{number} on {synopsis.stream}"]
-    lines.append(f"  where   {synopsis.where.sql if synopsis.where else '(all rows)'}")
+    where = " | ".join(bit.predicate.sql for bit in synopsis.bits) or "(all rows)"
+    lines.append(f"  where   {where}")
     lines.append(f"  keys    {keys}")
     lines.append(f"  keeps   {', '.join(lane.sql for lane in synopsis.lanes)}")
-    lines.append(f"  edges   {', '.join(map(_edge_class, synopsis.classes))}")
-    lines.append(f"  slices  {_slices(synopsis.classes)}")
-    lines.append(f"  rate    {_rate(synopsis.windows)}")
+    lines.append(f"  edges   {', '.join(map(_edge_class, synopsis.cuts.classes))}")
+    lines.append(f"  slices  {_slices(synopsis.cuts.classes)}")
+    lines.append(f"  rate    {_rate(synopsis.cuts.windows)}")
     lines += [
-        f"  serves  {query.name} {window_text(query.window)}" for query in plan.readers_of(synopsis)
+        f"  serves  {query.name} {window_text(query.window)}"
+        for query, _ in plan.readers_of(synopsis)
     ]
     return "\n".join(lines)
 

@@ -118,7 +118,7 @@ def _cells(task: AnswerTask) -> Cells:
     """The cells some question or the snapshot needs, and no others."""
     low, high = _needed(task)
     tables = [read_bucket(task.folder, p, task.bucket, low, high) for p in task.pieces]
-    return gather(task.synopsis, pa.concat_tables(tables))
+    return gather(task.synopsis, pa.concat_tables(tables, promote_options="default"))
 
 
 def _needed(task: AnswerTask) -> tuple[int, int]:

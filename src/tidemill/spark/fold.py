@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,34 +17,25 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from tidemill.failpoints import Failpoint
-from tidemill.spark.partials import (
-    BUCKET,
-    COUNTED,
-    FILTERED,
-    LATE,
-    MALFORMED,
-    NEWEST,
-    VERDICT,
-    distinct_scalars,
-    raised_column,
-)
-from tidemill.synopsis.fold import fold_rows
-from tidemill.synopsis.model import Synopsis
+from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED, NEWEST, VERDICT, Pass
+from tidemill.spark.values import raised_column
+from tidemill.synopsis.fold import fold_feed
 from tidemill.synopsis.pieces import Piece, write_piece
 
-_REPORT = "synopsis STRING, report STRING"
 # Up to this many partial rows are folded by the driver: a Python stage in the job costs a
 # tenth of a second whatever it does, and so many rows come over in less. A first tick has
 # only its input to judge by, which is usually many times more than its partials.
 MOST_ROWS_HERE = 100_000
 MOST_INPUT_ROWS_HERE = 3_000_000
 
+Pieces = Mapping[str, tuple[Piece, ...]]
+
 
 @dataclass(frozen=True)
 class FoldReport:
-    """What one task, or all tasks of one synopsis, did."""
+    """What one task did, or all tasks of a tick together."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: Pieces = field(default_factory=dict)  # by synopsis
     rows: Mapping[int, int] = field(default_factory=dict)  # by verdict
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
@@ -52,13 +43,24 @@ class FoldReport:
     partial_rows: int = 0
 
     def joined(self, other: FoldReport) -> FoldReport:
-        times = [t for t in (self.newest_us, other.newest_us) if t is not None]
+        """With what another task of the same pass did."""
         return FoldReport(
-            pieces=self.pieces + other.pieces,
+            pieces=_together(self.pieces, other.pieces),
             rows=_added(self.rows, other.rows),
-            newest_us=max(times, default=None),
+            newest_us=_later(self.newest_us, other.newest_us),
             raised=_added(self.raised, other.raised),
             seconds=max(self.seconds, other.seconds),
+            partial_rows=self.partial_rows + other.partial_rows,
+        )
+
+    def beside(self, other: FoldReport) -> FoldReport:
+        """With what another pass over the same rows did: every pass judges every row."""
+        return FoldReport(
+            pieces=_together(self.pieces, other.pieces),
+            rows=self.rows or other.rows,
+            newest_us=_later(self.newest_us, other.newest_us),
+            raised={**self.raised, **other.raised},
+            seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
         )
 
@@ -84,18 +86,16 @@ class FoldPlace:
     failpoint: Failpoint
 
 
-def run_fold(
-    partials: Mapping[str, DataFrame],
-    synopses: Mapping[str, Synopsis],
-    place: FoldPlace,
-    small: bool,
-) -> dict[str, FoldReport]:
-    """Aggregate and fold all synopses of a stream; returns a report for each.
+def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool) -> FoldReport:
+    """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
-    fold = _fold_here if small else _fold_there
-    return fold(partials, synopses, place)
+    reports = _fold_here(frames, place) if small else _fold_there(frames, place)
+    together = FoldReport()
+    for report in reports:
+        together = together.beside(report)
+    return together
 
 
 def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool:
@@ -105,68 +105,80 @@ def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool
     return most_input_rows is not None and most_input_rows <= MOST_INPUT_ROWS_HERE
 
 
-def _fold_here(
-    partials: Mapping[str, DataFrame], synopses: Mapping[str, Synopsis], place: FoldPlace
-) -> dict[str, FoldReport]:
-    with ThreadPoolExecutor(max_workers=min(4, len(partials))) as pool:
-        tables = dict(zip(partials, pool.map(DataFrame.toArrow, partials.values()), strict=True))
+def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
+    with ThreadPoolExecutor(max_workers=min(4, len(frames))) as pool:
+        tables = list(pool.map(DataFrame.toArrow, (frame for _, frame in frames)))
     place.failpoint.reach("partials", place.tick)
-    reports = {key: _timed(synopses[key], place.root / key, rows) for key, rows in tables.items()}
+    reports = [
+        _timed(one_pass, place.root, rows)
+        for (one_pass, _), rows in zip(frames, tables, strict=True)
+    ]
     place.failpoint.reach("fold", place.tick)
     return reports
 
 
-def _fold_there(
-    partials: Mapping[str, DataFrame], synopses: Mapping[str, Synopsis], place: FoldPlace
-) -> dict[str, FoldReport]:
+def _fold_there(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
     """One Spark job for everything: each task folds the partial rows it holds."""
     folded = [
-        frame.mapInArrow(_folder(synopses[key], place), _REPORT) for key, frame in partials.items()
+        frame.mapInArrow(_folder(number, one_pass, place), "pass INT, report STRING")
+        for number, (one_pass, frame) in enumerate(frames)
     ]
     job = folded[0]
     for frame in folded[1:]:
         job = job.union(frame)
-    reports = {key: FoldReport() for key in partials}
+    reports = [FoldReport() for _ in frames]
     for row in job.toArrow().to_pylist():
-        report = read_report(json.loads(row["report"]))
-        reports[row["synopsis"]] = reports[row["synopsis"]].joined(report)
+        reports[row["pass"]] = reports[row["pass"]].joined(read_report(json.loads(row["report"])))
     return reports
 
 
 def _folder(
-    synopsis: Synopsis, place: FoldPlace
+    number: int, one_pass: Pass, place: FoldPlace
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         place.failpoint.reach("partials", place.tick)
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         if not tables:
             return
-        report = _timed(synopsis, place.root / synopsis.id, pa.concat_tables(tables))
+        report = _timed(one_pass, place.root, pa.concat_tables(tables))
         place.failpoint.reach("fold", place.tick)
-        text = json.dumps(asdict(report))
-        yield pa.RecordBatch.from_pydict({"synopsis": [synopsis.id], "report": [text]})
+        columns = [pa.array([number], pa.int32()), pa.array([json.dumps(asdict(report))])]
+        yield pa.RecordBatch.from_arrays(columns, ["pass", "report"])
 
     return fold
 
 
-def _timed(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
+def _timed(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
     started = time.perf_counter()
-    report = _fold(synopsis, folder, rows)
+    report = _fold(one_pass, root, rows)
     return replace(report, seconds=time.perf_counter() - started, partial_rows=len(rows))
 
 
-def _fold(synopsis: Synopsis, folder: Path, rows: pa.Table) -> FoldReport:
-    verdict = rows.column(VERDICT).to_numpy()
-    counted = _where(rows, verdict == COUNTED)
-    buckets = counted.column(BUCKET).to_numpy().astype(np.int64)
-    piece = write_piece(folder, fold_rows(synopsis, counted, buckets)) if len(counted) else None
-    accepted = _where(rows, (verdict == COUNTED) | (verdict == FILTERED))
+def _fold(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
+    pieces: dict[str, tuple[Piece, ...]] = {}
+    for number in range(len(one_pass.feeds)):
+        pieces |= _pieces(one_pass, number, root, one_pass.feed_rows(number, rows))
+    # Every feed of a pass has met every row, so one of them has the accounts.
+    judged = one_pass.feed_rows(0, rows)
+    verdict = judged.column(VERDICT).to_numpy()
+    accepted = _where(judged, (verdict == COUNTED) | (verdict == FILTERED))
     return FoldReport(
-        pieces=(piece,) if piece else (),
-        rows=_rows_by_verdict(synopsis, rows, verdict),
+        pieces=pieces,
+        rows=_rows_by_verdict(one_pass, judged, verdict),
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
-        raised=_raised(synopsis, accepted),
+        raised=_raised(one_pass, accepted),
     )
+
+
+def _pieces(
+    one_pass: Pass, number: int, root: Path, rows: pa.Table
+) -> dict[str, tuple[Piece, ...]]:
+    counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
+    if not len(counted):
+        return {}
+    folded = fold_feed(one_pass.feeds[number], counted)
+    written = {synopsis.id: write_piece(root / synopsis.id, parts) for synopsis, parts in folded}
+    return {key: (piece,) for key, piece in written.items() if piece}
 
 
 def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
@@ -174,32 +186,38 @@ def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
     return rows if wanted.all() else rows.filter(pa.array(wanted))
 
 
-def _rows_by_verdict(
-    synopsis: Synopsis, rows: pa.Table, verdict: NDArray[np.int32]
-) -> dict[int, int]:
-    # Whatever a synopsis keeps, its first lane is the number of rows.
-    (counted,) = synopsis.lane_columns(0)
+def _rows_by_verdict(one_pass: Pass, rows: pa.Table, verdict: NDArray[np.int32]) -> dict[int, int]:
+    # Whatever a scan keeps, its first lane is the number of rows.
+    (counted,) = one_pass.scan.lane_columns(0)
     counts = rows.column(counted).to_numpy()
     return {int(v): int(counts[verdict == v].sum()) for v in np.unique(verdict)}
 
 
-def _raised(synopsis: Synopsis, rows: pa.Table) -> dict[str, int]:
+def _raised(one_pass: Pass, rows: pa.Table) -> dict[str, int]:
     columns = {
         scalar.sql: rows.column(raised_column(number)).to_numpy()
-        for number, scalar in enumerate(distinct_scalars(synopsis))
+        for number, scalar in enumerate(one_pass.scan.scalars)
         if scalar.may_raise
     }
     return {sql: int(counts.sum()) for sql, counts in columns.items() if counts.any()}
+
+
+def _later(left: int | None, right: int | None) -> int | None:
+    return max((t for t in (left, right) if t is not None), default=None)
 
 
 def _added(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:
     return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
 
 
+def _together(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
+    return {key: (*left.get(key, ()), *right.get(key, ())) for key in {**left, **right}}
+
+
 def read_report(raw: dict[str, Any]) -> FoldReport:
     """A report from its JSON form."""
     return FoldReport(
-        pieces=tuple(read_piece(piece) for piece in raw["pieces"]),
+        pieces={key: tuple(map(read_piece, pieces)) for key, pieces in raw["pieces"].items()},
         rows={int(verdict): count for verdict, count in raw["rows"].items()},
         newest_us=raw["newest_us"],
         raised=raw["raised"],

@@ -1,4 +1,4 @@
-"""Step 2: partial aggregates in Catalyst, once for all queries that share a synopsis.
+"""Step 2: partial aggregates in Catalyst, in one pass over the rows for one feed or several.
 
 Every row gets a verdict. Late, malformed and filtered rows are not dropped but grouped
 by their verdict too, so the tick's accounts come out of the same aggregation as its
@@ -10,230 +10,173 @@ building it from columns, and that is most of what a small tick costs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.classic.column import Column as ClassicColumn
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
 
-from tidemill.catalog import Stream
-from tidemill.language.names import quote_name
-from tidemill.plan.model import Scalar
+from tidemill.ids import fingerprint
+from tidemill.plan.predicates import WORD_BITS, signature_sql
+from tidemill.spark.admission import TIME, Admission
+from tidemill.spark.signature import with_lookups
+from tidemill.spark.slices import slice_sql
+from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
 from tidemill.synopsis.cells import SLICE
-from tidemill.synopsis.model import Synopsis
-from tidemill.windows import EdgeClass, pane_origin, pane_us
+from tidemill.synopsis.feed import Feed, Scan, classes_from
 
-TIME = "_t"
-CORRUPT = "_corrupt"
-VERDICT, BUCKET, NEWEST = "_verdict", "_bucket", "_newest"
+VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
-# Beyond these the sum of a time and a window would leave 64 bits.
-EARLIEST_US, LATEST_US = -(2**60), 2**60
-# A row is compared with every class of edges; past this many a common pane is cheaper, and
-# the fold cuts panes into slices.
-MOST_CLASSES = 4
+
+
+def partials(session: SparkSession, rows: DataFrame, one_pass: Pass) -> DataFrame:
+    """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
+    return session.sql(
+        one_pass.sql(signed_rows(rows, one_pass.scan, one_pass.admission, one_pass.name))
+    )
 
 
 @dataclass(frozen=True)
-class Admission:
-    """What a tick judges its rows by, and where their time comes from."""
+class Pass:
+    """One scan of a tick's rows: rows ⇒ timed ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
 
-    stream: Stream
-    watermark_us: int | None
-    batch_time_us: int
-    is_text: bool  # lines that may not parse
-
-    @property
-    def timed_items(self) -> tuple[str, ...]:
-        """Select items that give every row its time in `_t`."""
-        column = quote_name(self.stream.time_column)
-        if not self.stream.stamped_on_arrival:
-            micros = f"UNIX_MICROS({column})"
-            # Out of range counts as none: the slice of such a time could not be computed.
-            sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
-            return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
-        some_column = quote_name(self.stream.stored_columns[0].name)
-        stamp = tick_constant(self.batch_time_us, some_column)
-        return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
-
-    @property
-    def malformed_sql(self) -> str:
-        """No event time, or a text that does not parse.
-
-        Spark parses only the columns a plan asks for, so whether a line is malformed would
-        depend on the queries; asking for every column (the sum is never negative) settles it.
-        """
-        if not self.is_text:
-            return f"{TIME} IS NULL"
-        names = [quote_name(column.name) for column in self.stream.stored_columns]
-        parsed = " + ".join(f"INT({name} IS NULL)" for name in names)
-        return f"{CORRUPT} IS NOT NULL OR {TIME} IS NULL OR ({parsed}) < 0"
-
-    @property
-    def late_sql(self) -> str:
-        """The same text before there is a watermark as after, so that the code stays warm."""
-        watermark_us = EARLIEST_US if self.watermark_us is None else self.watermark_us
-        return f"{TIME} < {tick_constant(watermark_us, TIME)}"
-
-
-def tick_constant(value: int, column: str) -> str:
-    """A number that changes every tick, kept out of the generated code.
-
-    Catalyst prints literals into the code it compiles, so a new watermark would mean new,
-    cold code every tick (0.55 s a million rows against 0.35 s); arrays are passed by
-    reference. The index only has to be one that Catalyst cannot fold.
+    Several feeds are the grouping sets of one aggregation, told apart by `_set`.
     """
-    return f"ARRAY({value}L, {value}L)[INT(ISNULL({column}))]"
+
+    name: str
+    feeds: tuple[Feed, ...]
+    admission: Admission
+    buckets: int
+
+    @property
+    def scan(self) -> Scan:
+        return self.feeds[0].scan
+
+    def sql(self, signed: str) -> str:
+        """The whole pass as one text, inside out, over rows that are timed and signed."""
+        judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
+        keyed = f"SELECT *, {', '.join(self._keys())} FROM ({judged})"
+        grouped = f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
+        return f"SELECT *, {', '.join(self._bucket_items())} FROM ({grouped})"
+
+    def _passes(self) -> str:
+        """Whether any feed keeps the row."""
+        if any(feed.keeps_all for feed in self.feeds):
+            return "TRUE"
+        return f"({' | '.join(word_columns(self.scan))}) <> 0L"
+
+    def _verdict(self) -> str:
+        cases = [f"WHEN {self.admission.malformed_sql} THEN {MALFORMED}"]
+        cases.append(f"WHEN {self.admission.late_sql} THEN {LATE}")
+        if (passes := self._passes()) != "TRUE":
+            cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")
+        return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
+
+    def _keys(self) -> Iterator[str]:
+        """What rows are grouped by. Those that nobody keeps are one group, for the accounts."""
+        watermark_us = self.admission.since_us
+        synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
+        items = {SLICE: slice_sql(classes_from(synopses, watermark_us))}
+        for place, scalar in enumerate(self.scan.keys):
+            items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
+        for number, feed in enumerate(self.feeds):
+            items |= dict(self._words(number, feed))
+        passes = self._passes()
+        for name, sql in items.items():
+            yield f"{sql} AS {name}" if passes == "TRUE" else f"IF({passes}, {sql}, NULL) AS {name}"
+
+    def _words(self, number: int, feed: Feed) -> Iterator[tuple[str, str]]:
+        for word, name in enumerate(feed.signature_columns):
+            if len(self.feeds) == 1:
+                yield name, f"_v{word}"
+                continue
+            mine = [bit % WORD_BITS for bit in feed.bits if bit // WORD_BITS == word]
+            yield f"_s{number}_{word}", f"_v{word} & {sum(1 << bit for bit in mine)}L"
+
+    def _set(self, number: int) -> tuple[str, ...]:
+        """The columns that one feed is grouped by."""
+        feed = self.feeds[number]
+        return (VERDICT, SLICE, *feed.key_columns, *(name for name, _ in self._words(number, feed)))
+
+    def _group_columns(self) -> tuple[str, ...]:
+        sets = [self._set(number) for number in range(len(self.feeds))]
+        return tuple(dict.fromkeys(name for columns in sets for name in columns))
+
+    def _sets(self) -> str:
+        sets = [", ".join(self._set(number)) for number in range(len(self.feeds))]
+        return sets[0] if len(sets) == 1 else f"GROUPING SETS ({', '.join(f'({s})' for s in sets)})"
+
+    def _selected(self) -> Iterator[str]:
+        yield from self._group_columns()
+        if len(self.feeds) > 1:
+            yield f"GROUPING_ID({', '.join(self._group_columns())}) AS {SET}"
+        yield f"MAX({TIME}) AS {NEWEST}"
+        for number, lane in enumerate(self.scan.lanes):
+            value = read_value(self.scan.scalars, lane.argument) if lane.argument else "1"
+            lifted = zip(lane.lift(value), self.scan.lane_columns(number), strict=True)
+            yield from (f"{sql} AS {name}" for sql, name in lifted)
+        for number, scalar in enumerate(self.scan.scalars):
+            if scalar.may_raise:
+                yield f"COUNT_IF({raised_column(number)}) AS {raised_column(number)}"
+
+    def _bucket_items(self) -> Iterator[str]:
+        for number, feed in enumerate(self.feeds):
+            for node, name in zip(feed.nodes, feed.bucket_columns, strict=True):
+                keys = ", ".join(f"_f{place}" for place in node.keys)
+                bucket = f"INT(PMOD(HASH({keys}), {self.buckets}))" if keys else "0"
+                yield f"{bucket} AS {self._own(number, name)}"
+
+    def _own(self, number: int, name: str) -> str:
+        return name if len(self.feeds) == 1 else f"{name[:2]}{number}_{name[2:]}"
+
+    def feed_rows(self, number: int, rows: pa.Table) -> pa.Table:
+        """The partial rows of one feed, under the names that the feed gives them."""
+        if len(self.feeds) == 1:
+            return rows
+        feed, columns = self.feeds[number], self._group_columns()
+        absent = [n for n, name in enumerate(reversed(columns)) if name not in self._set(number)]
+        mine = rows.filter(pc.equal(rows.column(SET), sum(1 << place for place in absent)))
+        own = {self._own(number, n): n for n in (*feed.signature_columns, *feed.bucket_columns)}
+        return mine.rename_columns([own.get(name, name) for name in mine.column_names])
 
 
-def partials(
-    session: SparkSession, rows: DataFrame, synopsis: Synopsis, admission: Admission, buckets: int
-) -> DataFrame:
-    """One partial row per (verdict, slice, keys) of the rows."""
-    guarded = _guarded_columns(session, distinct_scalars(synopsis))
-    view = f"_tidemill_{synopsis.id}"
-    if guarded:
-        # A guarded expression may read the arrival stamp, so the rows are timed first.
-        rows = rows.selectExpr("*", *admission.timed_items).withColumns(guarded)
+def word_columns(scan: Scan) -> tuple[str, ...]:
+    """The words of a row's signature, one bit for each predicate that holds."""
+    return tuple(f"_v{word}" for word in range(-(-len(scan.predicates) // WORD_BITS)))
+
+
+def signed_rows(rows: DataFrame, scan: Scan, admission: Admission, name: str) -> str:
+    """SQL for the rows with their time, every value that the scan needs, and their signature.
+
+    What SQL cannot say, lookups and guards, is put into the rows behind the view it reads.
+    """
+    session, view = rows.sparkSession, f"_tidemill_{name}"
+    bits = dict(enumerate(scan.predicates))
+    signature = signature_sql(bits, lambda scalar: read_value(scan.scalars, scalar))
+    guarded = guarded_columns(session, scan.scalars)
+    items = admission.timed_items
+    if guarded or signature.lookups:
+        # Both may read the arrival stamp, so the rows are timed first.
+        rows = with_lookups(rows.selectExpr("*", *items), signature.lookups).withColumns(guarded)
+        items = ()
     rows.createOrReplaceTempView(view)
-    return session.sql(partials_sql(synopsis, admission, buckets, view, bool(guarded)))
+    words = [
+        f"{sql} AS {word}" for sql, word in zip(signature.words, word_columns(scan), strict=True)
+    ]
+    signed = view
+    for level in (items, value_items(scan.scalars), words):
+        signed = f"(SELECT {', '.join(['*', *level])} FROM {signed})" if level else signed
+    return f"SELECT * FROM {signed}"
 
 
-def partials_sql(
-    synopsis: Synopsis, admission: Admission, buckets: int, view: str, is_timed: bool = False
-) -> str:
-    """Rows ⇒ timed ⇒ with values ⇒ judged ⇒ grouped ⇒ with buckets, inside out."""
-    scalars = distinct_scalars(synopsis)
-    items = [] if is_timed else admission.timed_items
-    timed = f"SELECT {', '.join(['*', *items])} FROM {view}"
-    valued = f"SELECT {', '.join(['*', *_values(scalars)])} FROM ({timed})"
-    verdict = _verdict(synopsis, scalars, admission)
-    judged = f"SELECT *, {verdict} AS {VERDICT} FROM ({valued})"
-    groups = {SLICE: slice_sql(synopsis.classes)}
-    groups |= {key.slot.name: _read(scalars, key.scalar) for key in synopsis.keys}
-    if synopsis.where is not None:
-        # Rows that fail WHERE are only counted: one group for all of them.
-        passes = f"COALESCE({_read(scalars, synopsis.where)}, FALSE)"
-        groups = {name: f"IF({passes}, {sql}, NULL)" for name, sql in groups.items()}
-    columns = {**groups, **_aggregates(synopsis, scalars)}
-    selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-    by = ", ".join([VERDICT, *groups.values()])
-    grouped = f"SELECT {VERDICT}, {selected} FROM ({judged}) GROUP BY {by}"
-    return f"SELECT *, {_bucket(synopsis, buckets)} AS {BUCKET} FROM ({grouped})"
-
-
-def distinct_scalars(synopsis: Synopsis) -> tuple[Scalar, ...]:
-    """Every tuple-level expression of the synopsis, each once."""
-    where = (synopsis.where,) if synopsis.where else ()
-    keys = (key.scalar for key in synopsis.keys)
-    arguments = (lane.argument for lane in synopsis.lanes if lane.argument)
-    return tuple(dict.fromkeys((*where, *keys, *arguments)))
-
-
-def stream_columns(synopsis: Synopsis) -> list[str]:
-    """The columns of the stream that the synopsis reads."""
-    scalars = distinct_scalars(synopsis)
-    return list(dict.fromkeys(name for scalar in scalars for name in scalar.columns))
-
-
-def slice_sql(classes: tuple[EdgeClass, ...]) -> str:
-    """The start of the row's slice; of its pane when there are many classes of edges."""
-    if len(classes) > MOST_CLASSES and _panes_pay(classes):
-        return f"{TIME} - PMOD({TIME} - {pane_origin(classes)}L, {pane_us(classes)}L)"
-    starts = [f"{TIME} - PMOD({TIME} - {c.offset_us}L, {c.period_us}L)" for c in classes]
-    return starts[0] if len(starts) == 1 else f"GREATEST({', '.join(starts)})"
-
-
-def _panes_pay(classes: tuple[EdgeClass, ...]) -> bool:
-    """Panes are finer than slices; a few times more partial rows are still cheap."""
-    edges_per_us = sum(1 / c.period_us for c in classes)
-    return 1 / pane_us(classes) <= 8 * edges_per_us
-
-
-def _values(scalars: tuple[Scalar, ...]) -> list[str]:
-    """One item per expression and, where it may raise, one that says whether it did.
-
-    A guarded expression has been put into a struct, which is never NULL by itself: a NULL
-    one means that its field raised.
-    """
-    items = []
-    for number, scalar in enumerate(scalars):
-        if not scalar.guarded:
-            items.append(f"{scalar.try_sql} AS {_value(number)}")
-        if scalar.may_raise:
-            items.append(f"{_raised(number, scalar)} AS {raised_column(number)}")
-    return items
-
-
-def _guarded_columns(session: SparkSession, scalars: tuple[Scalar, ...]) -> dict[str, Column]:
-    """Values that may raise in ways no try_ form covers, and their flags, which may too."""
-    columns = {}
-    for number, scalar in enumerate(scalars):
-        if scalar.guarded:
-            columns[_value(number)] = guard(session, scalar.try_sql, TIME)
-            columns[_flag(number)] = guard(session, scalar.raised_sql or "FALSE", TIME)
-    return columns
-
-
-def _raised(number: int, scalar: Scalar) -> str:
-    if scalar.guarded:
-        return f"{_value(number)} IS NULL OR COALESCE({_flag(number)}.value, FALSE)"
-    return f"COALESCE({scalar.raised_sql}, FALSE)"
-
-
-def raised_column(number: int) -> str:
-    return f"_raised{number}"
-
-
-def _value(number: int) -> str:
-    return f"_x{number}"
-
-
-def _flag(number: int) -> str:
-    return f"_flag{number}"
-
-
-def _read(scalars: tuple[Scalar, ...], scalar: Scalar) -> str:
-    number = scalars.index(scalar)
-    return f"{_value(number)}.value" if scalar.guarded else _value(number)
-
-
-def guard(session: SparkSession, sql: str, column: str) -> Column:
-    """The value of an expression in a struct, NULL where it raises.
-
-    Catalyst's own catch-all, which SQL cannot name, catches what raises in a row. Constants
-    are worked out while Spark plans, before any row; there errors pass only in a branch
-    that may not be taken, so the expression stands in one. It always is: the condition only
-    has to be one about a column, which Catalyst cannot see through.
-    """
-    jvm: Any = session._jvm
-    expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    catch = jvm.org.apache.spark.sql.catalyst.expressions.TryEval
-    inner: Any = F.expr(f"IF(INT(ISNULL({column})) < 2, STRUCT(({sql}) AS value), NULL)")
-    return ClassicColumn(expressions.column(catch(expressions.expression(inner._jc))))
-
-
-def _verdict(synopsis: Synopsis, scalars: tuple[Scalar, ...], admission: Admission) -> str:
-    cases = [f"WHEN {admission.malformed_sql} THEN {MALFORMED}"]
-    cases.append(f"WHEN {admission.late_sql} THEN {LATE}")
-    if synopsis.where is not None:
-        cases.append(f"WHEN NOT COALESCE({_read(scalars, synopsis.where)}, FALSE) THEN {FILTERED}")
-    return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
-
-
-def _aggregates(synopsis: Synopsis, scalars: tuple[Scalar, ...]) -> dict[str, str]:
-    columns = {NEWEST: f"MAX({TIME})"}
-    for number, lane in enumerate(synopsis.lanes):
-        value = _read(scalars, lane.argument) if lane.argument else "1"
-        columns.update(zip(synopsis.lane_columns(number), lane.lift(value), strict=True))
-    for number, scalar in enumerate(scalars):
-        if scalar.may_raise:
-            columns[raised_column(number)] = f"COUNT_IF({raised_column(number)})"
-    return columns
-
-
-def _bucket(synopsis: Synopsis, buckets: int) -> str:
-    if not synopsis.keys:
-        return "0"
-    return f"INT(PMOD(HASH({', '.join(synopsis.key_columns)}), {buckets}))"
+def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:
+    """Feeds of one scan are one pass."""
+    by_scan: dict[Scan, list[Feed]] = {}
+    for feed in feeds:
+        by_scan.setdefault(feed.scan, []).append(feed)
+    name = fingerprint([admission.stream.name.lower()])
+    return tuple(
+        Pass(f"{name}_{number}", tuple(mine), admission, buckets)
+        for number, mine in enumerate(by_scan.values())
+    )

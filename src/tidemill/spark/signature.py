@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from tidemill.language.names import quote_name
-from tidemill.share.predicates.domains import decimal_text
-from tidemill.share.predicates.signature import Lookup, lookup_column
-from tidemill.share.predicates.values import Cut
+from tidemill.plan.predicates.domains import decimal_text
+from tidemill.plan.predicates.signature import Lookup, lookup_column
+from tidemill.plan.predicates.values import Cut
 from tidemill.types import Type
 
 # Java's name of the primitive type, of its arrays' class, and how `struct` packs it.

@@ -1,4 +1,4 @@
-"""Partial rows as arrays: one row per (group, slice), groups and slices numbered.
+"""Partial rows as arrays: one row per (group, signature, slice), each of them numbered.
 
 The same cells come from fresh partial rows (the fold), from pieces on disk (the answer)
 and go back to disk (snapshots). Keys are compared as Spark compares them after grouping:
@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane, decode, encode
+from tidemill.aggregates import Encoded, Lane, absent, decode, encode
 from tidemill.aggregates.limbs import normalise
-from tidemill.synopsis.model import Synopsis
+from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.synopsis.model import Partials
 
 IntArray = NDArray[np.int64]
 SLICE = "slice"
@@ -25,58 +26,119 @@ SLICE = "slice"
 
 @dataclass(frozen=True)
 class Cells:
-    """One row for each (group, slice) that occurs, in any order, with its lanes."""
+    """One row for each (group, signature, slice) that occurs, in any order, with its lanes.
+
+    `signatures` has one row per distinct signature, a column per word.
+    """
 
     slices: IntArray
     slice_index: IntArray
     group: IntArray
     groups: pa.Table
+    signature: IntArray
+    signatures: IntArray
     lanes: tuple[Encoded, ...]
 
     def __len__(self) -> int:
         return len(self.group)
 
+    @property
+    def group_count(self) -> int:
+        """Without keys there is one group, if there is anything; a table cannot say that."""
+        return len(self.groups) if self.groups.column_names else min(1, len(self))
 
-def gather(synopsis: Synopsis, rows: pa.Table) -> Cells:
-    """The cells of some partial rows; rows of one cell are combined."""
-    group, groups = factorise(rows.select(synopsis.key_columns), len(rows))
+    def where(self, wanted: NDArray[np.bool_]) -> Cells:
+        """Some of the rows; groups, signatures and slices keep their numbers."""
+        rows = np.flatnonzero(wanted)
+        return replace(
+            self,
+            slice_index=self.slice_index[rows],
+            group=self.group[rows],
+            signature=self.signature[rows],
+            lanes=tuple(lane.take(rows) for lane in self.lanes),
+        )
+
+
+def gather(partials: Partials, rows: pa.Table, beside: tuple[str, ...] = ()) -> Cells:
+    """The cells of some partial rows; rows of one cell are combined.
+
+    Columns `beside` the keys, which depend on them, go into the table of groups too.
+    """
+    group, first = factorise(rows.select(partials.key_columns), len(rows))
+    groups = rows.select([*partials.key_columns, *beside]).take(pa.array(first))
+    signature, signatures = _signatures(partials, rows)
     slices, slice_index = _number(_int64(rows.column(SLICE)))
-    lanes = [
-        encode(lane, [rows.column(name) for name in synopsis.lane_columns(number)])
-        for number, lane in enumerate(synopsis.lanes)
-    ]
-    code = group * max(1, len(slices)) + slice_index
+    lanes = tuple(_lane(partials, rows, place) for place in range(len(partials.lanes)))
+    found = Cells(slices, slice_index, group, groups, signature, signatures, lanes)
+    return merged(partials.lanes, found)
+
+
+def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
+    """The cells with the rows of each (group, signature, slice) combined into one."""
+    code = cells.group * len(cells.signatures) + cells.signature
+    code = code * max(1, len(cells.slices)) + cells.slice_index
     if _all_differ(code):
-        return Cells(slices, slice_index, group, groups, tuple(lanes))
+        return cells
     order = np.argsort(code, kind="stable")
     first = _run_starts(code[order])
     kept = order[first]
-    merged = [_merge(lane, e, order, first) for lane, e in zip(synopsis.lanes, lanes, strict=True)]
-    return Cells(slices, slice_index[kept], group[kept], groups, tuple(merged))
+    return replace(
+        cells,
+        slice_index=cells.slice_index[kept],
+        group=cells.group[kept],
+        signature=cells.signature[kept],
+        lanes=tuple(
+            _merge(lane, encoded, order, first)
+            for lane, encoded in zip(lanes, cells.lanes, strict=True)
+        ),
+    )
 
 
-def scatter(synopsis: Synopsis, cells: Cells) -> pa.Table:
+def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
+    """What a query reads of the cells: those with matching signatures, which then fall away."""
+    if reading == ALL_ROWS and not cells.signatures.shape[1]:
+        return cells
+    rows = np.flatnonzero(reading.matches(cells.signatures)[cells.signature])
+    numbers, groups = _renumbered(cells.group[rows], cells.group_count)
+    return merged(
+        lanes,
+        Cells(
+            cells.slices,
+            cells.slice_index[rows],
+            numbers,
+            cells.groups.take(pa.array(groups)) if cells.groups.column_names else cells.groups,
+            np.zeros(len(rows), np.int64),
+            np.zeros((1, 0), np.int64),
+            tuple(lane.take(rows) for lane in cells.lanes),
+        ),
+    )
+
+
+def scatter(partials: Partials, cells: Cells) -> pa.Table:
     """The partial rows back, sorted by slice: what a piece holds."""
     order = np.argsort(cells.slice_index, kind="stable")
     columns: dict[str, Any] = {SLICE: pa.array(cells.slices[cells.slice_index[order]])}
-    for name in synopsis.key_columns:
-        columns[name] = cells.groups.column(name).take(pa.array(cells.group[order]))
-    for number, lane in enumerate(synopsis.lanes):
-        arrays = decode(lane, cells.lanes[number].take(order))
-        columns.update(zip(synopsis.lane_columns(number), arrays, strict=True))
-    _note_overflows(synopsis, cells, order, columns)
+    group, signature = pa.array(cells.group[order]), cells.signature[order]
+    for name in partials.key_columns:
+        columns[name] = cells.groups.column(name).take(group)
+    for word, name in enumerate(partials.signature_columns):
+        columns[name] = pa.array(cells.signatures[signature, word])
+    for place, lane in enumerate(partials.lanes):
+        arrays = decode(lane, cells.lanes[place].take(order))
+        columns.update(zip(partials.lane_columns(place), arrays, strict=True))
+    _note_overflows(partials, cells, order, columns)
     return pa.table(columns)
 
 
 def _note_overflows(
-    synopsis: Synopsis, cells: Cells, order: IntArray, columns: dict[str, Any]
+    partials: Partials, cells: Cells, order: IntArray, columns: dict[str, Any]
 ) -> None:
     """A merged decimal sum that has no digits left is written as NULL: its cell must say so."""
-    for number, lane in enumerate(synopsis.lanes):
+    for number, lane in enumerate(partials.lanes):
         if lane.kind != "overflow":
             continue
-        place = synopsis.lanes.index(replace(lane, kind="sum"))
-        (sums,), (flags,) = synopsis.lane_columns(place), synopsis.lane_columns(number)
+        place = partials.lanes.index(replace(lane, kind="sum"))
+        (sums,), (flags,) = partials.lane_columns(place), partials.lane_columns(number)
         had = cells.lanes[place].take(order).valid
         lost = (
             columns[sums].is_null()
@@ -86,17 +148,35 @@ def _note_overflows(
         columns[flags] = pc.add(columns[flags], lost.cast(pa.int64()))
 
 
-def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, pa.Table]:
-    """A dense number for each distinct key, and the keys in the order of their numbers."""
-    if not keys.column_names:
-        return np.zeros(rows, dtype=np.int64), pa.table({"_": pa.nulls(min(1, rows))}).select([])
+def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
+    """A dense number for each distinct key, and the first row of each number."""
     code: IntArray = np.zeros(rows, dtype=np.int64)
+    if not keys.column_names:
+        return code, np.arange(min(1, rows))
     for column in keys.columns:
         codes, distinct = _codes(column.combine_chunks())
         code, _ = _codes(pa.array(code * distinct + codes))
     first = np.full(int(code.max()) + 1 if rows else 0, rows, dtype=np.int64)
     np.minimum.at(first, code, np.arange(rows))
-    return code, keys.take(pa.array(first))
+    return code, first
+
+
+def _signatures(partials: Partials, rows: pa.Table) -> tuple[IntArray, IntArray]:
+    names = [name for name in partials.signature_columns if name in rows.column_names]
+    number, first = factorise(rows.select(names), len(rows))
+    found = np.zeros((max(1, len(first)), len(partials.signature_columns)), dtype=np.int64)
+    for word, name in enumerate(partials.signature_columns):
+        if name in names and len(first):
+            found[:, word] = _int64(rows.column(name).take(pa.array(first)))
+    return number, found
+
+
+def _lane(partials: Partials, rows: pa.Table, place: int) -> Encoded:
+    """A lane of the rows; pieces from before it was there do not have its columns."""
+    lane, names = partials.lanes[place], partials.lane_columns(place)
+    if names[0] not in rows.column_names:
+        return absent(lane, len(rows))
+    return encode(lane, [rows.column(name) for name in names])
 
 
 def _codes(column: pa.Array) -> tuple[IntArray, int]:
@@ -119,6 +199,13 @@ def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
     return distinct[order], place[_int64(coded.indices)]
 
 
+def _renumbered(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Numbers without gaps for those that occur, and what each stood for."""
+    occurs = np.zeros(count, dtype=np.bool_)
+    occurs[numbers] = True
+    return (np.cumsum(occurs) - 1)[numbers], np.flatnonzero(occurs)
+
+
 def _all_differ(code: IntArray) -> bool:
     """Whether it is plain that no cell has two rows; counting is cheap where cells are dense."""
     if not len(code) or int(code.max()) > 8 * len(code):
@@ -138,10 +225,11 @@ def _merge(lane: Lane, encoded: Encoded, order: IntArray, first: IntArray) -> En
         return taken
     values = taken.values
     if taken.valid is not None:
-        absent = ~taken.valid
         values = values.copy()
-        values[absent] = lane.algebra.identity
-    merged = lane.algebra.combine.reduceat(values, first, axis=0)
+        values[~taken.valid] = lane.algebra.identity
+    # Infinities of both signs make NaN, as they do in Spark.
+    with np.errstate(invalid="ignore", over="ignore"):
+        merged = lane.algebra.combine.reduceat(values, first, axis=0)
     valid = None if taken.valid is None else np.logical_or.reduceat(taken.valid, first)
     return Encoded(_renormalised(merged), valid, taken.dictionary)
 

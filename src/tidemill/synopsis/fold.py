@@ -1,58 +1,121 @@
-"""Step 3: partial rows of one task ⇒ rows by bucket, ready to be a piece."""
+"""Step 3: partial rows of one task ⇒ for each synopsis, rows by bucket, ready to be a piece.
+
+Keys are rolled up along the feed's tree first; then each synopsis takes the signatures and
+the slices that it keeps. The last is what the papers call intercede: fragments of everybody's
+edges are combined, once for a group of queries, into the fragments of its own.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.synopsis.cells import SLICE, gather, scatter
+from tidemill.plan.predicates import has_bit, set_bit
+from tidemill.synopsis.cells import SLICE, Cells, factorise, gather, merged, scatter
+from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
-from tidemill.windows import slice_starts
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
-def fold_rows(
-    synopsis: Synopsis, rows: pa.Table, buckets: NDArray[np.int64]
-) -> dict[int, pa.Table]:
-    """Cut panes into slices, drop what no window reads, combine, and sort by slice."""
-    given = rows.column(SLICE).to_numpy()
-    starts = slice_starts(given, synopsis.classes)
-    useful = _in_some_window(synopsis, starts)
-    if np.array_equal(starts, given):
-        # Every pane is a slice, so the aggregation has left one row per cell already.
-        return _sorted(_pick(_partial_columns(synopsis, rows), useful), buckets[useful])
-    rows = rows.set_column(rows.column_names.index(SLICE), SLICE, pa.array(starts))
-    return {
-        int(bucket): scatter(synopsis, gather(synopsis, _pick(rows, useful & (buckets == bucket))))
-        for bucket in np.unique(buckets)
-    }
+def fold_feed(feed: Feed, rows: pa.Table) -> Iterator[tuple[Synopsis, dict[int, pa.Table]]]:
+    """What each synopsis of the feed gets of the rows, by bucket."""
+    if (straight := _straight(feed, rows)) is not None:
+        yield feed.synopses[0], straight
+        return
+    found: list[Cells] = []
+    for number, node in enumerate(feed.nodes):
+        root = gather(feed, rows, feed.bucket_columns) if not found else found[node.parent]
+        found.append(root if number == 0 else _rolled_up(feed, node, root))
+        for synopsis in (feed.by_id[name] for name in node.synopses):
+            cells = _cut(synopsis, _signed(feed, synopsis, found[number]))
+            yield synopsis, _by_bucket(feed, number, synopsis, cells)
 
 
-def _partial_columns(synopsis: Synopsis, rows: pa.Table) -> pa.Table:
-    lanes = [n for number in range(len(synopsis.lanes)) for n in synopsis.lane_columns(number)]
-    return rows.select([SLICE, *synopsis.key_columns, *lanes])
+def _straight(feed: Feed, rows: pa.Table) -> dict[int, pa.Table] | None:
+    """The rows as they are, if they are just what the only synopsis keeps.
 
-
-def _sorted(rows: pa.Table, buckets: NDArray[np.int64]) -> dict[int, pa.Table]:
+    The aggregation has then left one row per cell already, and there may be millions.
+    """
+    synopsis = feed.synopses[0]
+    starts = rows.column(SLICE).to_numpy()
+    if len(feed.synopses) > 1 or feed.bits or len(feed.nodes[0].keys) > len(synopsis.keys):
+        return None
+    if not np.array_equal(synopsis.cuts.starts(starts), starts):
+        return None
+    useful = synopsis.cuts.in_some_window(starts)
+    rows = rows if useful.all() else rows.filter(pa.array(useful))
+    buckets = rows.column(feed.bucket_columns[0]).to_numpy().astype(np.int64)
     order = np.lexsort((rows.column(SLICE).to_numpy(), buckets))
-    ordered, runs = rows.take(pa.array(order)), buckets[order]
-    distinct = np.unique(runs)
-    bounds = np.searchsorted(runs, [*distinct, np.iinfo(np.int64).max])
-    return {
-        int(bucket): ordered.slice(int(low), int(high - low))
-        for bucket, low, high in zip(distinct, bounds[:-1], bounds[1:], strict=True)
+    mine = _renamed(feed, synopsis, rows).take(pa.array(order))
+    return dict(_runs(mine, buckets[order]))
+
+
+def _runs(rows: pa.Table, buckets: IntArray) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of each bucket; they come in order of buckets."""
+    distinct = np.unique(buckets)
+    bounds = np.searchsorted(buckets, [*distinct, np.iinfo(np.int64).max])
+    for bucket, low, high in zip(distinct, bounds[:-1], bounds[1:], strict=True):
+        yield int(bucket), rows.slice(int(low), int(high - low))
+
+
+def _renamed(feed: Feed, synopsis: Synopsis, rows: pa.Table) -> pa.Table:
+    columns = {SLICE: rows.column(SLICE)}
+    for name, key in zip(synopsis.key_columns, synopsis.keys, strict=True):
+        columns[name] = rows.column(feed.key_column(key.scalar))
+    for place, lane in enumerate(synopsis.lanes):
+        theirs = feed.lane_columns(feed.lanes.index(lane))
+        for name, source in zip(synopsis.lane_columns(place), theirs, strict=True):
+            columns[name] = rows.column(source)
+    return pa.table(columns)
+
+
+def _rolled_up(feed: Feed, node: Node, parent: Cells) -> Cells:
+    """The parent's cells with fewer keys: groups that become equal are combined."""
+    names = [f"_f{place}" for place in node.keys]
+    number, first = factorise(parent.groups.select(names), len(parent.groups))
+    groups = parent.groups.take(pa.array(first))
+    return merged(feed.lanes, replace(parent, group=number[parent.group], groups=groups))
+
+
+def _signed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
+    """The signatures in the synopsis's own bits, and its lanes; what it does not keep goes."""
+    own = np.zeros((len(cells.signatures), len(synopsis.signature_columns)), dtype=np.int64)
+    kept = np.full(len(own), synopsis.all_since_us is not None)
+    for bit in synopsis.bits:
+        holds = has_bit(cells.signatures, feed.bit(bit.predicate))
+        set_bit(own, bit.number, holds)
+        kept |= holds
+    places = [feed.lanes.index(lane) for lane in synopsis.lanes]
+    cells = replace(cells, lanes=tuple(cells.lanes[place] for place in places))
+    cells = cells if kept.all() else cells.where(kept[cells.signature])
+    number, first = factorise(
+        pa.table(list(own.T), [f"_{n}" for n in range(own.shape[1])]), len(own)
+    )
+    return replace(cells, signature=number[cells.signature], signatures=own[first])
+
+
+def _cut(synopsis: Synopsis, cells: Cells) -> Cells:
+    """Panes combined into the slices of the synopsis; slices that no window reads go."""
+    starts = synopsis.cuts.starts(cells.slices)
+    useful = synopsis.cuts.in_some_window(starts)
+    cells = cells if useful.all() else cells.where(useful[cells.slice_index])
+    slices, number = np.unique(starts, return_inverse=True)
+    cells = replace(cells, slices=slices, slice_index=number[cells.slice_index])
+    return merged(synopsis.lanes, cells)
+
+
+def _by_bucket(feed: Feed, number: int, synopsis: Synopsis, cells: Cells) -> dict[int, pa.Table]:
+    by_group = cells.groups.column(feed.bucket_columns[number]).to_numpy()
+    columns = {
+        name: cells.groups.column(feed.key_column(key.scalar))
+        for name, key in zip(synopsis.key_columns, synopsis.keys, strict=True)
     }
-
-
-def _pick(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
-    return rows if wanted.all() else rows.filter(pa.array(wanted))
-
-
-def _in_some_window(synopsis: Synopsis, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Slices in the gaps of hopping windows are read by nobody."""
-    useful = np.zeros(len(starts), dtype=np.bool_)
-    for spec in synopsis.windows:
-        if spec.slide_us <= spec.range_us:
-            return np.ones(len(starts), dtype=np.bool_)
-        useful |= (starts - spec.start_us) % spec.slide_us < spec.range_us
-    return useful
+    named = replace(cells, groups=pa.table(columns) if columns else cells.groups.select([]))
+    bucket = by_group[cells.group]
+    return {int(one): scatter(synopsis, named.where(bucket == one)) for one in np.unique(bucket)}

@@ -1,41 +1,106 @@
-"""What one synopsis keeps: partials per (slice, keys), for the queries that read them."""
+"""What one synopsis keeps: partials per (slice, keys, signature), for the queries that read them.
+
+A synopsis outlives the queries it was made for. Edges, lanes and predicate bits come and go
+with its readers; each is complete from some time on, which says what a newcomer can be
+answered from. Its id and its keys never change.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from tidemill.aggregates import Lane
-from tidemill.ids import fingerprint
-from tidemill.plan.model import Key, Scalar
-from tidemill.windows import EdgeClass, WindowSpec
+from tidemill.plan.model import Join, Key
+from tidemill.plan.predicates import WORD_BITS, Predicate
+from tidemill.windows import BEGINNING_US, Cuts
+
+
+@dataclass(frozen=True)
+class KeptLane:
+    """A lane and the number of its columns in pieces, which no other lane ever gets."""
+
+    number: int
+    lane: Lane
+    since_us: int = BEGINNING_US
+
+
+@dataclass(frozen=True)
+class Bit:
+    """A predicate and its place in the signature of partial rows."""
+
+    number: int
+    predicate: Predicate
+    since_us: int = BEGINNING_US
+
+
+class Partials(Protocol):
+    """The columns of partial rows: those of a sub-aggregation, or of a synopsis."""
+
+    @property
+    def key_columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def signature_columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]: ...
+
+    def lane_columns(self, position: int) -> tuple[str, ...]:
+        """Names of the columns that carry the lane at a position of `lanes`."""
 
 
 @dataclass(frozen=True)
 class Synopsis:
-    """Queries of equal stream, WHERE and GROUP BY read one; its edges are theirs together."""
+    """Queries of one relation and one set of keys read it; its edges are theirs together."""
 
+    id: str
     stream: str
-    where: Scalar | None
+    joins: tuple[Join, ...]
     keys: tuple[Key, ...]
-    lanes: tuple[Lane, ...]
-    classes: tuple[EdgeClass, ...]
-    windows: tuple[WindowSpec, ...]
-    members: tuple[str, ...]
-
-    @cached_property
-    def id(self) -> str:
-        """Stable over runs: it names the folder of the pieces."""
-        where = self.where.sql if self.where else None
-        keys = tuple((key.scalar.sql, key.scalar.type.sql) for key in self.keys)
-        lanes = tuple((lane.sql, lane.type.sql) for lane in self.lanes)
-        cut = (self.classes, self.windows)
-        return fingerprint([self.stream.lower(), where, keys, lanes, cut, self.members])
+    # It has seen every row from then on.
+    made_us: int = BEGINNING_US
+    kept: tuple[KeptLane, ...] = ()
+    bits: tuple[Bit, ...] = ()
+    # From when on rows that satisfy no bit are kept as well; None: they are left out.
+    all_since_us: int | None = None
+    cuts: Cuts = field(default_factory=Cuts)
+    # Bits whose predicate has gone, and when: slices before then still bear them.
+    retired: tuple[tuple[int, int], ...] = ()
+    next_lane: int = 0
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        return tuple(key.slot.name for key in self.keys)
+        return tuple(f"_k{place}" for place in range(len(self.keys)))
 
-    def lane_columns(self, number: int) -> tuple[str, ...]:
-        """Names of the columns that carry a lane in partial rows and pieces."""
-        return tuple(f"p{number}{part}" for part in self.lanes[number].parts)
+    def key_column(self, key: Key) -> str:
+        """The column that holds the values of a query's key."""
+        place = next(n for n, mine in enumerate(self.keys) if mine.scalar.sql == key.scalar.sql)
+        return f"_k{place}"
+
+    @property
+    def signature_columns(self) -> tuple[str, ...]:
+        numbers = [bit.number for bit in self.bits] + [number for number, _ in self.retired]
+        words = max(numbers, default=-1) // WORD_BITS + 1
+        return tuple(f"_s{word}" for word in range(words))
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        return tuple(kept.lane for kept in self.kept)
+
+    def lane_columns(self, position: int) -> tuple[str, ...]:
+        kept = self.kept[position]
+        return tuple(f"p{kept.number}{part}" for part in kept.lane.parts)
+
+    def bit(self, predicate: Predicate) -> Bit | None:
+        return next((bit for bit in self.bits if bit.predicate == predicate), None)
+
+    def with_lanes(self, lanes: Iterable[Lane], since_us: int) -> Synopsis:
+        """With exactly these lanes; new ones are complete from `since_us` on."""
+        wanted = tuple(dict.fromkeys(lanes))
+        standing = {kept.lane: kept for kept in self.kept}
+        fresh = [lane for lane in wanted if lane not in standing]
+        made = {lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)}
+        kept = tuple(standing.get(lane) or made[lane] for lane in wanted)
+        return replace(self, kept=kept, next_lane=self.next_lane + len(fresh))

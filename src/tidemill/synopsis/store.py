@@ -20,9 +20,10 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Version:
-    """Pieces by synopsis id, oldest first."""
+    """Pieces by synopsis id, oldest first; and from when on each synopsis has all its slices."""
 
     pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    complete_from: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, synopsis_id: str) -> tuple[Piece, ...]:
         return self.pieces.get(synopsis_id, ())
@@ -42,11 +43,16 @@ class Version:
     def expired(self, synopsis_id: str, horizon_us: int) -> Version:
         """Without the pieces whose slices all lie before the horizon."""
         kept = tuple(p for p in self.of(synopsis_id) if p.last_us >= horizon_us)
-        return self._with(synopsis_id, kept)
+        since_us = max(horizon_us, self.complete_from.get(synopsis_id, horizon_us))
+        complete_from = {**self.complete_from, synopsis_id: since_us}
+        return replace(self._with(synopsis_id, kept), complete_from=complete_from)
 
     def only(self, synopsis_ids: Iterable[str]) -> Version:
         wanted = set(synopsis_ids)
-        return Version({key: value for key, value in self.pieces.items() if key in wanted})
+        return Version(
+            {key: value for key, value in self.pieces.items() if key in wanted},
+            {key: value for key, value in self.complete_from.items() if key in wanted},
+        )
 
     @property
     def rows(self) -> int:

@@ -1,11 +1,13 @@
 """Window specs, edges, slices and membership: arithmetic on whole microseconds, nothing else."""
 
 from tidemill.windows.closing import closed_windows, horizon, slice_ranges
+from tidemill.windows.cuts import BEGINNING_US, Cut, Cuts
 from tidemill.windows.edges import (
     EdgeClass,
     edge_classes,
     edge_rate,
     edges_between,
+    holds_edges,
     pane_origin,
     pane_us,
     pruned_classes,
@@ -17,12 +19,16 @@ from tidemill.windows.edges import (
 from tidemill.windows.spec import WindowSpec
 
 __all__ = [
+    "BEGINNING_US",
+    "Cut",
+    "Cuts",
     "EdgeClass",
     "WindowSpec",
     "closed_windows",
     "edge_classes",
     "edge_rate",
     "edges_between",
+    "holds_edges",
     "horizon",
     "pane_origin",
     "pane_us",

@@ -141,6 +141,14 @@ def pane_origin(classes: Sequence[EdgeClass]) -> int:
     return classes[0].offset_us % pane_us(classes)
 
 
+def holds_edges(classes: Sequence[EdgeClass], spec: WindowSpec) -> bool:
+    """Whether every start and end of the window is plainly an edge of these classes."""
+    kept: dict[int, set[int]] = {}
+    for edge in classes:
+        kept.setdefault(edge.period_us, set()).add(edge.offset_us)
+    return all(_contained(edge, kept) for edge in _paired(spec))
+
+
 def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
     return (
         EdgeClass(spec.start_us, spec.slide_us),

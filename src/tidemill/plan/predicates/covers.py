@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tidemill.share.predicates.boxes import Box, TooManyBoxesError, without
-from tidemill.share.predicates.predicate import TRUE, Predicate, is_covered
-from tidemill.share.predicates.readings import ALL_ROWS, NO_ROWS, Reading, Term
+from tidemill.plan.predicates.boxes import Box, TooManyBoxesError, without
+from tidemill.plan.predicates.predicate import TRUE, Predicate, is_covered
+from tidemill.plan.predicates.readings import ALL_ROWS, NO_ROWS, Reading, Term
 
 Bits = Mapping[int, Predicate]
 # A rule of more terms than this says less than a bit of its own would.

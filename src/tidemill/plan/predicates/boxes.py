@@ -17,7 +17,7 @@ from typing import Any
 
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
-from tidemill.share.predicates.values import EVERYTHING, ValueSet
+from tidemill.plan.predicates.values import EVERYTHING, ValueSet
 
 Dimension = Slot | Scalar
 # Past this many boxes a condition is cheaper to evaluate than to reason about.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from tidemill.plan.coercion import common_type
 from tidemill.plan.expressions import Call, Literal, Node, Slot
-from tidemill.share.predicates.domains import MIRRORED, compared, has_line
-from tidemill.share.predicates.values import EVERYTHING, NOT_NULL, NOTHING, NULL_ONLY, ValueSet
+from tidemill.plan.predicates.domains import MIRRORED, compared, has_line
+from tidemill.plan.predicates.values import EVERYTHING, NOT_NULL, NOTHING, NULL_ONLY, ValueSet
 from tidemill.types import BOOLEAN, Type
 
 

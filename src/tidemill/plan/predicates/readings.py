@@ -56,6 +56,11 @@ class Reading:
             found |= term.matches(signatures)
         return found
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether rows that hold no bit at all may be read."""
+        return any(term.must == 0 for term in self.terms)
+
 
 ALL_ROWS = Reading((Term(0),))
 NO_ROWS = Reading(())
@@ -64,3 +69,16 @@ NO_ROWS = Reading(())
 def word_count(mask: int) -> int:
     """How many words it takes to hold the bits of a mask."""
     return -(-mask.bit_length() // WORD_BITS)
+
+
+def has_bit(signatures: Signatures, bit: int) -> npt.NDArray[np.bool_]:
+    """Which signatures hold the bit."""
+    word, place = divmod(bit, WORD_BITS)
+    found: npt.NDArray[np.bool_] = (signatures[:, word] >> place & 1).astype(np.bool_)
+    return found
+
+
+def set_bit(signatures: Signatures, bit: int, where: npt.NDArray[np.bool_]) -> None:
+    """Set the bit in the signatures marked, in place."""
+    word, place = divmod(bit, WORD_BITS)
+    signatures[:, word] |= where.astype(np.int64) << place

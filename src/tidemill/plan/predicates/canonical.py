@@ -18,12 +18,12 @@ from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal
 from tidemill.plan.known import by_name, type_known
 from tidemill.plan.model import Scalar
+from tidemill.plan.predicates.atoms import read_atom
+from tidemill.plan.predicates.boxes import TooManyBoxesError
+from tidemill.plan.predicates.domains import compared
+from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
+from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.try_forms import to_spark_sql
-from tidemill.share.predicates.atoms import read_atom
-from tidemill.share.predicates.boxes import TooManyBoxesError
-from tidemill.share.predicates.domains import compared
-from tidemill.share.predicates.predicate import FALSE, TRUE, Predicate
-from tidemill.share.predicates.predicate import where as only_where
 from tidemill.types import BOOLEAN, Type
 
 

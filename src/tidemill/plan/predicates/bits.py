@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from tidemill.share.predicates.covers import read_by
-from tidemill.share.predicates.predicate import Predicate
-from tidemill.share.predicates.readings import Reading
+from tidemill.plan.predicates.covers import read_by
+from tidemill.plan.predicates.predicate import Predicate
+from tidemill.plan.predicates.readings import Reading
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,25 @@ def assign_bits(
     for predicate in _uncovered(new, kept):
         kept[next(numbers)] = predicate
     return Assignment(kept, {each: _reading(each, kept) for each in wanted})
+
+
+def assign_own_bits(
+    predicates: Iterable[Predicate],
+    taken: Mapping[int, Predicate] | None = None,
+    blocked: Collection[int] = (),
+) -> Assignment:
+    """A bit for every distinct predicate: what there is without covers."""
+    kept, readings = dict(taken or {}), {}
+    numbers = _free_numbers({*kept, *blocked})
+    for predicate in dict.fromkeys(predicates):
+        if not _only(predicate, kept) and not (predicate.is_true or predicate.is_false):
+            kept[next(numbers)] = predicate
+        readings[predicate] = _reading(predicate, _only(predicate, kept))
+    return Assignment(kept, readings)
+
+
+def _only(predicate: Predicate, bits: Mapping[int, Predicate]) -> dict[int, Predicate]:
+    return {bit: each for bit, each in bits.items() if each == predicate}
 
 
 def _uncovered(new: list[Predicate], kept: Mapping[int, Predicate]) -> list[Predicate]:

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
-from tidemill.share.predicates.boxes import Box, Dimension, make_box, meet, primes, without
-from tidemill.share.predicates.values import ValueSet
-from tidemill.share.predicates.wording import word_boxes
+from tidemill.plan.predicates.boxes import Box, Dimension, make_box, meet, primes, without
+from tidemill.plan.predicates.values import ValueSet
+from tidemill.plan.predicates.wording import word_boxes
 
 # Pieces looked at before a question of covering is given up as unanswered.
 _MOST_PIECES = 2000

@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tidemill.plan.expressions import Value
-from tidemill.share.predicates.values import NOT_NULL, NOTHING, NULL_ONLY, Cut, ValueSet, at_least
+from tidemill.plan.predicates.values import NOT_NULL, NOTHING, NULL_ONLY, Cut, ValueSet, at_least
 from tidemill.types import INTEGER_BITS, Type
 
 _BITS = {**INTEGER_BITS, "DATE": 32, "TIMESTAMP": 64}

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
 
-from tidemill.share.predicates.boxes import Box, Dimension
-from tidemill.share.predicates.predicate import Predicate
-from tidemill.share.predicates.readings import WORD_BITS
-from tidemill.share.predicates.values import Cut, ValueSet
+from tidemill.plan.predicates.boxes import Box, Dimension
+from tidemill.plan.predicates.predicate import Predicate
+from tidemill.plan.predicates.readings import WORD_BITS
+from tidemill.plan.predicates.values import Cut, ValueSet
 from tidemill.types import BOOLEAN
 
 

@@ -1,0 +1,127 @@
+"""The plan of all queries, and what it is decided by: settings, samples, how streams stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tidemill.catalog import Catalog, Stream
+from tidemill.engine.journal import StreamState
+from tidemill.plan.model import QueryPlan
+from tidemill.settings import Settings
+from tidemill.share import (
+    Context,
+    EngineCosts,
+    Sample,
+    SharedPlan,
+    Standing,
+    arrange_feeds,
+    change_plan,
+    first_window,
+    rebuild_plan,
+    specs_of,
+)
+from tidemill.share.feeds import scan_of
+from tidemill.spark.admission import Admission
+from tidemill.spark.rows import read_rows
+from tidemill.spark.sampling import take_sample
+from tidemill.spark.session import Session
+from tidemill.spark.sources import Source
+from tidemill.synopsis.feed import Feed
+
+Load = Callable[[str], StreamState]
+
+
+@dataclass
+class Planner:
+    """Plans with what is known of the streams; samples are taken when they can decide something."""
+
+    load: Load
+    open_source: Callable[[Stream], Source]
+    session: Callable[[], Session]
+    samples: dict[str, Sample] = field(default_factory=dict)
+
+    def change(
+        self,
+        plan: SharedPlan,
+        catalog: Catalog,
+        queries: Sequence[QueryPlan],
+        settings: Settings | None = None,
+    ) -> SharedPlan:
+        """The plan for these queries; made anew if the `settings` before shared otherwise."""
+
+        def around(stream: str) -> tuple[Standing, Context]:
+            self._sample(catalog, stream, queries)
+            return self.standing(stream), self.context(stream, catalog.settings)
+
+        changed = change_plan(plan, queries, around)
+        if settings is not None and _sharing(settings) != _sharing(catalog.settings):
+            for stream in dict.fromkeys(query.stream for query in plan.queries):
+                changed = rebuild_plan(changed, stream, around)
+        return changed
+
+    def at_rate(
+        self, plan: SharedPlan, stream: str, rows_per_second: float, settings: Settings
+    ) -> SharedPlan:
+        """The plan for another rate of input: only trees of windows depend on it."""
+        if settings.sharing != "weave":
+            return plan
+        known = self.samples.get(stream.lower(), Sample())
+        self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
+        return rebuild_plan(
+            plan, stream, lambda name: (self.standing(name), self.context(name, settings))
+        )
+
+    def feeds(self, plan: SharedPlan, stream: str, settings: Settings) -> tuple[Feed, ...]:
+        return arrange_feeds(plan.of_stream(stream), settings, self.context(stream, settings).costs)
+
+    def standing(self, stream: str) -> Standing:
+        state = self.load(stream)
+        return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
+
+    def context(self, stream: str, settings: Settings) -> Context:
+        return Context(settings, EngineCosts(self.samples.get(stream.lower(), Sample())))
+
+    def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
+        """For each query that joins a stream under way, where it begins."""
+        for query in plan.queries:
+            if query in before.queries:
+                continue
+            standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
+            if standing.newest_us is None:
+                continue
+            starts = [
+                first_window(spec, stint.from_us, standing.watermark_us) for spec in specs_of(query)
+            ]
+            yield f"query {query.name}: its first window starts at {_instant(min(starts))}"
+
+    def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
+        """Look at some rows, if there are any and more than one way to share them."""
+        mine = [query for query in queries if query.stream.lower() == stream.lower()]
+        scan = scan_of(mine)
+        known = self.samples.get(stream.lower(), Sample())
+        if (
+            len({frozenset(k.scalar.sql for k in q.keys) for q in mine}) < 2
+            and len(scan.predicates) < 2
+        ):
+            return
+        if known.knows([key.sql for key in scan.keys], scan.predicates):
+            return
+        source = self.open_source(catalog.stream(stream))
+        taken = source.any_input(catalog.settings)
+        if taken is None:
+            return
+        session = self.session()
+        rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
+        admission = Admission(catalog.stream(stream), None, 0, source.is_text)
+        self.samples[stream.lower()] = take_sample(session, rows, scan, admission)
+
+
+def _sharing(settings: Settings) -> tuple[str, str]:
+    return settings.sharing, settings.steps_off
+
+
+def _instant(t_us: int) -> str:
+    return np.datetime_as_string(np.datetime64(t_us, "us")).rstrip("0").rstrip(".") + "Z"

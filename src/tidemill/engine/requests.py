@@ -1,0 +1,54 @@
+"""Statements for an engine that runs: they wait for the end of a tick, and for their replies."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+Answer = Callable[[str, str], list[str]]
+
+
+@dataclass(frozen=True)
+class Request:
+    text: str
+    base: str
+    replies: Future[list[str]] = field(default_factory=Future)
+
+
+class Requests:
+    """Handed over by any thread, answered by the one that runs the streams."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._runner: int | None = None
+
+    def begin(self) -> None:
+        self._runner = threading.get_ident()
+
+    def end(self, answer: Answer) -> None:
+        """No more are taken; those that came too late for a tick are answered still."""
+        self._runner = None
+        self.serve(answer)
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether another thread is in the middle of a run."""
+        return self._runner not in (None, threading.get_ident())
+
+    def ask(self, text: str, base: str | os.PathLike[str]) -> list[str]:
+        """Hand over, and wait until the statements have been carried out or refused."""
+        request = Request(text, os.path.abspath(base))
+        self._waiting.put(request)
+        return request.replies.result()
+
+    def serve(self, answer: Answer) -> None:
+        while not self._waiting.empty():
+            request = self._waiting.get()
+            try:
+                request.replies.set_result(answer(request.text, request.base))
+            except BaseException as error:
+                request.replies.set_exception(error)

@@ -1,0 +1,124 @@
+"""How synopses are fed: which of them are rolled up from one sub-aggregation, in which passes.
+
+Feeds have no state, so they are arranged anew whenever the plan or what is known of the
+stream changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidemill.plan.model import QueryPlan
+from tidemill.settings import Settings
+from tidemill.share.costs import EngineCosts
+from tidemill.share.merging import merge_greedily
+from tidemill.share.needs import Needs
+from tidemill.synopsis.feed import Feed, Node, Scan
+from tidemill.synopsis.model import Synopsis
+
+Root = tuple[Synopsis, ...]
+
+
+def arrange_feeds(
+    synopses: Sequence[Synopsis], settings: Settings, costs: EngineCosts
+) -> tuple[Feed, ...]:
+    """The feeds of all synopses of one stream."""
+    roots: tuple[Root, ...] = tuple((synopsis,) for synopsis in synopses)
+    apart = settings.sharing in ("none", "weave")
+    if not apart and settings.is_on("group_by_tree"):
+        roots = group_by_tree(roots, costs)
+    if not apart and settings.is_on("grouping_sets"):
+        return tuple(feed for scan in grouping_sets(roots, costs) for feed in _feeds(scan))
+    return tuple(feed for root in roots for feed in _feeds([root]))
+
+
+def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
+    """Synopses rolled up from one finer aggregation, for as long as that saves passes' time."""
+
+    def merge(left: Root, right: Root) -> Root | None:
+        same = needs_of_synopsis(left[0]).relation == needs_of_synopsis(right[0]).relation
+        return (*left, *right) if same else None
+
+    return merge_greedily(roots, lambda root: costs.passes([_needs(root)]), merge)
+
+
+def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:
+    """Roots of one relation in one pass, if reading the rows once is the greater saving."""
+    by_relation: dict[object, list[Root]] = {}
+    for root in roots:
+        by_relation.setdefault(needs_of_synopsis(root[0]).relation, []).append(root)
+    scans: list[tuple[Root, ...]] = []
+    for mine in by_relation.values():
+        needs = [_needs(root) for root in mine]
+        together = len(mine) > 1 and costs.grouping_sets(needs) < costs.passes(needs)
+        scans += [tuple(mine)] if together else [(root,) for root in mine]
+    return tuple(scans)
+
+
+def needs_of_synopsis(synopsis: Synopsis) -> Needs:
+    return Needs(
+        synopsis.stream,
+        synopsis.joins,
+        frozenset(key.scalar.sql for key in synopsis.keys),
+        frozenset(bit.predicate for bit in synopsis.bits),
+        synopsis.all_since_us is not None,
+        frozenset(synopsis.cuts.windows),
+    )
+
+
+def scan_of(queries: Sequence[QueryPlan]) -> Scan:
+    """Everything that some queries of one stream ask of a row, but for their aggregates."""
+    keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
+    predicates = dict.fromkeys(query.predicate for query in queries)
+    return Scan(
+        stream=queries[0].stream,
+        joins=(),
+        keys=tuple(keys.values()),
+        predicates=tuple(p for p in predicates if not p.is_true and not p.is_false),
+        lanes=(),
+    )
+
+
+def _needs(root: Root) -> list[Needs]:
+    return [needs_of_synopsis(synopsis) for synopsis in root]
+
+
+def _feeds(roots: Sequence[Root]) -> list[Feed]:
+    scan = _scan([synopsis for root in roots for synopsis in root])
+    return [_feed(scan, root) for root in roots]
+
+
+def _scan(synopses: Sequence[Synopsis]) -> Scan:
+    keys = {key.scalar.sql: key.scalar for s in synopses for key in s.keys}
+    return Scan(
+        stream=synopses[0].stream,
+        joins=synopses[0].joins,
+        keys=tuple(keys.values()),
+        predicates=tuple(dict.fromkeys(bit.predicate for s in synopses for bit in s.bits)),
+        lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
+    )
+
+
+def _feed(scan: Scan, root: Root) -> Feed:
+    places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
+    sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
+    predicates = dict.fromkeys(bit.predicate for synopsis in root for bit in synopsis.bits)
+    return Feed(
+        scan=scan,
+        bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
+        keeps_all=any(synopsis.all_since_us is not None for synopsis in root),
+        nodes=_tree(root, sets),
+        synopses=root,
+    )
+
+
+def _tree(root: Root, sets: Sequence[frozenset[int]]) -> tuple[Node, ...]:
+    """A node for each distinct set of keys, under the smallest one that holds it."""
+    top = frozenset().union(*sets)
+    distinct = sorted({top, *sets}, key=lambda keys: (-len(keys), sorted(keys)))
+    nodes = []
+    for number, keys in enumerate(distinct):
+        above = [n for n, other in enumerate(distinct[:number]) if other > keys]
+        mine = tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys)
+        nodes.append(Node(tuple(sorted(keys)), above[-1] if above else 0, mine))
+    return tuple(nodes)

@@ -1,0 +1,219 @@
+"""Plans that change while they run: queries come, go, and move from one synopsis to another.
+
+A query that stays keeps its synopses and how it reads them, so nothing of its answers
+changes. A newcomer joins a synopsis of its relation and keys where that is cheapest, or gets
+a new one; a synopsis without readers goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tidemill.plan.model import QueryPlan
+from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
+from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
+from tidemill.share.needs import Needs, needs_of
+from tidemill.share.optimiser import Context, Group, optimise
+from tidemill.share.synopses import Standing, Suited, complete_since, new_synopsis, suited
+from tidemill.synopsis.model import Synopsis
+
+Around = Callable[[str], tuple[Standing, Context]]
+
+
+def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) -> SharedPlan:
+    """The plan for another set of queries; `around` says how each stream stands.
+
+    The same plan comes back when nothing changes.
+    """
+    staying = {query.name for query in queries if query in plan.queries}
+    fresh = [query for query in queries if query.name not in staying]
+    if not fresh and len(staying) == len(plan.queries):
+        return plan
+    stints = {name: found for name, found in plan.stints.items() if name in staying}
+    change = _Change(replace(plan, queries=tuple(queries), stints=stints))
+    touched = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
+    streams = dict.fromkeys((*(q.stream for q in fresh), *(s.stream for s in touched)))
+    for stream in streams:
+        standing, context = around(stream)
+        mine = [query for query in fresh if query.stream == stream]
+        change.place(mine, {s.id for s in touched if s.stream == stream}, standing, context)
+    changed = change.result(plan.version + 1)
+    for stream in streams:
+        changed = _followed(changed, stream, around)
+    return changed
+
+
+def _followed(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
+    """The plan, or one made anew if small steps have led it astray and that one is cheaper."""
+    context = around(stream)[1]
+    groups = groups_of(plan, stream)
+    queries, cost = sum(len(g.queries) for g in groups), arrangement_cost(groups, context)
+    made = plan.made.get(stream.lower(), ())
+    if not made:
+        return _noted(plan, stream, with_point(made, queries, cost))
+    if not has_drifted(made, queries, cost, context.settings.rebuild_percent):
+        return plan
+    rebuilt = rebuild_plan(plan, stream, around)
+    return rebuilt if dict(rebuilt.made[stream.lower()])[queries] < cost else plan
+
+
+def groups_of(plan: SharedPlan, stream: str) -> tuple[Group, ...]:
+    """The queries of a stream by the synopsis that answers their newest windows."""
+    found: dict[str, list[QueryPlan]] = {}
+    for query in plan.queries:
+        if query.stream.lower() == stream.lower():
+            found.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
+    return tuple(Group(tuple(queries)) for queries in found.values())
+
+
+def _noted(plan: SharedPlan, stream: str, made: Made) -> SharedPlan:
+    return replace(plan, made={**plan.made, stream.lower(): made})
+
+
+def rebuild_plan(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
+    """The stream's queries arranged anew, each moving over with its first window after now.
+
+    Windows that are open go on where they began; no window is answered twice or not at all.
+    """
+    standing, context = around(stream)
+    queries = [query for query in plan.queries if query.stream.lower() == stream.lower()]
+    moved, groups = _Change(plan), optimise(queries, context)
+    for group in groups:
+        moved.open(group, standing, context)
+    cost = arrangement_cost(groups, context)
+    made = with_point(plan.made.get(stream.lower(), ()), len(queries), cost)
+    return _noted(moved.result(plan.version + 1), stream, made)
+
+
+def retire_stints(plan: SharedPlan, stream: str, watermark_us: int) -> SharedPlan:
+    """Without the stints whose last window has closed, and what only they needed."""
+    over = {
+        query.name: tuple(
+            s for s in plan.stints[query.name] if not _is_over(query, s, watermark_us)
+        )
+        for query in plan.queries
+        if query.stream.lower() == stream.lower()
+    }
+    stints = {**plan.stints, **over}
+    if stints == plan.stints:
+        return plan
+    return _Change(replace(plan, stints=stints)).result(plan.version + 1)
+
+
+class _Change:
+    """A plan in the making."""
+
+    def __init__(self, plan: SharedPlan) -> None:
+        self._plan = plan
+        self._synopses = {synopsis.id: synopsis for synopsis in plan.synopses}
+        self._stints = dict(plan.stints)
+        self._next = plan.next_synopsis
+
+    def result(self, version: int) -> SharedPlan:
+        used = {stint.synopsis_id for stints in self._stints.values() for stint in stints}
+        return replace(
+            self._plan,
+            version=version,
+            synopses=tuple(s for s in self._synopses.values() if s.id in used),
+            stints=self._stints,
+            next_synopsis=self._next,
+        )
+
+    def place(
+        self, fresh: Sequence[QueryPlan], touched: set[str], standing: Standing, context: Context
+    ) -> None:
+        """Newcomers of one stream, each where it costs least; then what has changed is suited."""
+        joining: dict[str, list[QueryPlan]] = {name: [] for name in touched}
+        alone: list[QueryPlan] = []
+        homes = _Homes(self._open_synopses(), context)
+        for query in fresh:
+            home = homes.find(query)
+            joining.setdefault(home, []).append(query) if home else alone.append(query)
+        for synopsis_id, newcomers in joining.items():
+            self._suit(synopsis_id, newcomers, standing, context)
+        for group in optimise(alone, context):
+            self.open(group, standing, context)
+
+    def open(self, group: Group, standing: Standing, context: Context) -> None:
+        """A new synopsis; queries that have another move over with their next window."""
+        covers = context.settings.is_on("covers")
+        made = new_synopsis(self._next, group.queries, standing, covers)
+        self._next += 1
+        self._synopses[made.synopsis.id] = made.synopsis
+        for query in group.queries:
+            self._begin(query, made, standing)
+
+    def _begin(self, query: QueryPlan, made: Suited, standing: Standing) -> None:
+        reading = made.readings[query.name]
+        since_us = complete_since(made.synopsis, query, reading, standing)
+        before = (replace(s, until_us=min(s.until_us, since_us)) for s in self._of(query))
+        stint = Stint(made.synopsis.id, reading, since_us)
+        self._stints[query.name] = (*(s for s in before if s.from_us < s.until_us), stint)
+
+    def _of(self, query: QueryPlan) -> tuple[Stint, ...]:
+        return self._stints.get(query.name, ())
+
+    def _suit(
+        self, synopsis_id: str, newcomers: list[QueryPlan], standing: Standing, context: Context
+    ) -> None:
+        readings = {query: stint.reading for query, stint in self._readers(synopsis_id)}
+        if not readings and not newcomers:
+            return
+        covers = context.settings.is_on("covers")
+        synopsis = self._synopses[synopsis_id]
+        changed = suited(synopsis, readings, newcomers, standing, covers)
+        self._synopses[synopsis_id] = changed.synopsis
+        for query in newcomers:
+            self._begin(query, changed, standing)
+
+    def _readers(self, synopsis_id: str) -> list[tuple[QueryPlan, Stint]]:
+        return [
+            (query, stint)
+            for query in self._plan.queries
+            for stint in self._of(query)
+            if stint.synopsis_id == synopsis_id
+        ]
+
+    def _open_synopses(self) -> dict[str, Needs]:
+        """The synopses that some query reads from now on, and what it takes to feed them."""
+        readers: dict[str, list[QueryPlan]] = {}
+        for query in self._plan.queries:
+            if stints := self._of(query):
+                readers.setdefault(stints[-1].synopsis_id, []).append(query)
+        return {key: needs_of(queries) for key, queries in readers.items()}
+
+
+class _Homes:
+    """Where newcomers are cheapest to add, each of them counted in for the next."""
+
+    def __init__(self, needs: dict[str, Needs], context: Context) -> None:
+        self._needs, self._context = needs, context
+
+    def find(self, query: QueryPlan) -> str | None:
+        """A synopsis of the query's relation and keys; None: a new one is cheaper."""
+        if self._context.settings.sharing == "none":
+            return None
+        own = needs_of([query])
+        offers = [
+            (self._context.costs.kept(needs | own) - self._context.costs.kept(needs), key)
+            for key, needs in self._needs.items()
+            if needs.relation == own.relation and needs.keys == own.keys
+        ]
+        added, home = min(offers, default=(0.0, None))
+        if home is None or added > self._context.costs.kept(own):
+            return None
+        self._needs[home] |= own
+        return home
+
+
+def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bool:
+    return any(query.name not in staying for query, _ in plan.readers_of(synopsis))
+
+
+def _is_over(query: QueryPlan, stint: Stint, watermark_us: int) -> bool:
+    """Whether every window of the stint has closed."""
+    if stint.until_us == END_US:
+        return False
+    lasts = ((spec, spec.first_start_after(stint.until_us - 1)) for spec in specs_of(query))
+    return all(last - spec.slide_us + spec.range_us <= watermark_us for spec, last in lasts)

@@ -1,0 +1,85 @@
+"""The shared plan: every standing query, the synopses behind them, and who reads what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.synopsis.model import Synopsis
+from tidemill.windows import BEGINNING_US, WindowSpec
+
+# After any window that can start.
+END_US = 2**62
+
+
+@dataclass(frozen=True)
+class Stint:
+    """A stretch of a query's windows that is answered from one synopsis.
+
+    Its windows start in `[from_us, until_us)`. A query has several while it moves from one
+    plan to another: each window is answered once, from where all of its rows are.
+    """
+
+    synopsis_id: str
+    reading: Reading = ALL_ROWS
+    from_us: int = BEGINNING_US
+    until_us: int = END_US
+
+
+@dataclass(frozen=True)
+class SharedPlan:
+    """All standing queries and the synopses behind them, at one version."""
+
+    version: int = 0
+    queries: tuple[QueryPlan, ...] = ()
+    synopses: tuple[Synopsis, ...] = ()
+    stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
+    next_synopsis: int = 1
+    # By stream: numbers of queries and costs of the last plans that were made anew.
+    made: Mapping[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+
+    def query(self, name: str) -> QueryPlan:
+        return self._by_name[name]
+
+    def synopsis(self, synopsis_id: str) -> Synopsis:
+        return self._by_id[synopsis_id]
+
+    def synopsis_of(self, query: str) -> Synopsis:
+        """The synopsis that a query's newest windows are answered from."""
+        return self.synopsis(self.stints[query][-1].synopsis_id)
+
+    def readers_of(self, synopsis: Synopsis) -> tuple[tuple[QueryPlan, Stint], ...]:
+        return self._readers.get(synopsis.id, ())
+
+    def reading(self, query: str, synopsis_id: str) -> Reading:
+        return next(s.reading for s in self.stints[query] if s.synopsis_id == synopsis_id)
+
+    def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
+        return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
+
+    @cached_property
+    def _by_name(self) -> dict[str, QueryPlan]:
+        return {query.name: query for query in self.queries}
+
+    @cached_property
+    def _by_id(self) -> dict[str, Synopsis]:
+        return {synopsis.id: synopsis for synopsis in self.synopses}
+
+    @cached_property
+    def _readers(self) -> dict[str, tuple[tuple[QueryPlan, Stint], ...]]:
+        readers: dict[str, list[tuple[QueryPlan, Stint]]] = {}
+        for query in self.queries:
+            for stint in self.stints[query.name]:
+                readers.setdefault(stint.synopsis_id, []).append((query, stint))
+        return {key: tuple(found) for key, found in readers.items()}
+
+
+def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
+    """The windows of a query, one for each length it asks for."""
+    window = query.window
+    return tuple(
+        WindowSpec(range_us, window.slide_us, window.start_us) for range_us in window.ranges_us
+    )

@@ -1,0 +1,116 @@
+"""What a sample of a stream says: how fast rows come, and into how many cells they fall.
+
+The cells of a sub-aggregation are the distinct (keys, signature) pairs of a slice. How many
+there are depends on how keys and predicates go together, which no count per column tells;
+so a sample keeps, row by row, a code for each key and a flag for each predicate.
+
+>>> keys = {"src": np.arange(1000) % 10}
+>>> sample = Sample(rows_per_second=100.0, size=1000, keys=keys)
+>>> round(sample.cells(["src"], [], seconds=60.0))
+10
+>>> round(sample.cells(["src"], [], seconds=0.01), 2)
+1.0
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.plan.predicates import Predicate
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+# What is assumed of a stream that nobody has seen.
+GUESSED_ROWS, GUESSED_RATE = 4096, 10_000.0
+GUESSED_VALUES, GUESSED_PASSING = 100, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """`keys` by the text of the key expression; what is not in the sample is guessed."""
+
+    rows_per_second: float = GUESSED_RATE
+    size: int = GUESSED_ROWS
+    keys: Mapping[str, IntArray] = field(default_factory=dict)
+    bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
+
+    def knows(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
+        """Whether nothing of this need be guessed."""
+        return self.keys.keys() >= set(keys) and self.bits.keys() >= set(predicates)
+
+    def cells(
+        self,
+        keys: Iterable[str],
+        predicates: Iterable[Predicate],
+        seconds: float,
+        keeps_all: bool = True,
+    ) -> float:
+        """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        passing = self._passing(flags, keeps_all)
+        codes = [self._codes(key) for key in keys]
+        code = reduce(_paired, [*codes, *flags], np.zeros(self.size, dtype=np.int64))[passing]
+        if not len(code):
+            return 0.0
+        rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
+        return expected_distinct(np.unique(code, return_counts=True)[1], rows)
+
+    def passing(self, predicates: Iterable[Predicate], keeps_all: bool) -> float:
+        """The share of rows that somebody keeps."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        return float(self._passing(flags, keeps_all).mean())
+
+    def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
+        if keeps_all or not flags:
+            return np.ones(self.size, dtype=np.bool_)
+        return np.asarray(np.logical_or.reduce(flags), dtype=np.bool_)
+
+    def _codes(self, key: str) -> IntArray:
+        if key in self.keys:
+            return self.keys[key]
+        return _random(key).integers(0, GUESSED_VALUES, self.size)
+
+    def _flags(self, predicate: Predicate) -> IntArray:
+        if predicate in self.bits:
+            return self.bits[predicate].astype(np.int64)
+        guessed = _random(predicate.sql).random(self.size) < GUESSED_PASSING
+        return guessed.astype(np.int64)
+
+
+def expected_distinct(counts: IntArray, rows: float) -> float:
+    """How many distinct values so many rows have, given how often each is in a sample.
+
+    Values in the sample have about their share of it; the chance that a row has a value that
+    is not there is about the share of those seen once (Good and Turing), spread over as many
+    unseen ones as Chao's estimate tells.
+
+    >>> round(expected_distinct(np.array([5, 5]), 1000.0), 3)
+    2.0
+    """
+    size = float(counts.sum())
+    once, twice = float((counts == 1).sum()), float((counts == 2).sum())
+    unseen = once * (once - 1) / (2 * (twice + 1))
+    unseen_share = once / size if unseen else 0.0
+    shares = counts / size * (1 - unseen_share)
+    seen = float((1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
+    if not unseen:
+        return min(rows, seen)
+    return min(rows, seen + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
+
+
+def _paired(left: IntArray, right: IntArray) -> IntArray:
+    """One code for each pair; renumbered, so that many columns do not overflow."""
+    codes = left * (int(right.max(initial=0)) + 1) + right
+    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
+
+
+def _random(text: str) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(text.encode()))

@@ -1,0 +1,131 @@
+"""Synopses made and changed for their readers: edges, lanes and bits as these need them.
+
+What is added to a synopsis under way holds from a boundary on, an edge beyond every time
+seen so far; so a newcomer's first window is known at once, and nobody else's changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidemill.aggregates import ROWS, lanes_behind
+from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate, Reading, assign_bits, assign_own_bits
+from tidemill.share.model import specs_of
+from tidemill.synopsis.model import Bit, Synopsis
+from tidemill.windows import BEGINNING_US, WindowSpec
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a stream is when its plan changes."""
+
+    newest_us: int | None = None
+    watermark_us: int | None = None
+    complete_from: Mapping[str, int] = field(default_factory=dict)  # by synopsis
+
+    @property
+    def fresh_from_us(self) -> int:
+        """From when on a synopsis made now sees every row."""
+        return BEGINNING_US if self.newest_us is None else self.newest_us + 1
+
+
+@dataclass(frozen=True)
+class Suited:
+    """A synopsis as its readers need it, and how each of them reads its bits."""
+
+    synopsis: Synopsis
+    readings: Mapping[str, Reading]
+
+
+def new_synopsis(
+    number: int, queries: Sequence[QueryPlan], standing: Standing, covers: bool = True
+) -> Suited:
+    """A synopsis for queries of one relation and one set of keys."""
+    first = queries[0]
+    keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
+    empty = Synopsis(f"s{number}", first.stream, first.joins, keys, standing.fresh_from_us)
+    return suited(empty, {}, queries, standing, covers)
+
+
+def suited(
+    synopsis: Synopsis,
+    readings: Mapping[QueryPlan, Reading],
+    newcomers: Sequence[QueryPlan],
+    standing: Standing,
+    covers: bool = True,
+) -> Suited:
+    """The synopsis with just the edges, lanes and bits that its readers need.
+
+    `readings` are those of the queries that stay; they are not touched.
+    """
+    boundary_us = synopsis.cuts.boundary(standing.newest_us)
+    readers = (*readings, *newcomers)
+    windows = tuple(dict.fromkeys(spec for query in readers for spec in specs_of(query)))
+    lanes = (lane for query in readers for call in query.aggregates for lane in lanes_behind(call))
+    recut = replace(synopsis, cuts=synopsis.cuts.recut(windows, standing.newest_us))
+    recut = recut.with_lanes((ROWS, *lanes), boundary_us)
+    retired = _still_retired(synopsis, standing)
+    taken = {bit.number: bit.predicate for bit in synopsis.bits}
+    blocked = [number for number, _ in retired]
+    wanted = [query.predicate for query in newcomers]
+    assigned = (assign_bits if covers else assign_own_bits)(wanted, taken, blocked)
+    added = {query.name: assigned.readings[query.predicate] for query in newcomers}
+    all_readings = (*readings.values(), *added.values())
+    return Suited(_with_bits(recut, assigned.bits, all_readings, boundary_us, retired), added)
+
+
+def complete_since(
+    synopsis: Synopsis, query: QueryPlan, reading: Reading, standing: Standing
+) -> int:
+    """From when on the synopsis has all that the query needs."""
+    bits = {bit.number: bit.since_us for bit in synopsis.bits}
+    lanes = {kept.lane: kept.since_us for kept in synopsis.kept}
+    needed = [lane for call in query.aggregates for lane in lanes_behind(call)]
+    times = [synopsis.made_us, standing.complete_from.get(synopsis.id, BEGINNING_US)]
+    times += [bits[number] for number in reading.bits]
+    times += [lanes[lane] for lane in needed]
+    times += [synopsis.cuts.since(spec) for spec in specs_of(query)]
+    if reading.needs_all and synopsis.all_since_us is not None:
+        times.append(synopsis.all_since_us)
+    return max(times)
+
+
+def first_window(spec: WindowSpec, since_us: int, watermark_us: int | None) -> int:
+    """Start of the first window that is complete and still open."""
+    first_us = since_us
+    if watermark_us is not None:
+        first_us = max(since_us, watermark_us - spec.range_us + 1)
+    return first_us if first_us == BEGINNING_US else spec.first_start_after(first_us - 1)
+
+
+def _with_bits(
+    synopsis: Synopsis,
+    predicates: Mapping[int, Predicate],
+    readings: Sequence[Reading],
+    boundary_us: int,
+    retired: tuple[tuple[int, int], ...],
+) -> Synopsis:
+    """The bits that some reader looks at; others are retired."""
+    standing = {bit.number: bit for bit in synopsis.bits}
+    used = {number for reading in readings for number in reading.bits}
+    bits = tuple(
+        standing.get(number) or Bit(number, predicates[number], boundary_us)
+        for number in sorted(used)
+    )
+    gone = tuple((number, boundary_us) for number in standing if number not in used)
+    since = boundary_us if synopsis.all_since_us is None else synopsis.all_since_us
+    needs_all = any(reading.needs_all for reading in readings)
+    return replace(
+        synopsis,
+        bits=bits,
+        retired=() if boundary_us == BEGINNING_US else (*retired, *gone),
+        all_since_us=since if needs_all else None,
+    )
+
+
+def _still_retired(synopsis: Synopsis, standing: Standing) -> tuple[tuple[int, int], ...]:
+    """Bits that slices still bear: they are given away only once those have expired."""
+    gone_us = standing.complete_from.get(synopsis.id, BEGINNING_US)
+    return tuple((number, when) for number, when in synopsis.retired if when > gone_us)

@@ -1,0 +1,69 @@
+"""Step 1: what a tick judges its rows by, and where their time comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidemill.catalog import Stream
+from tidemill.language.names import quote_name
+
+TIME = "_t"
+CORRUPT = "_corrupt"
+# Beyond these the sum of a time and a window would leave 64 bits.
+EARLIEST_US, LATEST_US = -(2**60), 2**60
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What a tick judges its rows by, and where their time comes from."""
+
+    stream: Stream
+    watermark_us: int | None
+    batch_time_us: int
+    is_text: bool  # lines that may not parse
+
+    @property
+    def timed_items(self) -> tuple[str, ...]:
+        """Select items that give every row its time in `_t`."""
+        column = quote_name(self.stream.time_column)
+        if not self.stream.stamped_on_arrival:
+            micros = f"UNIX_MICROS({column})"
+            # Out of range counts as none: the slice of such a time could not be computed.
+            sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
+            return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
+        some_column = quote_name(self.stream.stored_columns[0].name)
+        stamp = tick_constant(self.batch_time_us, some_column)
+        return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
+
+    @property
+    def malformed_sql(self) -> str:
+        """No event time, or a text that does not parse.
+
+        Spark parses only the columns a plan asks for, so whether a line is malformed would
+        depend on the queries; asking for every column (the sum is never negative) settles it.
+        """
+        if not self.is_text:
+            return f"{TIME} IS NULL"
+        names = [quote_name(column.name) for column in self.stream.stored_columns]
+        parsed = " + ".join(f"INT({name} IS NULL)" for name in names)
+        return f"{CORRUPT} IS NOT NULL OR {TIME} IS NULL OR ({parsed}) < 0"
+
+    @property
+    def since_us(self) -> int:
+        """No row that counts is older."""
+        return EARLIEST_US if self.watermark_us is None else self.watermark_us
+
+    @property
+    def late_sql(self) -> str:
+        """The same text before there is a watermark as after, so that the code stays warm."""
+        return f"{TIME} < {tick_constant(self.since_us, TIME)}"
+
+
+def tick_constant(value: int, column: str) -> str:
+    """A number that changes every tick, kept out of the generated code.
+
+    Catalyst prints literals into the code it compiles, so a new watermark would mean new,
+    cold code every tick (0.55 s a million rows against 0.35 s); arrays are passed by
+    reference. The index only has to be one that Catalyst cannot fold.
+    """
+    return f"ARRAY({value}L, {value}L)[INT(ISNULL({column}))]"
