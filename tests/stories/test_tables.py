@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 
 from tests.stories.oracle import HAVINGS, Case, Term, batch_answers
 from tests.stories.streams import (
+    COLUMNS,
     LATENESS_US,
     NOON_US,
     SECOND_US,
@@ -33,6 +35,7 @@ from tests.stories.streams import (
     table_of,
     write_files,
 )
+from tests.stories.test_crash import command
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
 
@@ -99,11 +102,11 @@ TERMS = {
 }
 
 
-def random_joined(rng: random.Random) -> Iterator[Joined]:
-    """Every way to join, with terms over what it brings in."""
+def random_joined(rng: random.Random, copies: int) -> Iterator[Joined]:
+    """Every way to join, so many times, with terms over what it brings in."""
     number = itertools.count()
     for ways, (keys, values, conditions) in TERMS.items():
-        for way in ways * 2:
+        for way in ways * copies:
             slide_ms = rng.choice((1000, 1500, 10_000, 60_000))
             yield Joined(
                 name=f"q{next(number)}",
@@ -184,7 +187,7 @@ def test_answers_equal_batch(
     write_files(tmp_path / "in", cut(rows, 3))
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
     write_tables(tmp_path, spark, rng, unique=unique)
-    cases = list(random_joined(rng))
+    cases = list(random_joined(rng, 1 if sharing == "none" else 2))
     script = [STREAM, TABLES, f"SET sharing = '{sharing}';", *(c.create("out") for c in cases)]
     with Engine(tmp_path / "home") as engine:
         engine.sql("\n".join(script), tmp_path)
@@ -337,6 +340,77 @@ def test_what_raises_in_a_condition_finds_no_partner_and_is_counted(
     assert found == {"a": {"p": 1}, "b": {"p": 1, None: 3}, "c": {}}
     # 'x' is no number; 2 / 0; where there is a digit, there is still no second group.
     assert report.raised == {"a": 1, "b": 1, "c": 2}
+
+
+def test_a_column_of_any_type_finds_its_partners(spark: SparkSession, tmp_path: Path) -> None:
+    """The table holds rows of the stream itself, which its file must keep to the last bit."""
+    rows = rows_of(range(60))
+    write_files(tmp_path / "in", cut(rows, 2))
+    some = table_of(rows[::4])
+    again = some.rename_columns([f"r_{name}" for name in some.column_names])
+    pq.write_table(again, tmp_path / "again.parquet")
+    spark.createDataFrame(again).createOrReplaceTempView("again")
+    spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
+    columns = ", ".join(f"r_{column.strip()}" for column in COLUMNS.split(", "))
+    script = f"CREATE TABLE again ({columns}) SOURCE 'parquet:again.parquet';"
+    cases = [
+        replace(
+            BY_OWNER,
+            name=f"by_{name}",
+            keys=(Term(f"r_{name}"),),
+            aggregates=(Term("COUNT(*)"), Term(f"MAX(r_{other})")),
+            joins=f"JOIN again ON r_{name} = {name} AND r_ts <= ts",
+        )
+        for name, other in itertools.pairwise(("b", "n", "x", "d", "day", "at", "f"))
+    ]
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + script + "".join(case.create("out") for case in cases), tmp_path)
+        engine.run("flush")
+        answers = answers_of(engine, cases)
+    for case in cases:
+        assert case.compare(answers[case.name], batch_answers(spark, case)) > 0
+    assert sum(map(len, answers.values())) > 50
+
+
+def test_a_killed_run_goes_on_with_the_rows_it_had(spark: SparkSession, tmp_path: Path) -> None:
+    """Before the fold and after the decision; meanwhile the table's file has turned to rubbish."""
+    parts = cut(rows_of(range(80)), 4)
+    write_files(tmp_path / "in", parts)
+    see_owners(spark, tmp_path, [("a", "p", 1), ("b", "q", 3), ("b", "r", 3)])
+    script = tmp_path / "script.sql"
+    script.write_text(STREAM + TABLES + BY_OWNER.create("out") + BY_KEY.create("out"))
+    home = ("--home", str(tmp_path / "home"))
+    deaths = []
+    for failpoint in ("partials:2", "answer:3"):
+        process = command(script, "--flush", *home, failpoint=failpoint)
+        process.communicate()
+        deaths.append(process.returncode)
+        (tmp_path / "owners.csv").write_text("rubbish\n")
+    assert deaths == [-signal.SIGKILL] * 2
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(script.read_text(), tmp_path)
+        engine.run("flush")
+        answers = answers_of(engine, [BY_OWNER, BY_KEY])
+    spark.createDataFrame(table_of(rows_of(range(80)))).createOrReplaceTempView("s")
+    for case in (BY_OWNER, BY_KEY):
+        assert case.compare(answers[case.name], batch_answers(spark, case)) > 20
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_broadcasts_a_table_before_and_after_it_is_kept(tmp_path: Path) -> None:
+    write_files(tmp_path / "in", [rows_of(range(5))])
+    write_owners(tmp_path, [("a", "p", 1)])
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + TABLES, tmp_path)
+        select = BY_OWNER.create("out").partition(" AS ")[2]
+        (before,) = engine.sql(f"EXPLAIN SPARK {select}")
+        engine.sql(BY_OWNER.create("out"))
+        (after,) = engine.sql("EXPLAIN SPARK ALL")
+        (shown,) = engine.sql("SHOW QUERIES")
+    assert "BroadcastHashJoin LeftOuter" in before
+    assert "BroadcastHashJoin LeftOuter" in after
+    assert "tables/owners" in after
+    assert "s, owners" in shown
 
 
 WRONG = {

@@ -31,7 +31,8 @@ def with_tables(rows: DataFrame, scan: Scan, tables: Tables) -> DataFrame:
 def _guarded(rows: DataFrame, scan: Scan, join: Join) -> DataFrame:
     """With what is compared, where it may raise; the scan knows it by the same name."""
     columns = guarded_columns(rows.sparkSession, scan.scalars, join.befores)
-    return rows.withColumns({name: c for name, c in columns.items() if name not in rows.columns})
+    there = rows.columns if columns else []
+    return rows.withColumns({name: c for name, c in columns.items() if name not in there})
 
 
 def _renamed(join: Join, table: DataFrame, prefix: str) -> DataFrame:
