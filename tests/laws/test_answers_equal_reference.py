@@ -298,11 +298,11 @@ def folded(
     scan = Scan(synopsis.stream, (), keys, (), synopsis.lanes)
     node = Node(tuple(range(len(keys))), 0, (synopsis.id,))
     feed = Feed(scan, (), True, (node,), (synopsis,))
-    table = partial_rows(feed, plans, rows, buckets)
-    return dict(fold_feed(feed, table))[synopsis] if len(table) else {}
+    table = partial_rows(feed, plans, rows)
+    return dict(fold_feed(feed, table, buckets))[synopsis] if len(table) else {}
 
 
-def partial_rows(feed: Feed, plans: list[QueryPlan], rows: list[Row], buckets: int) -> pa.Table:
+def partial_rows(feed: Feed, plans: list[QueryPlan], rows: list[Row]) -> pa.Table:
     """What Catalyst hands over: one row per (pane, keys), here by plain loops."""
     classes = edge_classes([spec for plan in plans for spec in specs_of(plan)])
     origin, pane = pane_origin(classes), pane_us(classes)
@@ -319,8 +319,6 @@ def partial_rows(feed: Feed, plans: list[QueryPlan], rows: list[Row], buckets: i
         for part, name in enumerate(feed.lane_columns(number)):
             lifted = [lift(lane, part, members) for members in cells.values()]
             columns[name] = pa.array(lifted, lane_type(lane))
-    (bucket,) = feed.bucket_columns
-    columns[bucket] = pa.array([hash(cell[1:]) % buckets for cell in cells], pa.int64())
     return pa.table(columns)
 
 
