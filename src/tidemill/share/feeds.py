@@ -64,10 +64,17 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
         synopsis.stream,
         multiplying(synopsis.joins),
         frozenset(key.scalar.sql for key in synopsis.keys),
-        frozenset(bit.predicate for bit in synopsis.bits),
-        synopsis.all_since_us is not None,
-        frozenset(synopsis.cuts.windows),
+        frozenset(_conditions(synopsis)),
+        keeps_all(synopsis),
+        frozenset(synopsis.windows),
     )
+
+
+def keeps_all(synopsis: Synopsis) -> bool:
+    """Whether rows are kept that satisfy no condition."""
+    if synopsis.routed:
+        return any(bit.predicate.is_true for bit in synopsis.bits)
+    return synopsis.all_since_us is not None
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
@@ -92,6 +99,11 @@ def _reads(predicate: Predicate, joins: tuple[str, ...]) -> bool:
     return inner or any(name.startswith(joins) for name in predicate.columns)
 
 
+def _conditions(synopsis: Synopsis) -> list[Predicate]:
+    """The predicates that a row is tested for."""
+    return [bit.predicate for bit in synopsis.bits if not bit.predicate.is_true]
+
+
 def _needs(root: Root) -> list[Needs]:
     return [needs_of_synopsis(synopsis) for synopsis in root]
 
@@ -107,7 +119,7 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
         stream=synopses[0].stream,
         joins=ordered(join for s in synopses for join in s.joins),
         keys=tuple(keys.values()),
-        predicates=tuple(dict.fromkeys(bit.predicate for s in synopses for bit in s.bits)),
+        predicates=tuple(dict.fromkeys(p for s in synopses for p in _conditions(s))),
         lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
     )
 
@@ -123,11 +135,11 @@ def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
 def _feed(scan: Scan, root: Root) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
-    predicates = dict.fromkeys(bit.predicate for synopsis in root for bit in synopsis.bits)
+    predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
     return Feed(
         scan=scan,
         bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
-        keeps_all=any(synopsis.all_since_us is not None for synopsis in root),
+        keeps_all=any(map(keeps_all, root)),
         nodes=_tree(root, sets),
         synopses=root,
     )
