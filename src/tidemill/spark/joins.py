@@ -7,6 +7,7 @@ that queries of either kind are served by one pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -35,6 +36,7 @@ def _guarded(rows: DataFrame, scan: Scan, join: Join) -> DataFrame:
     return rows.withColumns({name: c for name, c in columns.items() if name not in there})
 
 
+@lru_cache(maxsize=64)  # a new tick must not build anything that the last one has
 def _renamed(join: Join, table: DataFrame, prefix: str) -> DataFrame:
     """The table under the names that its columns have in expressions."""
     names = {column: quote_name(TableColumn(join.name, column).name) for column in table.columns}
