@@ -13,7 +13,7 @@ from typing import Any
 from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
-OPTIMISER_STEPS = ("predicates", "covers", "group_by_tree", "weave", "grouping_sets")
+OPTIMISER_STEPS = ("slices", "predicates", "weave", "covers", "group_by_tree", "grouping_sets")
 
 
 @dataclass(frozen=True)
