@@ -38,6 +38,9 @@ class Settings:
     # Which queries share slices: none, all that can (shared), those that weaving or
     # triweaving puts together, or whichever of these is cheapest (auto).
     sharing: str = "auto"
+    # A plan that followed its queries by small steps is made anew when it costs more than
+    # expected by so many percent.
+    rebuild_percent: int = 25
     # Steps of the optimiser that are left out, as names with commas between.
     steps_off: str = ""
 

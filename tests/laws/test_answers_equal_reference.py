@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,16 @@ from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
-from tidemill.operators.answer import Asked, answer, visible
+from tidemill.operators import shapes
+from tidemill.operators.answer import answer
+from tidemill.operators.asked import Asked, Sheet, evaluations
+from tidemill.operators.rows import together
 from tidemill.plan.binding import bind
 from tidemill.plan.model import QueryPlan
 from tidemill.reference.answers import Row, answers
 from tidemill.reference.recalc import greatest, least
-from tidemill.schedule import due_windows
-from tidemill.share import share_slices, spec_of
+from tidemill.schedule import Specs, due_windows
+from tidemill.share import share_slices, specs_of
 from tidemill.synopsis.cells import SLICE, gather, scatter
 from tidemill.synopsis.fold import fold_rows
 from tidemill.synopsis.model import Synopsis
@@ -74,19 +78,61 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     return bind(query.name, None, query.select, STREAM, no_oracle)
 
 
+HAVINGS = (
+    "",
+    "",
+    " HAVING COUNT(*) > {}",
+    " HAVING SUM(n) > {} OR MAX(x) IS NULL",
+    " HAVING MAX(k) > 'a' OR MIN(price) < {}",
+    " HAVING AVG(big) / {} > 1 AND COUNT(*) < 9",
+)
+ORDERS = (
+    "",
+    "",
+    " LIMIT {}",
+    " ORDER BY SUM(n) DESC LIMIT {}",
+    " ORDER BY MIN(price) + 1.5, COUNT(*) DESC LIMIT {}",
+    " ORDER BY MAX(k) DESC NULLS FIRST LIMIT {}",
+    " ORDER BY MAX(x) DESC NULLS LAST, MIN(n)",
+)
+
+
+@st.composite
+def tails(draw: st.DrawFn) -> tuple[str, ...]:
+    """HAVING and ORDER BY of one shape, with constants of their own for each query."""
+    having, order = draw(st.sampled_from(HAVINGS)), draw(st.sampled_from(ORDERS))
+    return tuple(
+        having.format(draw(st.integers(0, 3))) + order.format(draw(st.integers(1, 3)))
+        for _ in range(4)
+    )
+
+
+@st.composite
+def window_clauses(draw: st.DrawFn) -> str:
+    """Few lengths and slides, so that windows of different queries often meet."""
+    slide = draw(st.integers(1, 40) | st.sampled_from((5, 10, 20)))
+    start = draw(st.just(0) | st.integers(1 - slide, slide - 1))
+    lengths = draw(st.lists(st.integers(1, 60) | st.just(20), min_size=1, max_size=2, unique=True))
+    ranges = ", ".join(f"{length} ms" for length in lengths)
+    return f"RANGE {ranges} SLIDE {slide} ms START '{start} ms'"
+
+
 @st.composite
 def query_sets(draw: st.DrawFn) -> list[QueryPlan]:
+    """Some queries of one or two shapes: select list and tail are drawn for each shape."""
     keys = draw(st.sampled_from((("k",), ("k", "n"), ("n",), ("x",), ())))
-    plans = []
-    for number in range(draw(st.integers(1, 4))):
-        slide = draw(st.integers(1, 40))
-        start = draw(st.integers(1 - slide, slide - 1))
+    group = f" GROUP BY {', '.join(keys)}" if keys else ""
+    kinds = []
+    for _ in range(draw(st.integers(1, 2))):
         chosen = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique=True))
         items = [*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))]
-        group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        having = draw(st.sampled_from(("", " HAVING COUNT(*) > 1")))
-        window = f"RANGE {draw(st.integers(1, 60))} ms SLIDE {slide} ms START '{start} ms'"
-        plans.append(plan_of(number, f"SELECT {', '.join(items)} FROM s [{window}]{group}{having}"))
+        kinds.append((", ".join(items), draw(tails())))
+    plans = []
+    for number in range(draw(st.integers(1, 4))):
+        items_, endings = draw(st.sampled_from(kinds))
+        constant = draw(st.sampled_from(("", f", COUNT(*) * {number + 2} AS c")))
+        select = f"SELECT {items_}{constant} FROM s [{draw(window_clauses())}]"
+        plans.append(plan_of(number, f"{select}{group}{endings[number]}"))
     return plans
 
 
@@ -116,7 +162,7 @@ def test_answers_equal_the_plain_twin(
     with tempfile.TemporaryDirectory() as scratch:
         got = through_pieces(Path(scratch), synopsis, plans, rows, buckets, ticks, snapshot)
     for plan, found in zip(plans, got, strict=True):
-        same_answers(found, answers(plan, rows))
+        same_answers(plan, found, answers(plan, rows))
 
 
 def test_the_comparison_has_something_to_compare() -> None:
@@ -127,6 +173,58 @@ def test_the_comparison_has_something_to_compare() -> None:
         (found,) = through_pieces(Path(scratch), synopsis, [plan], rows, 2, 3, True)
     assert len(found) == 12
     assert (8_000, 17_000, ("a", sum(range(8_000, 17_000, 1_000)))) in found
+
+
+def test_equal_windows_are_worked_out_once_and_constants_are_lifted() -> None:
+    """Six queries of one shape; their windows meet at multiples of 12, their constants differ."""
+    tail = "FROM s [RANGE 12 ms SLIDE {} ms] GROUP BY k HAVING SUM(n) > {} ORDER BY c LIMIT {}"
+    cases = [(4, 10, 2), (6, 10, 1), (12, 10, 3), (4, 99, 2), (6, 1000, 2), (4, 10, 1)]
+    plans = [
+        plan_of(number, "SELECT k, COUNT(*) AS c " + tail.format(*case))
+        for number, case in enumerate(cases)
+    ]
+    rows = [Row(t * 1_000, {"k": "abc"[t % 3], "n": t}) for t in range(60)]
+    ((numbers, asked),) = pages(plans, np.arange(0, 60_000, 2_000))
+    assert numbers == [0, 1, 2, 3, 4, 5]
+    wanted = evaluations(asked)
+    bounds = set(zip(asked.starts.tolist(), asked.ends.tolist(), strict=True))
+    # Constants 10, 99 and 1000: the first at every window, the others at those of one query.
+    by_slide = {
+        slide: sum(1 for start, _ in bounds if start % slide == 0) for slide in (4_000, 6_000)
+    }
+    assert len(wanted) == len(bounds) + by_slide[4_000] + by_slide[6_000] < len(asked.starts)
+    (synopsis,) = share_slices(plans)
+    with tempfile.TemporaryDirectory() as scratch:
+        got = through_pieces(Path(scratch), synopsis, plans, rows, 2, 3, False)
+    for plan, found in zip(plans, got, strict=True):
+        same_answers(plan, found, answers(plan, rows))
+    assert [len(found) for found in got] != [0] * 6
+
+
+def test_counting_gives_the_numbers_of_rows_and_errors() -> None:
+    """`wants_rows=False` says of each query what its rows would have said."""
+    plans = [
+        plan_of(
+            number,
+            f"SELECT k, SUM(big) AS a, COUNT(*) / (COUNT(n) - {number}) AS b "
+            "FROM s [RANGE 8 ms SLIDE 4 ms] GROUP BY k",
+        )
+        for number in range(3)
+    ]
+    big = [2**62 if t < 20 else 1 for t in range(60)]
+    rows = [Row(t * 500, {"k": "ab"[t % 2], "n": t % 5 or None, "big": big[t]}) for t in range(60)]
+    (synopsis,) = share_slices(plans)
+    table, bucket = partial_rows(synopsis, rows, 1)
+    cells = gather(synopsis, fold_rows(synopsis, table, bucket)[0])
+    ((_, asked),) = pages(plans, cells.slices)
+    (kept,), (counted,) = (
+        answer(synopsis, cells, [replace(asked, wants_rows=wants)]) for wants in (True, False)
+    )
+    assert counted.rows is None
+    assert counted.counts.tolist() == kept.counts.tolist() == [18, 18, 18]
+    assert counted.raised.tolist() == kept.raised.tolist()
+    assert kept.rows is not None
+    assert 0 < min(kept.raised) < max(kept.raised) <= 18
 
 
 def through_pieces(
@@ -144,23 +242,48 @@ def through_pieces(
         table, bucket = partial_rows(synopsis, rows[tick::ticks], buckets)
         piece = write_piece(folder, fold_rows(synopsis, table, bucket)) if len(table) else None
         pieces += [piece] if piece else []
-    found: list[list[tuple[int, int, tuple[Any, ...]]]] = [[] for _ in plans]
     slices = np.unique([s for piece in pieces for s in piece.slices]).astype(np.int64)
+    sheets = pages(plans, slices)
+    tables: list[list[pa.Table]] = [[] for _ in sheets]
     for bucket_ in range(buckets):
-        tables = [read_bucket(folder, p, bucket_, -(2**62), 2**62) for p in pieces]
-        if not tables:
+        rows_ = [read_bucket(folder, p, bucket_, -(2**62), 2**62) for p in pieces]
+        if not rows_:
             continue
-        cells = gather(synopsis, pa.concat_tables(tables))
+        cells = gather(synopsis, pa.concat_tables(rows_))
         if snapshot:
             cells = gather(synopsis, scatter(synopsis, cells))
-        asked = [
-            Asked(p, due_windows(spec_of(p), synopsis.classes, slices, None, 2**62)) for p in plans
-        ]
-        for place, (plan, part) in enumerate(
-            zip(plans, answer(synopsis, cells, asked), strict=True)
-        ):
-            found[place] += as_tuples(visible(plan, part.rows))
+        for place, part in enumerate(answer(synopsis, cells, [asked for _, asked in sheets])):
+            tables[place].append(part.rows)
+    found: list[list[tuple[int, int, tuple[Any, ...]]]] = [[] for _ in plans]
+    for (numbers, asked), parts in zip(sheets, tables, strict=True):
+        got = together(asked.sheet, parts)
+        ends = np.cumsum(got.counts).tolist()
+        for number, end, count in zip(numbers, ends, got.counts.tolist(), strict=True):
+            found[number] = as_tuples(got.rows.slice(end - count, count))
     return found
+
+
+def pages(plans: list[QueryPlan], slices: np.ndarray[Any, Any]) -> list[tuple[list[int], Asked]]:
+    """The queries by shape, with every window that is due of each."""
+    by_shape: dict[shapes.Shape, list[int]] = {}
+    for number, plan in enumerate(plans):
+        by_shape.setdefault(shapes.lift(plan).shape, []).append(number)
+    return [
+        (numbers, asked_of([plans[number] for number in numbers], slices))
+        for numbers in by_shape.values()
+    ]
+
+
+def asked_of(plans: list[QueryPlan], slices: np.ndarray[Any, Any]) -> Asked:
+    windows = [
+        (owner, run.first_us + step * spec.slide_us, spec.range_us)
+        for owner, plan in enumerate(plans)
+        for spec in specs_of(plan)
+        for run in due_windows(Specs.of([spec]), slices, None, 2**62)[0]
+        for step in range(run.windows)
+    ]
+    owner, starts, lengths = np.array(windows, dtype=np.int64).reshape(-1, 3).T
+    return Asked(Sheet.of([shapes.lift(plan) for plan in plans]), owner, starts, starts + lengths)
 
 
 def partial_rows(
@@ -230,10 +353,14 @@ def as_tuples(rows: pa.Table) -> list[tuple[int, int, tuple[Any, ...]]]:
 
 
 def same_answers(
-    got: list[tuple[int, int, tuple[Any, ...]]], wanted: list[tuple[int, int, tuple[Any, ...]]]
+    plan: QueryPlan,
+    got: list[tuple[int, int, tuple[Any, ...]]],
+    wanted: list[tuple[int, int, tuple[Any, ...]]],
 ) -> None:
+    """Row by row; where there is an ORDER BY, also in that order within a window."""
     assert len(got) == len(wanted)
-    for left, right in zip(sorted(got, key=repr_key), sorted(wanted, key=repr_key), strict=True):
+    key = (lambda row: row[:2]) if plan.is_ordered else repr_key
+    for left, right in zip(sorted(got, key=key), sorted(wanted, key=key), strict=True):
         assert left[:2] == right[:2]
         assert all(map(close, left[2], right[2])), (left, right)
 

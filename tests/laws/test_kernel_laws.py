@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.synopsis.combined import combine_windows
 from tidemill.aggregates.limbs import (
     normalise,
     split_decimal,
@@ -26,7 +27,6 @@ from tidemill.aggregates.limbs import (
     to_int64,
 )
 from tidemill.reference.recalc import Row, add, greatest, least, recalc, recalc_rows
-from tidemill.synopsis.combine import combine_windows
 from tidemill.synopsis.kernels import (
     ALGEBRAS,
     COUNT,
@@ -38,6 +38,7 @@ from tidemill.synopsis.kernels import (
     KERNELS,
 )
 from tidemill.synopsis.kernels.choose import choose
+from tidemill.synopsis.lanes import Lane
 
 PLAIN = {
     "count": add,
@@ -141,7 +142,7 @@ def test_every_kernel_equals_recalculation(kernel, algebra, data):
     # Wide slices take other paths through the kernels than narrow ones.
     wide = np.tile(cells, (1, data.draw(st.sampled_from([1, 300]))))
     kept = wide.copy()
-    got = KERNELS[kernel](wide, lo, hi, algebra)
+    got = KERNELS[kernel](wide, algebra).windows(lo, hi)
     assert got.shape == (len(lo), wide.shape[1])
     same(wide, kept)
     groups = cells.shape[1]
@@ -167,7 +168,7 @@ def check(algebra, cells, lo, hi, got):
 def test_the_chosen_kernel_is_one_that_the_algebra_allows(algebra, data):
     cells, lo, hi = data.draw(slices_and_windows(algebra))
     kernel = choose(algebra, len(cells), lo, hi, cells.shape[1])
-    check(algebra, cells, lo, hi, KERNELS[kernel](cells, lo, hi, algebra))
+    check(algebra, cells, lo, hi, KERNELS[kernel](cells, algebra).windows(lo, hi))
 
 
 # --- limbs ---
@@ -230,7 +231,7 @@ def test_windows_of_limbs_are_windows_of_integers(values):
     lo, hi = (bound.ravel() for bound in np.indices((len(values) + 1,) * 2))
     hi = np.maximum(lo, hi)
     for kernel in KERNELS.values():
-        got = kernel(cells, lo, hi, INTEGER_SUM)[:, 0]
+        got = kernel(cells, INTEGER_SUM).windows(lo, hi)[:, 0]
         assert as_integers(got) == [sum(values[a:b]) for a, b in zip(lo, hi, strict=True)]
 
 
@@ -265,7 +266,7 @@ def column(values, algebra):
     array = np.array(junk, dtype=dtype_for(algebra))
     if algebra is INTEGER_SUM:
         array = split_int64(array)
-    return array, algebra, None if algebra is COUNT else valid
+    return Lane(array, algebra, None if algebra is COUNT else valid)
 
 
 def as_rows(combined):

@@ -121,7 +121,7 @@ def test_closed_windows_are_those_found_by_trying(given_slices, after, until):
 def test_slice_ranges_hold_exactly_the_slices_inside(given_slices):
     spec, begins, ends, origin = given_slices
     starts = closed_windows(spec, begins, ends, None, origin + 1000)
-    lo, hi = slice_ranges(spec, starts, begins, ends)
+    lo, hi = slice_ranges(starts, starts + spec.range_us, begins)
     for start, first, last in zip(starts.tolist(), lo, hi, strict=True):
         inside = (begins >= start) & (ends <= start + spec.range_us)
         assert np.nonzero(inside)[0].tolist() == list(range(first, last))

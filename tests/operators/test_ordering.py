@@ -62,7 +62,7 @@ def test_an_order_of_nothing_is_refused():
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-2, 2)), max_size=30)
 
 
-@given(ROWS, st.none() | st.integers(0, 4), st.booleans())
+@given(ROWS, st.integers(0, 4) | st.just(2**62), st.booleans())
 def test_top_per_window_is_sort_then_take(rows, limit, descending):
     windows = np.array([window for window, _ in rows], np.int64)
     values = pa.array([value for _, value in rows], pa.int64())
@@ -78,8 +78,18 @@ def test_top_per_window_is_sort_then_take(rows, limit, descending):
             (index for index, row in enumerate(rows) if row[0] == window), key=rank
         )[:limit]
     ]
-    assert top_per_window(windows, [(values, descending, True)], limit).tolist() == expected
+    limits = np.full(len(rows), limit)
+    got = top_per_window([windows], [(values, descending, True)], limits)
+    assert got.tolist() == expected
 
 
 def test_without_columns_rows_keep_their_order_within_a_window():
-    assert top_per_window(np.array([2, 1, 2, 1]), [], limit=None).tolist() == [1, 3, 0, 2]
+    order = top_per_window([np.array([2, 1, 2, 1])], [], np.full(4, 9))
+    assert order.tolist() == [1, 3, 0, 2]
+
+
+def test_a_window_may_be_named_by_two_numbers_and_has_the_limit_of_its_rows():
+    starts, ends = np.array([1, 1, 1, 1, 1]), np.array([9, 8, 9, 8, 9])
+    values = pa.array([3, 2, 1, 0, 2])
+    order = top_per_window([starts, ends], [(values, False, True)], np.array([2, 1, 2, 1, 2]))
+    assert order.tolist() == [3, 2, 4]

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.synopsis.combined import combine_windows
 from tidemill.aggregates.limbs import (
     normalise,
     split_decimal,
@@ -21,7 +22,7 @@ from tidemill.aggregates.limbs import (
     to_int64,
 )
 from tidemill.synopsis import dense as dense_layout
-from tidemill.synopsis.combine import combine_windows, pick_layout
+from tidemill.synopsis.combine import pick_layout
 from tidemill.synopsis.dense import dense
 from tidemill.synopsis.kernels import (
     ALGEBRAS,
@@ -37,7 +38,8 @@ from tidemill.synopsis.kernels import (
     IntArray,
 )
 from tidemill.synopsis.kernels.choose import choose
-from tidemill.synopsis.kernels.running import running
+from tidemill.synopsis.kernels.running import Running
+from tidemill.synopsis.lanes import Lane
 from tidemill.windows import WindowSpec, edge_classes, edges_between, slice_ranges
 
 NAN, INF = float("nan"), float("inf")
@@ -64,22 +66,23 @@ def test_shared_slices_answer_both_windows():
         (specs[0], [0, 5, 10], [28, 68, 108]),
         (specs[1], [0, 4, 8, 12], [10, 30, 50, 70]),
     ):
-        lo, hi = slice_ranges(spec, np.array(starts), begins, ends)
+        lo, hi = slice_ranges(np.array(starts), np.array(starts) + spec.range_us, begins)
         for kernel in KERNELS.values():
-            assert kernel(cells, lo, hi, INTEGER_SUM)[:, 0].tolist() == expected
+            assert kernel(cells, INTEGER_SUM).windows(lo, hi)[:, 0].tolist() == expected
 
 
 @pytest.mark.parametrize("algebra", [FLOAT_SUM, FLOAT_MIN, INTEGER_MAX, TEXT], ids=lambda a: a.name)
 def test_subtraction_is_refused_to_those_that_cannot(algebra):
     words = f"running kernel needs a subtractable algebra, and {algebra.name} is not"
     with pytest.raises(ValueError, match=words):
-        running(np.zeros((1, 1)), *windows((0, 1)), algebra)
+        Running(np.zeros((1, 1)), algebra)
 
 
 @pytest.mark.parametrize("kernel", ORDERED)
 def test_one_infinity_does_not_poison_later_windows(kernel):
     cells = np.array([[1.0], [INF], [1e18], [2.0], [-INF], [3.0]])
-    got = KERNELS[kernel](cells, *windows((0, 2), (2, 4), (3, 4), (5, 6), (1, 5)), FLOAT_SUM)
+    bounds = windows((0, 2), (2, 4), (3, 4), (5, 6), (1, 5))
+    got = KERNELS[kernel](cells, FLOAT_SUM).windows(*bounds)
     assert got[:4, 0].tolist() == [INF, 1e18 + 2, 2.0, 3.0]
     assert np.isnan(got[4, 0])
 
@@ -88,10 +91,10 @@ def test_one_infinity_does_not_poison_later_windows(kernel):
 def test_nan_is_greater_than_infinity(kernel):
     cells = np.array([[NAN], [INF], [-0.0], [NAN], [NAN]])
     bounds = windows((0, 2), (0, 3), (3, 5), (2, 3))
-    least = KERNELS[kernel](cells, *bounds, FLOAT_MIN)[:, 0]
+    least = KERNELS[kernel](cells, FLOAT_MIN).windows(*bounds)[:, 0]
     assert least[:2].tolist() == [INF, 0.0]
     assert np.isnan(least[2])
-    greatest = KERNELS[kernel](cells, *bounds, FLOAT_MAX)[:, 0]
+    greatest = KERNELS[kernel](cells, FLOAT_MAX).windows(*bounds)[:, 0]
     assert np.isnan(greatest[:3]).all()
     assert greatest[3] == 0.0
 
@@ -101,22 +104,22 @@ def test_nan_is_greater_than_infinity(kernel):
 def test_order_is_kept(kernel, groups):
     cells = np.repeat(np.array(list("abcdefghijk"), dtype=object)[:, None], groups, axis=1)
     lo, hi = windows((0, 11), (3, 10), (5, 5), (1, 2), (10, 11))
-    got = KERNELS[kernel](cells, lo, hi, TEXT)
+    got = KERNELS[kernel](cells, TEXT).windows(lo, hi)
     assert got[:, -1].tolist() == ["abcdefghijk", "defghij", "", "b", "k"]
 
 
 @pytest.mark.parametrize("groups", [1, 400])
 def test_wrapped_totals_still_give_exact_differences(groups):
     cells = np.full((6, groups), 2**62)
-    assert running(cells, *windows((4, 5)), INTEGER_SUM)[0, -1] == 2**62
+    assert Running(cells, INTEGER_SUM).windows(*windows((4, 5)))[0, -1] == 2**62
 
 
 @pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=lambda a: a.name)
 def test_no_slices_and_no_windows_are_fine(algebra):
     dtype = np.float64 if algebra.name.startswith("float") else np.int64
     for kernel in [KERNELS[name] for name in KERNELS if name != "running" or algebra.subtractable]:
-        assert kernel(np.empty((0, 2), dtype), *windows(), algebra).shape == (0, 2)
-        empty = kernel(np.empty((0, 2), dtype), *windows((0, 0)), algebra)
+        assert kernel(np.empty((0, 2), dtype), algebra).windows(*windows()).shape == (0, 2)
+        empty = kernel(np.empty((0, 2), dtype), algebra).windows(*windows((0, 0)))
         np.testing.assert_array_equal(empty, algebra.filled((1, 2), dtype))
 
 
@@ -233,8 +236,8 @@ def test_groups_without_rows_do_not_appear_and_nulls_stay_null(layout):
         3,
         *windows((0, 2), (1, 3), (2, 2)),
         [
-            (np.array([7, 5, 99]), INTEGER_MIN, np.array([True, True, False])),
-            (np.array([1, 1, 1]), COUNT, None),
+            Lane(np.array([7, 5, 99]), INTEGER_MIN, np.array([True, True, False])),
+            Lane(np.array([1, 1, 1]), COUNT),
         ],
         layout,
     )
@@ -251,25 +254,26 @@ def test_groups_without_rows_do_not_appear_and_nulls_stay_null(layout):
 def test_two_rows_of_one_slice_and_group_are_refused(layout):
     twice = np.array([1, 1])
     with pytest.raises(ValueError, match="fold them"):
-        combine_windows(twice, twice, 2, 2, *windows((0, 2)), [(twice, COUNT, None)], layout)
+        combine_windows(twice, twice, 2, 2, *windows((0, 2)), [Lane(twice, COUNT)], layout)
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse", "auto"])
 @pytest.mark.parametrize("bounds", [[], [(0, 0)]])
 def test_nothing_to_combine(layout, bounds):
     none = np.empty(0, np.int64)
-    got = combine_windows(none, none, 0, 0, *windows(*bounds), [(none, COUNT, None)], layout)
+    got = combine_windows(none, none, 0, 0, *windows(*bounds), [Lane(none, COUNT)], layout)
     assert got.window.size == got.group.size == got.lanes[0][0].size == 0
 
 
 def test_dense_work_is_cut_into_runs_of_windows(monkeypatch):
     rng = np.random.default_rng(7)
     at = rng.choice(40 * 6, 120, replace=False)
-    lanes = [(split_int64(rng.integers(-9, 9, 120)), INTEGER_SUM, rng.random(120) < 0.7)]
+    lanes = [Lane(split_int64(rng.integers(-9, 9, 120)), INTEGER_SUM, rng.random(120) < 0.7)]
     lo = rng.integers(0, 40, 25)
     given = (at // 6, at % 6, 6, 40, lo, np.minimum(lo + rng.integers(0, 9, 25), 40), lanes)
     whole = combine_windows(*given, "dense")
-    monkeypatch.setattr(dense_layout, "MOST_ELEMENTS", 30)
+    monkeypatch.setattr(dense_layout, "MOST_CELLS", 30)
+    monkeypatch.setattr(dense_layout, "BLOCK_CELLS", 13)
     parts = combine_windows(*given, "dense")
     assert whole.window.size > 25
     for left, right in (

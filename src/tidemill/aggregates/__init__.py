@@ -2,7 +2,7 @@
 
 from tidemill.aggregates.encoding import Encoded, absent, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind, lanes_of
-from tidemill.aggregates.lower import lower
+from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
 
 __all__ = [
     "ROWS",
@@ -11,7 +11,9 @@ __all__ = [
     "absent",
     "decode",
     "encode",
+    "gives_numbers",
     "lanes_behind",
     "lanes_of",
     "lower",
+    "lower_numbers",
 ]

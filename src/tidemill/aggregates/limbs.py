@@ -24,6 +24,8 @@ _BITS = 32
 _MASK = 2**_BITS - 1
 _SIGN = 2 ** (_BITS - 1)
 _DECIMAL_LIMBS = 4
+# Below this an estimate in doubles is far enough from the end of 64 bits.
+_SURE_SUM = 2.0**62
 
 
 def split_int64(values: IntArray) -> IntArray:
@@ -55,6 +57,24 @@ def normalise(limbs: IntArray) -> IntArray:
         limbs[..., i + 1] += limbs[..., i] >> _BITS
         limbs[..., i] &= _MASK
     return limbs
+
+
+def narrowed(limbs: IntArray) -> IntArray:
+    """Normalised rows as one 64-bit integer each if the sum of any of them fits, else as given.
+
+    >>> narrowed(split_int64(np.array([5, -7]))).tolist()
+    [5, -7]
+    >>> narrowed(split_int64(np.array([2**62, -7]))).shape
+    (2, 2)
+    """
+    if limbs.shape[-1] == 2:
+        low, high = limbs[:, 0], limbs[:, 1]
+        values, fits = high << _BITS | low, np.all((high >= -_SIGN) & (high < _SIGN))
+    else:
+        values, overflow = to_int64(limbs)
+        fits = ~overflow.any()
+    sure = fits and float(np.abs(values.astype(np.float64)).sum()) < _SURE_SUM
+    return values if sure else limbs
 
 
 def to_int64(limbs: IntArray) -> tuple[IntArray, BoolArray]:

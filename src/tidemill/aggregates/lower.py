@@ -12,29 +12,47 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.lanes import Lane, lanes_behind
-from tidemill.aggregates.limbs import to_decimal, to_float, to_int64
+from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.plan.aggregates import sum_type
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
 
 Mask = NDArray[np.bool_]
 Lowered = tuple[pa.Array, Mask]
+# Values, which of them are not NULL, and where Spark would have raised; None: all, nowhere.
+Numbers = tuple[NDArray[Any], Mask | None, Mask | None]
 # Spark divides decimals to 39 places first, then rounds to the scale of the result.
 _DIVISION_PLACES = Decimal(1).scaleb(-39)
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
 def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
-    """The values, and where Spark would have raised (the value is NULL there)."""
+    """The values, and where Spark would have raised (the value is NULL there).
+
+    Only for results that are no plain numbers; `lower_numbers` has the others.
+    """
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
-    lane = lanes_behind(call)[0]
-    if call.function in ("COUNT", "MIN", "MAX"):
+    if call.function in ("MIN", "MAX"):
+        lane = lanes_behind(call)[0]
         return decode(lane, first)[0], np.zeros(len(first.values), dtype=np.bool_)
-    if call.slot.type.is_decimal:
-        return _decimal(call, first, *rest)
-    if call.function == "SUM":
-        return _sum(first)
-    return _average(first, rest[0])
+    return _decimal(call, first, *rest)
+
+
+def gives_numbers(call: AggregateCall) -> bool:
+    """Whether the result is kept by NumPy as it is."""
+    return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
+
+
+def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers:
+    """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles."""
+    first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    if call.function == "AVG":
+        return _average(first, rest[0])
+    if first.values.ndim == 2:
+        values, overflow = to_int64(first.values)
+        raised = overflow if first.valid is None else overflow & first.valid
+        return values, ~raised if first.valid is None else first.valid & ~raised, raised
+    return first.values, first.valid, None
 
 
 def _absent(encoded: Encoded) -> Mask:
@@ -43,20 +61,12 @@ def _absent(encoded: Encoded) -> Mask:
     return ~encoded.valid
 
 
-def _sum(total: Encoded) -> Lowered:
-    absent = _absent(total)
-    if total.values.ndim == 2:
-        values, overflow = to_int64(total.values)
-        raised = overflow & ~absent
-        return pa.array(values, mask=absent | raised), raised
-    return pa.array(total.values, mask=absent), np.zeros(len(absent), dtype=np.bool_)
-
-
-def _average(total: Encoded, count: Encoded) -> Lowered:
+def _average(total: Encoded, count: Encoded) -> Numbers:
     sums = to_float(total.values) if total.values.ndim == 2 else total.values
     empty = count.values == 0
-    means = sums.astype(np.float64) / np.where(empty, 1, count.values)
-    return pa.array(means, mask=empty), np.zeros(len(empty), dtype=np.bool_)
+    if not empty.any():
+        return sums / count.values, None, None
+    return sums / np.where(empty, 1, count.values), ~empty, None
 
 
 def _decimal(
@@ -64,7 +74,8 @@ def _decimal(
 ) -> Lowered:
     assert call.argument is not None
     wide = sum_type(call.argument.type)
-    sums = to_decimal(total.values, wide.precision, wide.scale)
+    limbs = total.values if total.values.ndim == 2 else split_int64(total.values)
+    sums = to_decimal(limbs, wide.precision, wide.scale)
     empty = count.values == 0
     overflow = np.asarray(sums.is_null().to_numpy(zero_copy_only=False)) | _absent(total)
     if overflows is not None:

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tidemill.catalog import Stream
 from tidemill.engine.deciding import Deciding
+from tidemill.engine.pages import Pages
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
-from tidemill.operators.answer import finishes_here
-from tidemill.spark.answer import CARRY, AnswerTask, Question, TaskResult, run_answers
+from tidemill.spark.answer import AnswerTask, Question, TaskResult, run_answers
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece
 from tidemill.synopsis.store import Version
-
-
-def route_of(around: Surroundings, query: str) -> str:
-    """Rows come back to the driver only when somebody there has work with them."""
-    plan = around.plan.query(query)
-    watched = query in around.subscribers
-    if plan.is_ordered or watched or not finishes_here(plan):
-        return CARRY
-    return around.sinks[query].route
 
 
 class Answering:
     def __init__(self, around: Surroundings, stream: Stream, deciding: Deciding) -> None:
         self._around, self._deciding = around, deciding
         self._synopses = around.synopses_of(stream)
+        self._pages = {
+            key: Pages(around, key, around.plan.readers_of(synopsis))
+            for key, synopsis in self._synopses.items()
+        }
 
     def run(self, record: TickRecord, decision: Decision, version: Version) -> list[TaskResult]:
         tasks = []
         for key, synopsis in self._synopses.items():
-            questions = tuple(
-                Question(
-                    self._around.plan.query(due.query),
-                    due.range_us,
-                    np.array(due.starts, dtype=np.int64),
-                    route_of(self._around, due.query),
-                    self._around.plan.reading(due.query, key),
-                )
-                for due in decision.due
-                if due.synopsis == key
-            )
+            questions = self._pages[key].questions(decision.due)
             compacts = self._deciding.compacts(synopsis, decision, version)
             if version.of(key) and (questions or compacts):
                 from_us = self._deciding.horizon(synopsis, decision) if compacts else None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tidemill.catalog import Stream
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
-from tidemill.schedule import Due, due_windows, oldest_needed
-from tidemill.share import specs_of
+from tidemill.plan.model import QueryPlan
+from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
+from tidemill.share import Stint, specs_of
 from tidemill.spark.fold import FoldReport
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.store import Version, needs_snapshot
+from tidemill.windows import WindowSpec
 
 # A flush closes everything; no window ends after this.
 END_OF_TIME_US = 2**62
@@ -20,7 +23,10 @@ END_OF_TIME_US = 2**62
 class Deciding:
     def __init__(self, around: Surroundings, stream: Stream) -> None:
         self._around, self._stream = around, stream
-        self._synopses = around.synopses_of(stream)
+        self._readers = {
+            key: _Readers.of(around.plan.readers_of(synopsis))
+            for key, synopsis in around.synopses_of(stream).items()
+        }
 
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
@@ -29,13 +35,15 @@ class Deciding:
         until = END_OF_TIME_US if record.flush else after.watermark_us
         if until is None:
             return Decision(after, folded)
-        found = (
-            self._due(synopsis, version, before, until) for synopsis in self._synopses.values()
+        due = tuple(
+            one
+            for key, readers in self._readers.items()
+            for one in self._due(
+                key, readers, due_windows(readers.specs, version.slices(key), before, until)
+            )
         )
-        due = tuple(one for some in found for one in some if one.starts)
         if record.flush:
-            last_end = max((one.starts[-1] + one.range_us for one in due), default=None)
-            after = after.flushed(last_end)
+            after = after.flushed(max((one.last_end_us for one in due), default=None))
         return Decision(after, folded, due)
 
     def horizon(self, synopsis: Synopsis, decision: Decision) -> int:
@@ -43,8 +51,7 @@ class Deciding:
         watermark = decision.time.watermark_us
         if watermark is None:
             return -END_OF_TIME_US
-        readers = self._around.plan.readers_of(synopsis)
-        return oldest_needed((spec for query, _ in readers for spec in specs_of(query)), watermark)
+        return oldest_needed(self._readers[synopsis.id].specs, watermark)
 
     def compacts(self, synopsis: Synopsis, decision: Decision, version: Version) -> bool:
         """Whether this tick writes what is live as one snapshot per bucket."""
@@ -53,15 +60,40 @@ class Deciding:
         most = self._around.settings.snapshot_pieces * self._around.buckets
         return needs_snapshot(live, horizon, most)
 
-    def _due(
-        self, synopsis: Synopsis, version: Version, after_us: int | None, until_us: int
-    ) -> Iterator[Due]:
-        slices = version.slices(synopsis.id)
-        ends = synopsis.cuts.ends(slices)
-        for query, stint in self._around.plan.readers_of(synopsis):
+    def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:
+        """Of each query the windows of its stint here; a paused one has none."""
+        for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
             if query.name.lower() in self._around.paused:
                 continue
-            for spec in specs_of(query):
-                starts = due_windows(spec, slices, ends, after_us, until_us)
-                mine = starts[(starts >= stint.from_us) & (starts < stint.until_us)]
-                yield Due(query.name, synopsis.id, spec.range_us, tuple(mine.tolist()))
+            for number in numbers:
+                spec = readers.specs.specs[number]
+                for run in runs[number]:
+                    own = _within(run, spec, stint)
+                    if own.windows > 0:
+                        yield Due(query.name, key, spec.range_us, spec.slide_us, *own)
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """The readers of a synopsis, their distinct windows, and which of those each has."""
+
+    readers: tuple[tuple[QueryPlan, Stint], ...]
+    specs: Specs
+    numbers: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
+        specs = [specs_of(query) for query, _ in readers]
+        distinct = {
+            spec: n for n, spec in enumerate(dict.fromkeys(s for own in specs for s in own))
+        }
+        numbers = tuple(tuple(distinct[spec] for spec in own) for own in specs)
+        return _Readers(readers, Specs.of(distinct), numbers)
+
+
+def _within(run: Run, spec: WindowSpec, stint: Stint) -> Run:
+    """The part of a run that begins within the stint."""
+    skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
+    first_us = run.first_us + skipped * spec.slide_us
+    before_end = -((first_us - stint.until_us) // spec.slide_us)
+    return Run(first_us, min(run.windows - skipped, before_end))

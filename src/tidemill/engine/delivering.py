@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Stream
-from tidemill.engine.answering import route_of
 from tidemill.engine.journal import QueryState
 from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.surroundings import Surroundings
-from tidemill.operators.answer import finish, finishes_here, keep_top, merge, visible
-from tidemill.plan.model import QueryPlan
-from tidemill.spark.answer import CARRY, Answered, TaskResult, read_carried
+from tidemill.operators.by_spark import finish
+from tidemill.operators.rows import Together, together
+from tidemill.operators.shapes import finishes_here
+from tidemill.spark.answer import CARRY, Part, Question, TaskResult
 from tidemill.spark.finishing import finish_by_spark
 from tidemill.spark.fold import FoldReport
 
@@ -29,23 +32,22 @@ class Delivering:
         self, record: TickRecord, folded: FoldReport, results: list[TaskResult]
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
-        by_query: dict[str, list[Answered]] = {}
-        for result in results:
-            for answered in result.answers:
-                by_query.setdefault(answered.query, []).append(answered)
-        self._raised = {query.name: self._raised_by(query, folded) for query in self._queries}
-        self._answers = {}
-        for place, (name, parts) in enumerate(by_query.items()):
-            self._answers[name] = self._deliver(record.number, name, parts)
-            if place == len(by_query) // 2:
+        self._answers, self._raised = {}, self._raised_in_rows(folded)
+        questions = list(_by_question(results))
+        for place, (question, parts) in enumerate(questions):
+            self._deliver(record.number, question, parts)
+            if place == len(questions) // 2:
                 self._around.failpoint.reach("deliver", record.number)
         return self._answers
 
     def query_states(self) -> dict[str, QueryState]:
-        """The states of the stream's queries once the tick is committed."""
+        """The states of the queries for which the tick has changed something."""
+        names = [name for name, count in self._answers.items() if count]
         return {
-            name: self._around.queries[name].after(self._answers.get(name, 0), raised)
-            for name, raised in self._raised.items()
+            name: self._around.queries[name].after(
+                self._answers.get(name, 0), self._raised.get(name, 0)
+            )
+            for name in dict.fromkeys([*names, *self._raised])
         }
 
     def writers(self) -> list[SinkWriter]:
@@ -61,28 +63,56 @@ class Delivering:
             for callback in self._around.subscribers.get(name, ()):
                 callback(rows)
 
-    def _deliver(self, tick: int, name: str, parts: list[Answered]) -> int:
-        self._raised[name] += sum(part.raised for part in parts)
-        if route_of(self._around, name) == CARRY:
-            rows = self._published[name] = self._finished(name, parts)
-            count, batch = len(rows), Batch(name, tick, rows=rows)
+    def _deliver(self, tick: int, question: Question, parts: list[Part]) -> None:
+        raised = np.sum([part.raised for part in parts], axis=0)
+        sink = self._around.sinks[question.queries[0]]
+        if question.route == CARRY:
+            found = self._together(question, parts)
+            raised, counts = raised + found.raised, found.counts
+            batch = Batch(tick, question.queries, counts, rows=found.rows)
+            sink.deliver(batch)
+            self._note_published(question, batch)
         else:
-            count = sum(part.rows for part in parts)
-            batch = Batch(name, tick, staged=tuple(p.staged for p in parts if p.staged))
-        self._around.sinks[name].deliver(batch)
-        return count
+            counts = np.sum([part.counts for part in parts], axis=0)
+            for part in parts:
+                sink.deliver(Batch(tick, question.queries, part.counts, staged=part.staged))
+        self._answers.update(zip(question.queries, counts.tolist(), strict=True))
+        for number in np.flatnonzero(raised).tolist():
+            name = question.queries[number]
+            self._raised[name] = self._raised.get(name, 0) + int(raised[number])
 
-    def _finished(self, name: str, parts: list[Answered]) -> pa.Table:
-        """The buckets' rows together: finished by Spark where need be, ordered, cut."""
-        plan = self._around.plan.query(name)
-        rows = merge([read_carried(part) for part in parts])
-        if not finishes_here(plan):
-            by_spark = finish_by_spark(self._around.session, plan, rows)
-            rows, raised = finish(plan, rows, by_spark)
-            self._raised[name] += int(raised.sum())
-        return visible(plan, keep_top(plan, rows))
+    def _together(self, question: Question, parts: list[Part]) -> Together:
+        """The buckets' rows: ordered, cut, and finished by Spark where need be."""
+        sheet = question.asked.sheet
+        found = together(sheet, [part.rows for part in parts if part.rows is not None])
+        plan = self._around.plan.query(question.queries[0])
+        if finishes_here(plan):
+            return found
+        by_spark = finish_by_spark(self._around.session, plan, found.rows)
+        rows, raised = finish(plan, found.rows, by_spark)
+        return Together(rows, np.array([len(rows)]), np.array([raised]))
 
-    def _raised_by(self, query: QueryPlan, folded: FoldReport) -> int:
+    def _note_published(self, question: Question, batch: Batch) -> None:
+        if not any(name in self._around.subscribers for name in question.queries):
+            return
+        asked = {question.queries[number] for number in set(question.asked.owner.tolist())}
+        self._published.update({name: rows for name, rows in batch.tables() if name in asked})
+
+    def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions, charged to every query that uses them."""
-        mine = {scalar.sql for scalar in query.scalars}
-        return sum(count for sql, count in folded.raised.items() if sql in mine)
+        wrong = {sql: count for sql, count in folded.raised.items() if count}
+        raised = {
+            query.name: sum(wrong.get(sql, 0) for sql in {s.sql for s in query.scalars})
+            for query in (self._queries if wrong else ())
+        }
+        return {name: count for name, count in raised.items() if count}
+
+
+def _by_question(results: list[TaskResult]) -> Iterator[tuple[Question, list[Part]]]:
+    """Every question with its parts from all buckets of its synopsis."""
+    buckets: dict[str, list[TaskResult]] = {}
+    for result in results:
+        buckets.setdefault(result.synopsis_id, []).append(result)
+    for mine in buckets.values():
+        for number, question in enumerate(mine[0].questions):
+            yield question, [result.parts[number] for result in mine]

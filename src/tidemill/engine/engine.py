@@ -24,6 +24,7 @@ from tidemill.engine.mailbox import Mailbox
 from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
+from tidemill.engine.rates import RateWatch
 from tidemill.engine.registration import Question, apply_script, placed, source_place
 from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Between, Listener, Run, RunReport, describe_run
@@ -34,7 +35,7 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
-from tidemill.operators.answer import answer_schema
+from tidemill.operators.rows import answer_schema
 from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan, retire_stints
 from tidemill.spark.analysis import spark_oracle
@@ -71,6 +72,7 @@ class Engine:
         self._sinks: dict[str, SinkWriter] = {}
         self._opened: dict[Sink, SinkWriter] = {}
         self._requests = Requests()
+        self._rates: dict[str, RateWatch] = {}
         self._bound_plans: Bound = {}
         self.catalog, self.plan = Catalog(), SharedPlan()
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
@@ -198,7 +200,7 @@ class Engine:
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
         queries = tuple(self._bound(catalog, query) for query in catalog.queries())
-        plan = self._planner.change(self.plan, catalog, queries)
+        plan = self._planner.change(self.plan, catalog, queries, self.catalog.settings)
         for name in {query.stream for query in queries}:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self._open_source(catalog.stream(name))
@@ -299,11 +301,13 @@ class Engine:
             mailbox.close()
 
     def _tidy(self, runner: StreamRunner) -> None:
-        """Let go of synopses that nobody reads any more since queries have moved on."""
+        """Let go of what nobody reads since queries have moved on; follow the rate of input."""
+        name, plan = runner.stream.name, self.plan
         watermark_us = runner.state.time.watermark_us
-        if watermark_us is None:
-            return
-        plan = retire_stints(self.plan, runner.stream.name, watermark_us)
+        if watermark_us is not None:
+            plan = retire_stints(plan, name, watermark_us)
+        if (rate := self._rates.setdefault(name, RateWatch()).note(runner.state)) is not None:
+            plan = self._planner.at_rate(plan, name, rate, self.catalog.settings)
         if plan is not self.plan:
             self._keep(plan)
 

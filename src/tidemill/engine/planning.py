@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tidemill.share import (
     arrange_feeds,
     change_plan,
     first_window,
+    rebuild_plan,
     specs_of,
 )
 from tidemill.share.feeds import scan_of
@@ -43,13 +44,35 @@ class Planner:
     samples: dict[str, Sample] = field(default_factory=dict)
 
     def change(
-        self, plan: SharedPlan, catalog: Catalog, queries: Sequence[QueryPlan]
+        self,
+        plan: SharedPlan,
+        catalog: Catalog,
+        queries: Sequence[QueryPlan],
+        settings: Settings | None = None,
     ) -> SharedPlan:
+        """The plan for these queries; made anew if the `settings` before shared otherwise."""
+
         def around(stream: str) -> tuple[Standing, Context]:
             self._sample(catalog, stream, queries)
             return self.standing(stream), self.context(stream, catalog.settings)
 
-        return change_plan(plan, queries, around)
+        changed = change_plan(plan, queries, around)
+        if settings is not None and _sharing(settings) != _sharing(catalog.settings):
+            for stream in dict.fromkeys(query.stream for query in plan.queries):
+                changed = rebuild_plan(changed, stream, around)
+        return changed
+
+    def at_rate(
+        self, plan: SharedPlan, stream: str, rows_per_second: float, settings: Settings
+    ) -> SharedPlan:
+        """The plan for another rate of input: only trees of windows depend on it."""
+        if settings.sharing != "weave":
+            return plan
+        known = self.samples.get(stream.lower(), Sample())
+        self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
+        return rebuild_plan(
+            plan, stream, lambda name: (self.standing(name), self.context(name, settings))
+        )
 
     def feeds(self, plan: SharedPlan, stream: str, settings: Settings) -> tuple[Feed, ...]:
         return arrange_feeds(plan.of_stream(stream), settings, self.context(stream, settings).costs)
@@ -94,6 +117,10 @@ class Planner:
         rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
         admission = Admission(catalog.stream(stream), None, 0, source.is_text)
         self.samples[stream.lower()] = take_sample(session, rows, scan, admission)
+
+
+def _sharing(settings: Settings) -> tuple[str, str]:
+    return settings.sharing, settings.steps_off
 
 
 def _instant(t_us: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 
@@ -15,7 +16,7 @@ from tidemill.share import SharedPlan
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS plan (
-  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER, next_synopsis INTEGER);
+  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER, next_synopsis INTEGER, made TEXT);
 CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
 CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
 """
@@ -57,7 +58,7 @@ class PlanStore:
         connection.executescript(_TABLES)
 
     def load(self, catalog: Catalog, bind_query: Bind) -> SharedPlan:
-        row = self._connection.execute("SELECT version, next_synopsis FROM plan").fetchone()
+        row = self._connection.execute("SELECT version, next_synopsis, made FROM plan").fetchone()
         if row is None:
             return SharedPlan()
         kept = self._connection.execute("SELECT body FROM synopses ORDER BY position")
@@ -68,12 +69,14 @@ class PlanStore:
             synopses=tuple(from_json(body) for (body,) in kept),
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
+            made={key: _points(found) for key, found in json.loads(row[2]).items()},
         )
 
     def save(self, before: SharedPlan, plan: SharedPlan) -> None:
         """What has changed; within the caller's transaction."""
         self._connection.execute(
-            "INSERT OR REPLACE INTO plan VALUES (1, ?, ?)", (plan.version, plan.next_synopsis)
+            "INSERT OR REPLACE INTO plan VALUES (1, ?, ?, ?)",
+            (plan.version, plan.next_synopsis, json.dumps(dict(plan.made))),
         )
         standing = set(before.synopses)
         self._replace(
@@ -99,3 +102,7 @@ class PlanStore:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
+
+
+def _points(raw: list[list[float]]) -> tuple[tuple[int, float], ...]:
+    return tuple((int(queries), cost) for queries, cost in raw)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidemill.engine.sinks import MemorySink, ParquetSink
 from tidemill.errors import refuse
-from tidemill.operators.answer import answer_schema
+from tidemill.operators.rows import answer_schema
 
 if TYPE_CHECKING:
     import pandas
@@ -42,10 +41,8 @@ class Query:
         """What the query has delivered, for sinks that can be read back."""
         sink = self._engine.sink_of(self.name)
         schema = answer_schema(self._engine.plan.query(self.name))
-        if isinstance(sink, MemorySink):
+        if isinstance(sink, MemorySink | ParquetSink):
             tables = sink.tables(self.name)
-        elif isinstance(sink, ParquetSink):
-            tables = [pq.ParquetFile(path).read() for path in sink.files(self.name)]
         else:
             refuse(
                 "E_NO_ANSWERS",

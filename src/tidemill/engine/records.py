@@ -47,7 +47,8 @@ class Decision:
     due: tuple[Due, ...] = ()
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        parts = {"time": asdict(self.time), "folded": asdict(self.folded), "due": self.due}
+        return json.dumps(parts)
 
     @staticmethod
     def from_json(text: str) -> Decision:
@@ -55,7 +56,7 @@ class Decision:
         return Decision(
             StreamTime(**raw["time"]),
             read_report(raw["folded"]),
-            tuple(Due(**{**due, "starts": tuple(due["starts"])}) for due in raw["due"]),
+            tuple(Due(*due) for due in raw["due"]),
         )
 
 

@@ -75,4 +75,4 @@ def _to_float(values: Values, source: Type, target: Type) -> Result:
 
 
 def _fine(values: Values) -> Flags:
-    return np.zeros(len(values), bool)
+    return np.zeros(values.shape, bool)

@@ -11,6 +11,7 @@ Values of missing rows are a harmless zero of their kind. A decimal is its unsca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +41,11 @@ _NUMPY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Column:
-    """Values, which of them are there, and for which rows Spark would have raised."""
+    """Values, which of them are there, and for which rows Spark would have raised.
+
+    The three need not have one shape, only shapes that broadcast: a constant has one value,
+    a column of a matrix of windows by groups may vary along one side only.
+    """
 
     values: Values
     valid: Flags
@@ -48,6 +53,31 @@ class Column:
 
     def also_raised(self, raised: Flags) -> Column:
         return replace(self, raised=self.raised | raised)
+
+    def at(self, index: Any) -> Column:
+        """Some rows of a column that is one-dimensional."""
+        full = self.spread(self.values.shape)
+        return Column(full.values[index], full.valid[index], full.raised[index])
+
+    def spread(self, shape: tuple[int, ...]) -> Column:
+        """The same with every part in full, of this shape."""
+        return self._each(lambda part: np.broadcast_to(part, shape))
+
+    def flat(self, shape: tuple[int, ...]) -> Column:
+        """The same as rows, as many as the shape has places."""
+        return self._each(lambda part: np.broadcast_to(part, shape).ravel())
+
+    def shaped(self, shape: tuple[int, ...]) -> Column:
+        """The rows put into another shape of as many places."""
+        return self._each(lambda part: part.reshape(shape))
+
+    def _each(self, change: Callable[[Values], Values]) -> Column:
+        return Column(change(self.values), change(self.valid), change(self.raised))
+
+
+# For a column with a value in every row, or that raised in none.
+EVERY: Flags = np.ones(1, bool)
+NOWHERE: Flags = np.zeros(1, bool)
 
 
 def numpy_type(type: Type) -> Any:
@@ -64,7 +94,7 @@ def from_arrow(array: pa.Array, type: Type) -> Column:
 
 
 def to_arrow(column: Column, type: Type) -> pa.Array:
-    missing = ~column.valid
+    missing = None if column.valid.all() else ~column.valid
     if type.is_decimal:
         return _decimals_to_arrow(column, type)
     if numpy_type(type) is object:

@@ -82,7 +82,7 @@ def round_to(column: Column, source: Type, digits: int, result: Type) -> Column:
         rounded = rescale(_wide(column.values, source.precision - dropped), dropped)
         rounded = rescale(_wide(rounded, source.precision - dropped + 1), max(-digits, 0))
     values, over = fit(rounded, result)
-    over &= column.valid
+    over = over & column.valid
     return Column(values, column.valid & ~over, column.raised | over)
 
 
@@ -115,4 +115,4 @@ def _can_reach(values: Values, limit: int) -> bool:
 
 
 def _none(values: Values) -> Flags:
-    return np.zeros(len(values), bool)
+    return np.zeros(values.shape, bool)

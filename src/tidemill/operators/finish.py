@@ -57,6 +57,10 @@ _COMPARISONS: dict[str, Callable[[Values, Values], Flags]] = {
 _RIGHT_FIRST = ("div", "mod", "whole_div")
 
 
+Read = Callable[[Slot], Column]
+"""Where the columns of the slots come from."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """One value per row, and the rows for which Spark in ANSI mode would have raised."""
@@ -67,26 +71,32 @@ class Finished:
 
 def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Finished:
     """The expression over `rows` rows; the values have the Arrow type of `node.type`."""
+    column = evaluate_column(node, lambda slot: from_arrow(columns[slot.name], slot.type))
+    full = column.spread((rows,))
+    return Finished(to_arrow(full, node.type), full.raised)
+
+
+def evaluate_column(node: Node, read: Read) -> Column:
+    """The expression over columns of any shapes that broadcast; the result's is theirs."""
     with np.errstate(all="ignore"):
-        column = _evaluate(node, columns, rows)
-    return Finished(to_arrow(column, node.type), column.raised)
+        return _evaluate(node, read)
 
 
-def _evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Column:
+def _evaluate(node: Node, read: Read) -> Column:
     if isinstance(node, Slot):
-        return from_arrow(columns[node.name], node.type)
+        return read(node)
     if isinstance(node, Literal):
-        return _constant(node, rows)
+        return constant(node)
     if isinstance(node, Call):
-        return _call(node, [_evaluate(argument, columns, rows) for argument in node.args])
+        return _call(node, [_evaluate(argument, read) for argument in node.args])
     raise TypeError(f"{node} is for Spark to evaluate")
 
 
-def _constant(node: Literal, rows: int) -> Column:
+def constant(node: Literal) -> Column:
+    """One row with the value; it broadcasts."""
     if node.value is None:
-        return nulls(node.type, rows)
-    one = from_arrow(pa.array([node.value], node.type.arrow), node.type)
-    return Column(np.repeat(one.values, rows), np.ones(rows, bool), np.zeros(rows, bool))
+        return nulls(node.type, 1)
+    return from_arrow(pa.array([node.value], node.type.arrow), node.type)
 
 
 def _call(node: Call, args: list[Column]) -> Column:

@@ -38,7 +38,7 @@ def same(args: list[Column]) -> Column:
     """`<=>`: equal, or both NULL."""
     left, right = args
     alike = left.valid & right.valid & equal(left.values, right.values)
-    alike |= ~left.valid & ~right.valid
+    alike = alike | (~left.valid & ~right.valid)
     return Column(alike, _all(left), left.raised | right.raised)
 
 
@@ -47,8 +47,8 @@ def member(args: list[Column]) -> Column:
     subject, *members = args
     found, unsure = ~_all(subject), ~subject.valid
     for each in members:
-        found |= subject.valid & each.valid & equal(subject.values, each.values)
-        unsure |= ~each.valid
+        found = found | (subject.valid & each.valid & equal(subject.values, each.values))
+        unsure = unsure | ~each.valid
     return Column(found, found | ~unsure, subject.raised)
 
 
@@ -86,7 +86,7 @@ def _is(column: Column, truth: bool) -> Flags:
 
 
 def _all(column: Column) -> Flags:
-    return np.ones(len(column.valid), bool)
+    return np.ones(column.valid.shape, bool)
 
 
 OPERATORS: dict[str, Callable[[list[Column]], Column]] = {

@@ -37,6 +37,9 @@ def multiply(left: Values, right: Values) -> Result:
     if left.dtype != np.int64:
         return product, product != left.astype(np.int64) * right.astype(np.int64)
     over = _never(product)
+    if not unsure.any():
+        return product, over
+    left, right = np.broadcast_arrays(left, right)
     exact = left[unsure].astype(object) * right[unsure].astype(object)
     over[unsure] = np.asarray(exact != product[unsure], bool)
     return product, over
@@ -90,4 +93,4 @@ def _unless_lowest(column: Column, values: Values) -> Column:
 
 
 def _never(values: Values) -> Flags:
-    return np.zeros(len(values), bool)
+    return np.zeros(values.shape, bool)

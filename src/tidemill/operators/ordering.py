@@ -6,7 +6,8 @@ so one stable sort serves all types and both directions.
 >>> names = pa.array(["b", None, "a"])
 >>> order_rows([(names, False, True)]).tolist()
 [1, 2, 0]
->>> top_per_window(np.array([9, 3, 3]), [(names, True, False)], limit=1).tolist()
+>>> window = np.array([9, 3, 3])
+>>> top_per_window([window], [(names, True, False)], np.array([1, 1, 1])).tolist()
 [2, 0]
 """
 
@@ -19,11 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemill.operators.columns import Column, Values, to_arrow
+from tidemill.types import Type
+
 Ordering = tuple[pa.Array, bool, bool]
 """A column, whether it descends, whether its NULLs come first."""
 Keys = np.ndarray[Any, np.dtype[np.int64]]
 
-_LARGEST = np.int64(2**63 - 1)
+LARGEST = np.int64(2**63 - 1)
 
 
 def order_rows(columns: Sequence[Ordering]) -> Keys:
@@ -33,18 +37,37 @@ def order_rows(columns: Sequence[Ordering]) -> Keys:
     return _sorted(_sort_keys(columns))
 
 
-def top_per_window(
-    window: np.ndarray[Any, np.dtype[np.int64]], columns: Sequence[Ordering], limit: int | None
-) -> Keys:
-    """Row numbers by window, within it by the columns, at most `limit` of each window."""
-    order = _sorted([np.asarray(window), *_sort_keys(columns)])
-    if limit is None or not len(order):
+def top_per_window(windows: Sequence[Keys], columns: Sequence[Ordering], limits: Keys) -> Keys:
+    """Row numbers by window (of one or more numbers), within it by the columns.
+
+    Of each window at most as many as its rows' limit says.
+    """
+    order = _sorted([*windows, *_sort_keys(columns)])
+    return cut_runs(order, windows, limits)
+
+
+def cut_runs(order: Keys, windows: Sequence[Keys], limits: Keys) -> Keys:
+    """Of rows in order, window after window, the first of each window, as `limits` allow."""
+    if not len(order):
         return order
-    windows = np.asarray(window)[order]
-    is_first = np.r_[True, windows[1:] != windows[:-1]]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    sides = [window[order] for window in windows]
+    is_first[1:] = np.any([side[1:] != side[:-1] for side in sides], axis=0)
     position = np.arange(len(order))
     first = np.maximum.accumulate(np.where(is_first, position, 0))
-    return order[position - first < limit]
+    return order[position - first < limits[order]]
+
+
+def order_keys(column: Column, type: Type, descending: bool) -> Keys:
+    """The keys of a column of any shape; where it has no value they mean nothing."""
+    values = column.values
+    if values.dtype == object:
+        keys = _ranks(to_arrow(column.flat(values.shape), type)).reshape(values.shape)
+    elif values.dtype.kind == "f":
+        keys = _float_keys(values)
+    else:
+        keys = values.astype(np.int64, copy=False)
+    return ~keys if descending else keys
 
 
 def _sorted(keys: list[Keys]) -> Keys:
@@ -55,11 +78,13 @@ def _sort_keys(columns: Sequence[Ordering]) -> list[Keys]:
     return [key for column in columns for key in _keys(*column)]
 
 
-def _keys(array: pa.Array, descending: bool, nulls_first: bool) -> tuple[Keys, Keys]:
-    missing = np.asarray(array.is_null()).astype(np.int64)
+def _keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[Keys]:
     values = _ranks(array)
+    if not array.null_count:
+        return [~values if descending else values]
+    missing = np.asarray(array.is_null()).astype(np.int64)
     ordered = np.where(missing, 0, ~values if descending else values)
-    return (-missing if nulls_first else missing), ordered
+    return [-missing if nulls_first else missing, ordered]
 
 
 def _ranks(array: pa.Array) -> Keys:
@@ -77,8 +102,8 @@ def _ranks(array: pa.Array) -> Keys:
     return np.asarray(pc.rank(array, tiebreaker="dense")).astype(np.int64)
 
 
-def _float_keys(values: np.ndarray[Any, np.dtype[Any]]) -> Keys:
+def _float_keys(values: Values) -> Keys:
     """The bits as an integer, negative ones turned round; one NaN above all, one zero."""
     plain = values.astype(np.float64) + 0.0
     bits = np.where(np.isnan(plain), np.nan, plain).view(np.int64)
-    return np.where(np.isnan(plain), _LARGEST, np.where(bits < 0, bits ^ _LARGEST, bits))
+    return np.where(np.isnan(plain), LARGEST, np.where(bits < 0, bits ^ LARGEST, bits))

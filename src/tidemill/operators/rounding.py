@@ -45,7 +45,7 @@ def round_doubles(values: Values, digits: int) -> Values:
     if digits <= _EXACT_POWER:
         scale = 10.0**digits
         rounded[easy] = np.rint(values[easy] * scale) / scale + 0.0
-    hard = np.flatnonzero(below & ~easy)
+    hard = below & ~easy
     distinct, where = np.unique(values[hard], return_inverse=True)
     exact = np.array([_round_text(value, digits) for value in distinct.tolist()], float)
     rounded[hard] = exact[where]
@@ -54,7 +54,7 @@ def round_doubles(values: Values, digits: int) -> Values:
 
 def _far_from_half(values: Values, digits: int) -> Values:
     if digits > _EXACT_POWER:
-        return np.zeros(len(values), bool)
+        return np.zeros(values.shape, bool)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.abs(values) * 10.0**digits
         distance = np.abs(scaled - np.floor(scaled) - 0.5)

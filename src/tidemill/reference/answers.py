@@ -21,6 +21,9 @@ from tidemill.types import BIGINT
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
+Answer = tuple[int, int, tuple[Any, ...]]
+
+
 @dataclass(frozen=True)
 class Row:
     """An accepted row: its time, and the value of each tuple-level expression by its text."""
@@ -29,22 +32,60 @@ class Row:
     values: Mapping[str, Any]
 
 
-def answers(plan: QueryPlan, rows: Iterable[Row]) -> list[tuple[int, int, tuple[Any, ...]]]:
-    """(window start, window end, select list) of every answer row, in no order; no LIMIT."""
-    window = plan.window
-    groups: dict[tuple[int, int, tuple[Any, ...]], list[Row]] = {}
+def answers(plan: QueryPlan, rows: Iterable[Row]) -> list[Answer]:
+    """(window start, window end, select list) of every answer row.
+
+    Windows come in no order; within one, the rows are as ORDER BY says, at most LIMIT of
+    them, ties broken by the keys.
+    """
+    windows: dict[tuple[int, int], dict[tuple[Any, ...], list[Row]]] = {}
     for row in rows:
         if plan.where is not None and row.values[plan.where.sql] is not True:
             continue
         key = tuple(_key(row.values[k.scalar.sql]) for k in plan.keys)
-        spans = windows_of(row.time_us, window.range_us, window.slide_us, window.start_us)
-        for start, end in spans:
-            groups.setdefault((start, end, key), []).append(row)
+        for span in _spans(plan, row.time_us):
+            windows.setdefault(span, {}).setdefault(key, []).append(row)
     return [
-        (start, end, tuple(evaluate_row(o.node, slots)[0] for o in plan.outputs))
-        for (start, end, key), members in groups.items()
-        if _kept(plan, slots := _slots(plan, key, members))
+        (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
+        for span, groups in windows.items()
+        for slots in _delivered(plan, [_slots(plan, *group) for group in groups.items()])
     ]
+
+
+def _spans(plan: QueryPlan, time_us: int) -> list[tuple[int, int]]:
+    window = plan.window
+    return [
+        span
+        for range_us in window.ranges_us
+        for span in windows_of(time_us, range_us, window.slide_us, window.start_us)
+    ]
+
+
+def _delivered(plan: QueryPlan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a window's groups those that HAVING keeps, in order, cut to LIMIT."""
+    kept = [slots for slots in groups if _kept(plan, slots)]
+    if not plan.is_ordered:
+        return kept
+    # Sorting is stable, so the keys that decide last are sorted by first.
+    for key in reversed(plan.keys):
+        kept.sort(key=lambda slots: _rank(slots[key.slot.name]))
+    for order in reversed(plan.order_by):
+        kept.sort(
+            key=lambda slots: _rank(evaluate_row(order.node, slots)[0]),
+            reverse=order.descending,
+        )
+        nulls_first = order.nulls_first
+        kept.sort(key=lambda slots: (evaluate_row(order.node, slots)[0] is None) != nulls_first)
+    return kept[: plan.limit]
+
+
+def _rank(value: Any) -> tuple[Any, ...]:
+    """Spark's order: NULL first, NaN above every number, text by its bytes."""
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and value != value:
+        return (2,)
+    return (1, value.encode() if isinstance(value, str) else value)
 
 
 def _key(value: Any) -> Any:

@@ -1,39 +1,127 @@
-"""Strict periods: every window that the watermark has passed is due, once."""
+"""Strict periods: every window that the watermark has passed is due, once.
+
+>>> specs = Specs.of([WindowSpec(8, 5), WindowSpec(3, 3)])
+>>> due_windows(specs, np.array([5, 12]), after_us=None, until_us=15)
+[[Run(first_us=0, windows=2)], [Run(first_us=3, windows=1), Run(first_us=12, windows=1)]]
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.windows import WindowSpec, closed_windows, horizon
+from tidemill.windows import WindowSpec, closed_windows
 
 IntArray = NDArray[np.int64]
+# A spec whose windows are more than this many to a slice has gaps without rows in between.
+TRIED_PER_SLICE = 8
 
 
-@dataclass(frozen=True)
-class Due:
-    """A query and the starts of its windows of one length to answer now, from one synopsis."""
+class Due(NamedTuple):
+    """Consecutive windows of one query to answer now, all of one length, from one synopsis."""
 
     query: str
     synopsis: str
     range_us: int
-    starts: tuple[int, ...]
+    slide_us: int
+    first_us: int
+    windows: int
+
+    @property
+    def last_end_us(self) -> int:
+        return self.first_us + (self.windows - 1) * self.slide_us + self.range_us
+
+
+class Run(NamedTuple):
+    """Consecutive windows of a spec: the start of the first, and how many."""
+
+    first_us: int
+    windows: int
+
+
+@dataclass(frozen=True)
+class Specs:
+    """Windows of many queries side by side."""
+
+    specs: tuple[WindowSpec, ...]
+    range_us: IntArray
+    slide_us: IntArray
+    start_us: IntArray
+
+    @staticmethod
+    def of(specs: Iterable[WindowSpec]) -> Specs:
+        given = tuple(specs)
+        rows = [(spec.range_us, spec.slide_us, spec.start_us) for spec in given]
+        return Specs(given, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
+    def last_ending_by(self, t_us: int) -> IntArray:
+        """Number of the last window of each that ends at or before the instant."""
+        return (t_us - self.start_us - self.range_us) // self.slide_us
+
+    def last_starting_by(self, t_us: int) -> IntArray:
+        return (t_us - self.start_us) // self.slide_us
 
 
 def due_windows(
-    spec: WindowSpec,
-    slices: IntArray,
-    slice_ends: IntArray,
-    after_us: int | None,
-    until_us: int,
-) -> IntArray:
-    """Starts of the windows with rows that end in `(after_us, until_us]`."""
-    return closed_windows(spec, slices, slice_ends, after_us, until_us)
+    specs: Specs, slices: IntArray, after_us: int | None, until_us: int
+) -> list[list[Run]]:
+    """For each spec the windows with rows that end in `(after_us, until_us]`, ascending.
+
+    `slices` are the starts of those that hold rows. Windows are cut at the edges of slices, so
+    one that holds the start of a slice holds all of it.
+    """
+    runs: list[list[Run]] = [[] for _ in specs.specs]
+    if not len(slices):
+        return runs
+    spec, number = _with_rows(specs, slices, after_us, until_us)
+    is_first = np.ones(len(spec), dtype=np.bool_)
+    is_first[1:] = (spec[1:] != spec[:-1]) | (number[1:] != number[:-1] + 1)
+    first = np.flatnonzero(is_first)
+    owner, counts = spec[first], np.diff(first, append=len(spec))
+    starts = specs.start_us[owner] + number[first] * specs.slide_us[owner]
+    found = zip(owner.tolist(), starts.tolist(), counts.tolist(), strict=True)
+    for place, start_us, count in found:
+        runs[place].append(Run(start_us, count))
+    return runs
 
 
-def oldest_needed(specs: Iterable[WindowSpec], watermark_us: int) -> int:
+def _with_rows(
+    specs: Specs, slices: IntArray, after_us: int | None, until_us: int
+) -> tuple[IntArray, IntArray]:
+    """Spec and number of every window that is due, ordered by both."""
+    oldest = specs.last_ending_by(int(slices[0])) + 1
+    if after_us is not None:
+        oldest = np.maximum(oldest, specs.last_ending_by(after_us) + 1)
+    newest = specs.last_starting_by(int(slices[-1]))
+    newest = np.minimum(newest, specs.last_ending_by(until_us))
+    counts = np.maximum(newest - oldest + 1, 0)
+    # Time is not walked over a gap of years: windows there are found from the slices.
+    gaping = counts > TRIED_PER_SLICE * len(slices) + TRIED_PER_SLICE
+    spec, number = _ranges(oldest, np.where(gaping, 0, counts))
+    starts = specs.start_us[spec] + number * specs.slide_us[spec]
+    low, high = np.searchsorted(slices, [starts, starts + specs.range_us[spec]])
+    spec, number = spec[low < high], number[low < high]
+    for place in np.flatnonzero(gaping).tolist():
+        mine = specs.specs[place]
+        found = closed_windows(mine, slices, slices + 1, after_us, until_us)
+        spec = np.concatenate([spec, np.full(len(found), place)])
+        number = np.concatenate([number, (found - mine.start_us) // mine.slide_us])
+    order = np.argsort(spec, kind="stable") if gaping.any() else slice(None)
+    return spec[order], number[order]
+
+
+def _ranges(first: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """All (place, first[place] + i) with i below the place's count."""
+    place = np.repeat(np.arange(len(counts)), counts)
+    skipped = np.cumsum(counts) - counts
+    return place, np.arange(len(place)) + (first - skipped)[place]
+
+
+def oldest_needed(specs: Specs, watermark_us: int) -> int:
     """Slices that start before this serve no window that is still open."""
-    return min(horizon(spec, watermark_us) for spec in specs)
+    open_from = specs.last_ending_by(watermark_us) + 1
+    return int((specs.start_us + open_from * specs.slide_us).min())

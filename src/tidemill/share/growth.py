@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidemill.plan.model import QueryPlan
+from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
 from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
 from tidemill.share.optimiser import Context, Group, optimise
@@ -32,11 +33,42 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
     stints = {name: found for name, found in plan.stints.items() if name in staying}
     change = _Change(replace(plan, queries=tuple(queries), stints=stints))
     touched = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
-    for stream in dict.fromkeys((*(q.stream for q in fresh), *(s.stream for s in touched))):
+    streams = dict.fromkeys((*(q.stream for q in fresh), *(s.stream for s in touched)))
+    for stream in streams:
         standing, context = around(stream)
         mine = [query for query in fresh if query.stream == stream]
         change.place(mine, {s.id for s in touched if s.stream == stream}, standing, context)
-    return change.result(plan.version + 1)
+    changed = change.result(plan.version + 1)
+    for stream in streams:
+        changed = _followed(changed, stream, around)
+    return changed
+
+
+def _followed(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
+    """The plan, or one made anew if small steps have led it astray and that one is cheaper."""
+    context = around(stream)[1]
+    groups = groups_of(plan, stream)
+    queries, cost = sum(len(g.queries) for g in groups), arrangement_cost(groups, context)
+    made = plan.made.get(stream.lower(), ())
+    if not made:
+        return _noted(plan, stream, with_point(made, queries, cost))
+    if not has_drifted(made, queries, cost, context.settings.rebuild_percent):
+        return plan
+    rebuilt = rebuild_plan(plan, stream, around)
+    return rebuilt if dict(rebuilt.made[stream.lower()])[queries] < cost else plan
+
+
+def groups_of(plan: SharedPlan, stream: str) -> tuple[Group, ...]:
+    """The queries of a stream by the synopsis that answers their newest windows."""
+    found: dict[str, list[QueryPlan]] = {}
+    for query in plan.queries:
+        if query.stream.lower() == stream.lower():
+            found.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
+    return tuple(Group(tuple(queries)) for queries in found.values())
+
+
+def _noted(plan: SharedPlan, stream: str, made: Made) -> SharedPlan:
+    return replace(plan, made={**plan.made, stream.lower(): made})
 
 
 def rebuild_plan(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
@@ -46,10 +78,12 @@ def rebuild_plan(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
     """
     standing, context = around(stream)
     queries = [query for query in plan.queries if query.stream.lower() == stream.lower()]
-    moved = _Change(plan)
-    for group in optimise(queries, context):
+    moved, groups = _Change(plan), optimise(queries, context)
+    for group in groups:
         moved.open(group, standing, context)
-    return moved.result(plan.version + 1)
+    cost = arrangement_cost(groups, context)
+    made = with_point(plan.made.get(stream.lower(), ()), len(queries), cost)
+    return _noted(moved.result(plan.version + 1), stream, made)
 
 
 def retire_stints(plan: SharedPlan, stream: str, watermark_us: int) -> SharedPlan:

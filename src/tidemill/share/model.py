@@ -38,6 +38,8 @@ class SharedPlan:
     synopses: tuple[Synopsis, ...] = ()
     stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
     next_synopsis: int = 1
+    # By stream: numbers of queries and costs of the last plans that were made anew.
+    made: Mapping[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tidemill.failpoints import Failpoint
-from tidemill.operators.answer import Answers, Asked, answer, visible
-from tidemill.plan.model import QueryPlan
-from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.operators.answer import Answers, answer
+from tidemill.operators.asked import Asked
+from tidemill.operators.rows import visible
 from tidemill.synopsis.cells import SLICE, Cells, gather, scatter
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
@@ -27,17 +28,15 @@ STAGE, COUNT, CARRY = "stage", "count", "carry"
 
 @dataclass(frozen=True)
 class Question:
-    """One query's windows to answer, and what happens to the answers.
+    """Queries of one shape, their windows to answer, and what happens to the answers.
 
     `stage`: the task writes a file; `count`: the task counts and forgets; `carry`: the
     rows come back, because they have yet to be finished, ordered or shown.
     """
 
-    plan: QueryPlan
-    range_us: int
-    starts: IntArray
+    queries: tuple[str, ...]
+    asked: Asked
     route: str
-    reading: Reading = ALL_ROWS
 
 
 @dataclass(frozen=True)
@@ -53,59 +52,66 @@ class AnswerTask:
     failpoint: Failpoint
 
     @property
-    def work(self) -> int:
-        """Cells to look at, times how often: a measure, not a promise."""
+    def work_ns(self) -> int:
+        """About how long the task takes: reading its rows, then windows times groups."""
         rows = sum(span[1] for piece in self.pieces if (span := piece.span(self.bucket)))
-        return rows * (1 + len(self.questions))
+        slices = max((len(piece.slices) for piece in self.pieces), default=1)
+        windows = sum(len(question.asked.owner) for question in self.questions)
+        return ROW_NS * rows + CELL_NS * windows * (rows // max(1, slices))
 
 
 @dataclass(frozen=True)
-class Answered:
-    """One bucket's part of one query's answers."""
+class Part:
+    """One bucket's answers to one question: rows and errors by query, a file or a table."""
 
-    query: str
-    rows: int
-    raised: int
+    counts: IntArray
+    raised: IntArray
     staged: str = ""
-    carried: bytes = b""
+    rows: pa.Table | None = None
 
 
 @dataclass(frozen=True)
 class TaskResult:
+    """The questions are put back by the driver, which need not be told them again."""
+
     synopsis_id: str
-    answers: tuple[Answered, ...]
+    parts: tuple[Part, ...]
     snapshot: Piece | None
+    questions: tuple[Question, ...] = ()
 
 
-# A Spark job costs 0.1 s before it does anything; this many cells times questions take less.
-MOST_WORK_HERE = 2_000_000
+# Measured: a row read from a piece and put into its cell, and a group of a window answered.
+ROW_NS, CELL_NS = 150, 8
+# A Spark job costs 0.1 s before it does anything, a thread 0.1 ms.
+MOST_WORK_HERE_NS, LEAST_WORK_APART_NS = 200_000_000, 5_000_000
 
 
 def run_answers(session: SparkSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
     """Every task once; results in the order of the tasks. Small work is done on the spot."""
-    if sum(task.work for task in tasks) <= MOST_WORK_HERE:
-        return [run_task(task) for task in tasks]
-    return list(session.sparkContext.parallelize(tasks, len(tasks)).map(run_task).collect())
+    work_ns = sum(task.work_ns for task in tasks)
+    if work_ns <= LEAST_WORK_APART_NS or len(tasks) == 1:
+        results = [run_task(task) for task in tasks]
+    elif work_ns <= MOST_WORK_HERE_NS:
+        # NumPy lets go of the interpreter in its long loops, so threads use the cores.
+        with ThreadPoolExecutor(session.sparkContext.defaultParallelism) as pool:
+            results = list(pool.map(run_task, tasks))
+    else:
+        results = session.sparkContext.parallelize(tasks, len(tasks)).map(run_task).collect()
+    return [
+        replace(result, questions=task.questions)
+        for task, result in zip(tasks, results, strict=True)
+    ]
 
 
 def run_task(task: AnswerTask) -> TaskResult:
     cells = _cells(task)
-    asked = [
-        Asked(question.plan, question.range_us, question.starts, question.reading)
-        for question in task.questions
-    ]
-    answers = [
-        _deliver(task, question, answers)
-        for question, answers in zip(
-            task.questions, answer(task.synopsis, cells, asked), strict=True
-        )
+    answers = answer(task.synopsis, cells, [question.asked for question in task.questions])
+    parts = [
+        _part(task, question, found)
+        for question, found in zip(task.questions, answers, strict=True)
     ]
     task.failpoint.reach("answer", task.tick)
-    return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells))
-
-
-def read_carried(answered: Answered) -> pa.Table:
-    return pa.ipc.open_stream(answered.carried).read_all()
+    return TaskResult(task.synopsis.id, tuple(parts), _snapshot(task, cells))
 
 
 def _cells(task: AnswerTask) -> Cells:
@@ -121,20 +127,20 @@ def _needed(task: AnswerTask) -> tuple[int, int]:
     else:
         lows, highs = [], []
     for question in task.questions:
-        if len(question.starts):
-            lows.append(int(question.starts.min()))
-            highs.append(int(question.starts.max()) + question.range_us)
+        lows.append(int(question.asked.starts.min()))
+        highs.append(int(question.asked.ends.max()))
     return min(lows, default=0), max(highs, default=0)
 
 
-def _deliver(task: AnswerTask, question: Question, answers: Answers) -> Answered:
-    name, rows = question.plan.name, answers.rows
+def _part(task: AnswerTask, question: Question, answers: Answers) -> Part:
+    part = Part(answers.counts, answers.raised)
+    if answers.rows is None or not len(answers.rows):
+        return part
     if question.route == CARRY:
-        return Answered(name, len(rows), answers.raised, carried=_ipc(rows))
-    if question.route == COUNT or not len(rows):
-        return Answered(name, len(rows), answers.raised)
-    file = stage(task.staging / name, task.tick, visible(question.plan, rows))
-    return Answered(name, len(rows), answers.raised, staged=file)
+        return replace(part, rows=answers.rows)
+    return replace(
+        part, staged=stage(task.staging, task.tick, visible(question.asked.sheet, answers.rows))
+    )
 
 
 def stage(folder: Path, tick: int, rows: pa.Table) -> str:
@@ -152,10 +158,3 @@ def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
     starts = rows.column(SLICE).to_numpy()
     live = rows.slice(int(np.searchsorted(starts, task.snapshot_from_us)))
     return write_piece(task.folder, {task.bucket: live})
-
-
-def _ipc(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue().to_pybytes())

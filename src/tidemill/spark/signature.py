@@ -73,9 +73,10 @@ class _Jvm:
     """The few things that are made on Java's side."""
 
     def __init__(self, session: SparkSession) -> None:
+        root: Any = session._jvm
         self._gateway: Any = session.sparkContext._gateway
-        self._root: Any = self._gateway.jvm
-        self._spark: Any = self._root.org.apache.spark
+        self._root: Any = root
+        self._spark: Any = root.org.apache.spark
         self._utils: Any = self._spark.sql.classic.ExpressionUtils
 
     def table(self, masks: Sequence[int]) -> Column:
@@ -126,12 +127,14 @@ class _Jvm:
         return self._spark.sql.types.Decimal.apply(exact)
 
     def _primitives(self, kind: str, values: Sequence[int]) -> Any:
-        """One call for all values, not one each."""
+        """One call for all values, not one each; bytes become a Java array by themselves."""
         name, _, code = _PRIMITIVES[kind]
+        packed = struct.pack(f">{len(values)}{code}", *values)
+        if name == "byte":
+            return packed
         array = self._gateway.new_array(getattr(self._root, name), len(values))
-        packed = self._root.java.nio.ByteBuffer.wrap(struct.pack(f">{len(values)}{code}", *values))
-        view = packed if name == "byte" else getattr(packed, f"as{name.title()}Buffer")()
-        view.get(array)
+        buffer = self._root.java.nio.ByteBuffer.wrap(packed)
+        getattr(buffer, f"as{name.title()}Buffer")().get(array)
         return array
 
     def _literal(self, value: Any, kind: Any) -> Any:

@@ -1,23 +1,25 @@
-"""Windows over cells: one call, two layouts, and the choice between them.
+"""Windows over cells: two layouts, and the choice between them.
 
 >>> from tidemill.aggregates.algebra import COUNT
 >>> slices, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> lo, hi = np.array([0, 1]), np.array([2, 3])
->>> got = combine_windows(slices, groups, 2, 3, lo, hi, [(np.array([5, 6, 7]), COUNT, None)])
->>> got.window.tolist(), got.group.tolist(), got.lanes[0][0].tolist()
+>>> cells = lay_out(slices, groups, 2, 3, lo, hi, [Lane(np.array([5, 6, 7]), COUNT)], "sparse")
+>>> (block,) = cells.blocks(lo, hi)
+>>> block.window.tolist(), block.group.tolist(), block.lane(0)[0].tolist()
 ([0, 0, 1], [0, 1, 1], [5, 6, 7])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol
 
 import numpy as np
 
-from tidemill.aggregates.algebra import IntArray
-from tidemill.synopsis.dense import Combined, Lane, combine_dense
-from tidemill.synopsis.sparse import combine_sparse
+from tidemill.aggregates.algebra import BoolArray, IntArray
+from tidemill.synopsis.dense import DenseCells
+from tidemill.synopsis.lanes import Lane, Values
+from tidemill.synopsis.sparse import SparseCells, rows_before
 
 Layout = Literal["dense", "sparse", "auto"]
 
@@ -28,7 +30,41 @@ Layout = Literal["dense", "sparse", "auto"]
 CELLS_PER_ROW = 6
 
 
-def combine_windows(
+class Block(Protocol):
+    """Windows and groups side by side: a matrix of them, or a list of the pairs with rows.
+
+    `window` and `group` number them and broadcast to `shape`; lanes come flattened. A lane
+    that only a few cells need is asked for at those alone.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def window(self) -> IntArray: ...
+
+    @property
+    def group(self) -> IntArray: ...
+
+    @property
+    def present(self) -> BoolArray | None: ...
+
+    def lane(self, number: int) -> Values: ...
+
+    def lane_at(self, number: int, cells: IntArray) -> Values: ...
+
+    def windows_at(self, cells: IntArray) -> IntArray: ...
+
+    def groups_at(self, cells: IntArray) -> IntArray: ...
+
+
+class LaidOut(Protocol):
+    def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[Block]:
+        """Windows `lo:hi` of slices, in runs; a window is whole in one block, and an empty
+        one in none. Windows whose `lo` ascends keep their order."""
+
+
+def lay_out(
     slice_index: IntArray,
     group: IntArray,
     groups: int,
@@ -37,25 +73,25 @@ def combine_windows(
     hi: IntArray,
     lanes: Sequence[Lane],
     layout: Layout = "auto",
-) -> Combined:
-    """What each window `lo[w] <= slice < hi[w]` holds of each group that has a row in it.
+) -> LaidOut:
+    """The rows made ready for windows like `lo:hi`.
 
-    Rows are given in any order, one for each (slice, group) that occurs. A lane of the result
-    is not NULL where any row behind it was not NULL. Both layouts give the same answers, floats
+    Rows are given in any order, one for each (slice, group) that occurs. A lane of a window is
+    not NULL where any row behind it was not NULL. Both layouts give the same answers, floats
     up to the order of addition.
     """
     if layout == "auto":
         layout = pick_layout(slice_index, groups, slices, lo, hi)
     if layout == "dense":
-        return combine_dense(slice_index, group, groups, lo, hi, lanes)
-    return combine_sparse(slice_index, group, slices, lo, hi, lanes)
+        return DenseCells(slice_index, group, groups, lanes)
+    return SparseCells(slice_index, group, groups, slices, lanes)
 
 
 def pick_layout(
     slice_index: IntArray, groups: int, slices: int, lo: IntArray, hi: IntArray
 ) -> Layout:
     """Dense unless it has many times more cells than the sparse layout has rows and pairs."""
-    before = np.concatenate([[0], np.cumsum(np.bincount(slice_index, minlength=slices))])
+    before = rows_before(slice_index, slices)
     pairs = int(np.minimum(before[hi] - before[lo], groups).sum())
     cells = (slices + len(lo)) * groups
     return "dense" if cells < CELLS_PER_ROW * (len(slice_index) + pairs) else "sparse"

@@ -4,39 +4,24 @@
 >>> rows, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> dense(rows, groups, np.array([5, 6, 7]), slices=3, groups=2, identity=0).tolist()
 [[5, 6], [0, 0], [0, 7]]
->>> combine_dense(rows, groups, 2, np.array([1]), np.array([3]), [(rows, COUNT, None)])
-Combined(window=array([0]), group=array([1]), lanes=((array([2]), array([ True])),))
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tidemill.synopsis.kernels import COUNT, Algebra, AnyArray, BoolArray, IntArray, combine_slices
+from tidemill.synopsis.kernels import COUNT, AnyArray, BoolArray, IntArray
+from tidemill.synopsis.lanes import Lane, PreparedLane, Values
 
-# Elements of one lane's answers held at a time, 32 MiB of them. Windows are taken in runs that
-# stay below it (a single window of more groups than that is taken alone).
-MOST_ELEMENTS = 2**22
-
-# Values (rows, or rows by limbs), how they combine, and which rows are not NULL (None: all).
-Lane = tuple[AnyArray, Algebra, BoolArray | None]
-
-
-@dataclass(frozen=True)
-class Combined:
-    """One row for each window and group with rows in it, ordered by (window, group).
-
-    Each lane is its values and the mask of those that are not NULL; a value under a False is
-    the algebra's identity.
-    """
-
-    window: IntArray
-    group: IntArray
-    lanes: tuple[tuple[AnyArray, BoolArray], ...]
+# Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
+MOST_CELLS = 2**23
+# Cells of windows by groups in a block. A megabyte stays in a core's cache from one step of
+# finishing to the next; blocks of 32 MiB took twice as long.
+BLOCK_CELLS = 2**17
 
 
 def dense(
@@ -53,98 +38,125 @@ def dense(
     return cells
 
 
-def combine_dense(
-    slice_index: IntArray,
-    group: IntArray,
-    groups: int,
-    lo: IntArray,
-    hi: IntArray,
-    lanes: Sequence[Lane],
-) -> Combined:
-    """The dense way of `combine_windows`."""
-    rows = _Rows(slice_index, group, groups, lanes)
-    widest = max((values[:1].size for values, _, _ in lanes), default=1)
-    step = max(1, MOST_ELEMENTS // max(1, groups * widest))
-    parts = list(_parts(rows, lo, hi, min(step, max(1, len(lo)))))
-    return _joined(parts)
+class DenseBlock:
+    """Some windows by all groups; `window` are their numbers, bounds ascending."""
+
+    def __init__(self, section: _Section, window: IntArray, lo: IntArray, hi: IntArray) -> None:
+        self._section, self._lo, self._hi = section, lo, hi
+        self._numbers, self._groups = window, section.groups
+        self.shape = (len(window), section.groups)
+        self.window, self.group = window[:, None], np.arange(section.groups)[None, :]
+
+    @cached_property
+    def present(self) -> BoolArray | None:
+        """Which cells have rows behind them; None if all have."""
+        if np.all(self._section.full[self._hi] > self._section.full[self._lo]):
+            return None
+        counts, _ = self._section.rows.windows(self._lo, self._hi)
+        return np.asarray(counts > 0)
+
+    def lane(self, number: int) -> Values:
+        """The lane of every cell, window after window."""
+        values, valid = self._section.lanes[number].windows(*self._probes)
+        if self._probe_of is not None:
+            values = values[self._probe_of]
+            valid = None if valid is None else valid[self._probe_of]
+        flat = values.reshape(-1, *values.shape[2:])
+        return flat, None if valid is None else valid.ravel()
+
+    def lane_at(self, number: int, cells: IntArray) -> Values:
+        """The lane of some cells, by their place in the flattened block."""
+        window, group = np.divmod(cells, self._groups)
+        return self._section.lanes[number].at(self._lo[window], self._hi[window], group)
+
+    def windows_at(self, cells: IntArray) -> IntArray:
+        return self._numbers[cells // self._groups]
+
+    def groups_at(self, cells: IntArray) -> IntArray:
+        return cells % self._groups
+
+    # Rule CS1: windows of equal bounds share one probe. They lie side by side here.
+
+    @cached_property
+    def _is_new(self) -> BoolArray:
+        same = (self._lo[1:] == self._lo[:-1]) & (self._hi[1:] == self._hi[:-1])
+        return np.concatenate([[True], ~same])
+
+    @cached_property
+    def _probes(self) -> tuple[IntArray, IntArray]:
+        return self._lo[self._is_new], self._hi[self._is_new]
+
+    @cached_property
+    def _probe_of(self) -> IntArray | None:
+        return None if self._is_new.all() else np.cumsum(self._is_new) - 1
 
 
-@dataclass(frozen=True)
-class _Rows:
-    slice_index: IntArray
-    group: IntArray
-    groups: int
-    lanes: Sequence[Lane]
+class DenseCells:
+    """Cells laid out densely, for the windows `lo:hi` of slices."""
 
-    def between(self, first: int, last: int) -> _Rows:
-        """The rows of slices first to last, which become slices 0 to last - first."""
-        inside = (self.slice_index >= first) & (self.slice_index < last)
-        mine = slice(None) if inside.all() else np.nonzero(inside)[0]
-        lanes = [_picked(lane, mine) for lane in self.lanes]
-        return _Rows(self.slice_index[mine] - first, self.group[mine], self.groups, lanes)
+    def __init__(
+        self, slice_index: IntArray, group: IntArray, groups: int, lanes: Sequence[Lane]
+    ) -> None:
+        self._at, self._group, self._groups, self._lanes = slice_index, group, groups, lanes
+        self._sections: dict[tuple[int, int], _Section] = {}
 
-    def cells(self, values: AnyArray, slices: int, identity: Any) -> AnyArray:
-        return dense(self.slice_index, self.group, values, slices, self.groups, identity)
+    def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[DenseBlock]:
+        """Every window that is not empty, in runs, each over the slices its windows reach."""
+        order = np.argsort(lo, kind="stable")
+        order = order[lo[order] < hi[order]]
+        lo, hi = lo[order], hi[order]
+        step = max(1, BLOCK_CELLS // max(1, self._groups))
+        for low, high in self._runs(lo):
+            section = self._section(lo[low:high], hi[low:high])
+            for begin in range(low, high, step):
+                part = slice(begin, min(begin + step, high))
+                bounds = lo[part] - section.first, hi[part] - section.first
+                yield DenseBlock(section, order[part], *bounds)
 
+    def _runs(self, lo: IntArray) -> Iterator[tuple[int, int]]:
+        span, low = max(1, MOST_CELLS // max(1, self._groups)), 0
+        while low < len(lo):
+            high = int(np.searchsorted(lo, lo[low] + span))
+            yield low, high
+            low = high
 
-def _parts(rows: _Rows, lo: IntArray, hi: IntArray, step: int) -> Iterator[Combined]:
-    """Runs of windows, each over only the slices that its windows reach."""
-    for begin in range(0, max(1, len(lo)), step):
-        low, high = lo[begin : begin + step], hi[begin : begin + step]
-        first = int(low.min(initial=2**62, where=low < high))
-        last = max(first, int(high.max(initial=0, where=low < high)))
-        # Empty windows may lie anywhere; they are moved into the run, still empty.
-        low, high = np.clip(low, first, last) - first, np.clip(high, first, last) - first
-        yield _part(rows.between(first, last), low, high, last - first, begin)
-
-
-def _part(rows: _Rows, lo: IntArray, hi: IntArray, slices: int, begin: int) -> Combined:
-    present = rows.cells(np.ones(len(rows.group), np.int32), slices, 0)
-    if np.count_nonzero(present) != len(rows.group):
-        raise ValueError("two rows have the same slice and group; fold them before combining")
-    window, group = np.nonzero(combine_slices(present, lo, hi, COUNT))
-    lanes = tuple(_lane(rows, lane, lo, hi, slices, window, group) for lane in rows.lanes)
-    return Combined(window + begin, group, lanes)
-
-
-def _lane(
-    rows: _Rows,
-    lane: Lane,
-    lo: IntArray,
-    hi: IntArray,
-    slices: int,
-    window: IntArray,
-    group: IntArray,
-) -> tuple[AnyArray, BoolArray]:
-    values, algebra, valid = lane
-    cells = rows.cells(masked(values, algebra, valid), slices, algebra.identity)
-    result = combine_slices(cells, lo, hi, algebra)[window, group]
-    if valid is None:
-        return result, np.ones(len(window), dtype=bool)
-    counts = combine_slices(rows.cells(valid.astype(np.int32), slices, 0), lo, hi, COUNT)
-    return result, counts[window, group] > 0
+    def _section(self, lo: IntArray, hi: IntArray) -> _Section:
+        first, last = int(lo[0]), int(hi.max())
+        known = self._sections.get((first, last))
+        if known is None:
+            inside = (self._at >= first) & (self._at < last)
+            mine = slice(None) if inside.all() else np.nonzero(inside)[0]
+            rows = self._at[mine] - first, self._group[mine]
+            lanes = [lane.take(mine) for lane in self._lanes]
+            known = _Section(first, last - first, self._groups, *rows, lanes, (lo, hi))
+            # One at a time: the next windows lie further on.
+            self._sections = {(first, last): known}
+        return known
 
 
-def masked(values: AnyArray, algebra: Algebra, valid: BoolArray | None) -> AnyArray:
-    """The values with the identity in place of NULLs, of which nothing is assumed."""
-    if valid is None or valid.all():
-        return values
-    values = values.copy()
-    values[~valid] = algebra.identity
-    return values
+class _Section:
+    """The slices from `first` on as matrices, each lane made ready when it is asked for."""
 
+    def __init__(
+        self,
+        first: int,
+        slices: int,
+        groups: int,
+        slice_index: IntArray,
+        group: IntArray,
+        lanes: Sequence[Lane],
+        windows: tuple[IntArray, IntArray],
+    ) -> None:
+        self.first, self.groups = first, groups
+        bounds = windows[0] - first, windows[1] - first
 
-def _picked(lane: Lane, rows: IntArray | slice) -> Lane:
-    values, algebra, valid = lane
-    return values[rows], algebra, None if valid is None else valid[rows]
+        def cells(values: AnyArray, identity: Any) -> AnyArray:
+            return dense(slice_index, group, values, slices, groups, identity)
 
-
-def _joined(parts: Sequence[Combined]) -> Combined:
-    if len(parts) == 1:
-        return parts[0]
-    lanes = tuple(
-        (np.concatenate([values for values, _ in lane]), np.concatenate([v for _, v in lane]))
-        for lane in zip(*(part.lanes for part in parts), strict=True)
-    )
-    window = np.concatenate([part.window for part in parts])
-    return Combined(window, np.concatenate([part.group for part in parts]), lanes)
+        present = cells(np.ones(len(group), np.int32), 0)
+        if np.count_nonzero(present) != len(group):
+            raise ValueError("two rows have the same slice and group; fold them before combining")
+        # How many slices before each have every group.
+        self.full = np.concatenate([[0], np.cumsum(present.all(axis=1))])
+        self.rows = PreparedLane(Lane(np.ones(len(group), np.int32), COUNT), cells, bounds)
+        self.lanes = [PreparedLane(lane, cells, bounds) for lane in lanes]

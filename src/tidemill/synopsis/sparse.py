@@ -2,56 +2,101 @@
 
 Rows lie sorted by group, then slice. What a window holds of a group is then a run of rows, so
 the kernels apply as they are, to one column of rows, and no window-by-group matrix is made.
-
->>> from tidemill.synopsis.kernels import COUNT
->>> slices, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
->>> lo, hi = np.array([0, 1]), np.array([2, 3])
->>> got = combine_sparse(slices, groups, 3, lo, hi, [(np.array([5, 6, 7]), COUNT, None)])
->>> got.window.tolist(), got.group.tolist(), got.lanes[0][0].tolist()
-([0, 0, 1], [0, 1, 1], [5, 6, 7])
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tidemill.synopsis.dense import Combined, Lane, masked
-from tidemill.synopsis.kernels import COUNT, AnyArray, BoolArray, IntArray, combine_slices
+from tidemill.synopsis.kernels import AnyArray, BoolArray, IntArray
+from tidemill.synopsis.lanes import Lane, PreparedLane, Values
+
+# Pairs of window and group held at a time, at least one window's.
+MOST_PAIRS = 2**21
 
 
-def combine_sparse(
-    slice_index: IntArray,
-    group: IntArray,
-    slices: int,
-    lo: IntArray,
-    hi: IntArray,
-    lanes: Sequence[Lane],
-) -> Combined:
-    """The sparse way of `combine_windows`."""
-    key = group.astype(np.int64) * slices + slice_index
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    if np.any(key[1:] == key[:-1]):
-        raise ValueError("two rows have the same slice and group; fold them before combining")
-    window, first, last = _pairs(key, slices, lo, hi)
-    # Within a window the pairs are already in order of group.
-    by_window = np.argsort(_narrow(window, len(lo)), kind="stable")
-    columns = tuple(_column(lane, order, first, last, by_window) for lane in lanes)
-    return Combined(window[by_window], key[first[by_window]] // max(1, slices), columns)
+@dataclass(frozen=True)
+class SparseBlock:
+    """Pairs of a window and a group with rows in it, ordered by both."""
+
+    window: IntArray
+    group: IntArray
+    first: IntArray
+    last: IntArray
+    lanes: Sequence[PreparedLane]
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self.window),)
+
+    @property
+    def present(self) -> BoolArray | None:
+        return None
+
+    def lane(self, number: int) -> Values:
+        return self.lanes[number].windows(self.first, self.last)
+
+    def lane_at(self, number: int, cells: IntArray) -> Values:
+        return self.lanes[number].windows(self.first[cells], self.last[cells])
+
+    def windows_at(self, cells: IntArray) -> IntArray:
+        return self.window[cells]
+
+    def groups_at(self, cells: IntArray) -> IntArray:
+        return self.group[cells]
 
 
-def _column(
-    lane: Lane, order: IntArray, first: IntArray, last: IntArray, by_window: IntArray
-) -> tuple[AnyArray, BoolArray]:
-    values, algebra, valid = lane
-    cells = masked(values, algebra, valid)[order][:, None]
-    result = combine_slices(cells, first, last, algebra)[by_window, 0]
-    if valid is None:
-        return result, np.ones(len(result), dtype=bool)
-    counts = combine_slices(valid[order].astype(np.int32)[:, None], first, last, COUNT)
-    return result, counts[by_window, 0] > 0
+class SparseCells:
+    """Cells sorted by group and slice, for the windows `lo:hi` of slices."""
+
+    def __init__(
+        self,
+        slice_index: IntArray,
+        group: IntArray,
+        groups: int,
+        slices: int,
+        lanes: Sequence[Lane],
+    ) -> None:
+        key = group.astype(np.int64) * slices + slice_index
+        order = np.argsort(key, kind="stable")
+        self._key, self._slices, self._groups = key[order], slices, groups
+        if np.any(self._key[1:] == self._key[:-1]):
+            raise ValueError("two rows have the same slice and group; fold them before combining")
+        self._before = rows_before(slice_index, slices)
+        self._lanes = [lane.take(order) for lane in lanes]
+        self._prepared: list[PreparedLane] = []
+
+    def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[SparseBlock]:
+        """Every window that is not empty, in runs of about `MOST_PAIRS` pairs at most."""
+        wanted = np.nonzero(lo < hi)[0]
+        pairs = np.minimum(self._before[hi[wanted]] - self._before[lo[wanted]], self._groups)
+        run = np.cumsum(pairs) // MOST_PAIRS
+        for number in range(int(run[-1]) + 1 if run.size else 0):
+            mine = wanted[np.searchsorted(run, number) : np.searchsorted(run, number + 1)]
+            if mine.size:
+                yield self._block(mine, lo[mine], hi[mine])
+
+    def _block(self, numbers: IntArray, lo: IntArray, hi: IntArray) -> SparseBlock:
+        window, first, last = _pairs(self._key, self._slices, lo, hi)
+        # Within a window the pairs are already in order of group.
+        order = np.argsort(_narrow(window, len(lo)), kind="stable")
+        window, first, last = numbers[window[order]], first[order], last[order]
+        if not self._prepared:
+            like = first, last
+            self._prepared = [PreparedLane(lane, _column, like) for lane in self._lanes]
+        return SparseBlock(window, self._key[first] // self._slices, first, last, self._prepared)
+
+
+def rows_before(slice_index: IntArray, slices: int) -> IntArray:
+    """How many rows lie in the slices before each, and before the end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(slice_index, minlength=slices))])
+
+
+def _column(values: AnyArray, _identity: object) -> AnyArray:
+    return values
 
 
 def _pairs(

@@ -41,12 +41,14 @@ def closed_windows(
 
 
 def slice_ranges(
-    spec: WindowSpec, window_starts: IntArray, slice_starts: IntArray, slice_ends: IntArray
+    window_starts: IntArray, window_ends: IntArray, slice_starts: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Bounds `lo, hi` of each window's run of slices, for sorted disjoint slices."""
-    lo = np.searchsorted(slice_starts, window_starts, side="left")
-    hi = np.searchsorted(slice_ends, window_starts + spec.range_us, side="right")
-    return lo, np.maximum(lo, hi)
+    """Bounds `lo, hi` of each window's run of slices, of those that hold rows, ascending.
+
+    Slices are cut at the edges of the windows asked for, so none reaches over an end.
+    """
+    lo = np.searchsorted(slice_starts, window_starts)
+    return lo, np.searchsorted(slice_starts, window_ends)
 
 
 def horizon(spec: WindowSpec, watermark_us: int) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 # Called with a query's name and its answers of one tick; who shows them decides how.
 Printer = Callable[[str, pa.Table], None]
@@ -14,12 +16,28 @@ Printer = Callable[[str, pa.Table], None]
 
 @dataclass(frozen=True)
 class Batch:
-    """One query's answers of one tick: rows that came back, or files the tasks staged."""
+    """Answers of one tick to some queries: rows that came back, or a file that a task staged.
 
-    query: str
+    Either holds the rows of query after query; `counts` tells how many each has. Answers
+    that were only counted have neither.
+    """
+
     tick: int
+    queries: tuple[str, ...]
+    counts: NDArray[np.int64]
     rows: pa.Table | None = None
-    staged: tuple[str, ...] = ()
+    staged: str = ""
+
+    def spans(self) -> Iterator[tuple[str, int, int]]:
+        """Each query with its first row and how many it has."""
+        first = np.cumsum(self.counts) - self.counts
+        return zip(self.queries, first.tolist(), self.counts.tolist(), strict=True)
+
+    def tables(self) -> Iterator[tuple[str, pa.Table]]:
+        """Each query with its rows, if there are rows here."""
+        if self.rows is not None:
+            for query, first, count in self.spans():
+                yield query, self.rows.slice(first, count)
 
 
 def distinct_writers(writers: Iterable[SinkWriter]) -> list[SinkWriter]:

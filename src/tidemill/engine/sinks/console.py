@@ -16,5 +16,6 @@ class ConsoleSink(DiscardSink):
         self._printer = printer
 
     def deliver(self, batch: Batch) -> None:
-        if batch.rows is not None and len(batch.rows):
-            self._printer(batch.query, batch.rows)
+        for query, rows in batch.tables():
+            if len(rows):
+                self._printer(query, rows)

@@ -43,12 +43,13 @@ class JsonSink:
             os.truncate(self._path, min(self._length, self._path.stat().st_size))
 
     def deliver(self, batch: Batch) -> None:
-        if batch.rows is None:
+        if batch.rows is None or not len(batch.rows):
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
-            for line in json_lines(batch.query, batch.rows):
-                file.write(line.encode() + b"\n")
+            for query, rows in batch.tables():
+                for line in json_lines(query, rows):
+                    file.write(line.encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 

@@ -29,8 +29,9 @@ class MemorySink(DiscardSink):
 
     def committed(self, now_us: int) -> None:
         for batch in self._pending:
-            if batch.rows is not None:
-                self._hold(batch.query, batch.rows)
+            for query, rows in batch.tables():
+                if len(rows):
+                    self._hold(query, rows)
         self._pending = []
 
     def tables(self, query: str) -> list[pa.Table]:

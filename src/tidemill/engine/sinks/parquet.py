@@ -1,9 +1,11 @@
 """`parquet:DIR`: answers under `DIR/query=NAME/`, each exactly once.
 
-A tick's answers are first staged in the home, where the ledger names them at commit.
-Staged files are rolled into one file per query by size, by age and at stop: written
-beside the others under a hidden name, promised in the ledger, and renamed. A crash at any
-point leaves either the staged files or the rolled one, never both and never neither.
+A tick's answers are first staged in the home, where the ledger names them at commit. A staged
+file may hold the rows of many queries, so that a thousand with a few rows each cost a few
+files a tick; the ledger knows whose rows lie where. Staged rows are rolled into one file per
+query by size, by age and at stop: written beside the others under a hidden name, promised in
+the ledger, and renamed. A crash at any point leaves either the staged rows or the rolled
+file, never both and never neither.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import shutil
 import sqlite3
 import uuid
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,11 +24,23 @@ from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.answer import STAGE, stage
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS staged (
+_TABLES = """
+CREATE TABLE IF NOT EXISTS staged_rows (
   folder TEXT NOT NULL, query TEXT NOT NULL, tick INTEGER NOT NULL, file TEXT NOT NULL,
-  size INTEGER NOT NULL, promised TEXT, PRIMARY KEY (query, file))
+  first INTEGER NOT NULL, rows INTEGER NOT NULL, size INTEGER NOT NULL, promised TEXT,
+  PRIMARY KEY (query, file));
+CREATE INDEX IF NOT EXISTS staged_files ON staged_rows (file);
+CREATE INDEX IF NOT EXISTS staged_promises ON staged_rows (promised);
 """
+
+
+class Staged(NamedTuple):
+    """A query's rows in a staged file."""
+
+    tick: int
+    file: str
+    first: int
+    rows: int
 
 
 class ParquetSink:
@@ -38,8 +53,9 @@ class ParquetSink:
         self._roll_bytes = settings.roll_bytes
         self._roll_us = settings.roll_seconds * 1_000_000
         self._oldest_us: dict[str, int] = {}
-        self._pending: list[tuple[str, int, str]] = []
-        connection.execute(_TABLE)
+        self._pending: list[tuple[Batch, str]] = []
+        self._read: dict[str, pa.Table] = {}
+        connection.executescript(_TABLES)
 
     def check(self, query: str) -> None:
         if any(self._place(query).glob("*.parquet")):
@@ -52,7 +68,7 @@ class ParquetSink:
     def recover(self) -> None:
         """Keep promises that were renamed in time, take back the others, sweep strays."""
         promises = self._connection.execute(
-            "SELECT DISTINCT promised FROM staged WHERE folder = ? AND promised IS NOT NULL",
+            "SELECT DISTINCT promised FROM staged_rows WHERE folder = ? AND promised IS NOT NULL",
             (str(self._folder),),
         ).fetchall()
         self._pending = []
@@ -60,61 +76,80 @@ class ParquetSink:
             self._settle(promised, kept=Path(promised).exists())
         for hidden in self._folder.glob("query=*/_rolling-*"):
             hidden.unlink()
-        named = set(self._connection.execute("SELECT query, file FROM staged"))
-        for path in self._staging.glob("*/*.parquet"):
-            if (path.parent.name, path.name) not in named:
+        named = {file for (file,) in self._connection.execute("SELECT file FROM staged_rows")}
+        for path in self._staging.glob("*.parquet"):
+            if path.name not in named:
                 path.unlink()
 
     def deliver(self, batch: Batch) -> None:
-        files = list(batch.staged)
         if batch.rows is not None and len(batch.rows):
-            files.append(stage(self._staging / batch.query, batch.tick, batch.rows))
-        self._pending += [(batch.query, batch.tick, file) for file in files]
+            self._pending.append((batch, stage(self._staging, batch.tick, batch.rows)))
+        elif batch.staged:
+            self._pending.append((batch, batch.staged))
 
     def record(self) -> None:
-        rows = [
-            (str(self._folder), query, tick, file, self._size(query, file), None)
-            for query, tick, file in self._pending
-        ]
-        self._connection.executemany("INSERT INTO staged VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for batch, file in self._pending:
+            row_bytes = (self._staging / file).stat().st_size / int(batch.counts.sum())
+            rows = [
+                (str(self._folder), query, batch.tick, file, first, count, int(count * row_bytes))
+                for query, first, count in batch.spans()
+                if count
+            ]
+            self._connection.executemany(
+                "INSERT INTO staged_rows VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", rows
+            )
 
     def committed(self, now_us: int) -> None:
-        for query in {query for query, _, _ in self._pending}:
-            self._oldest_us.setdefault(query, now_us)
+        for batch, _ in self._pending:
+            for query, _, count in batch.spans():
+                if count:
+                    self._oldest_us.setdefault(query, now_us)
         self._pending = []
-        for query, since_us in list(self._oldest_us.items()):
-            staged = sum(size for _, _, size in self._staged(query))
-            if staged >= self._roll_bytes or now_us - since_us >= self._roll_us:
-                self._roll(query)
+        old = {query for query, us in self._oldest_us.items() if now_us - us >= self._roll_us}
+        self._roll_all(sorted(old | self._large()))
 
     def settle(self, query: str) -> None:
-        self._roll(query)
+        self._roll_all([query])
 
     def close(self, schemas: dict[str, pa.Schema]) -> None:
+        self._roll_all(list(schemas))
         for query, schema in schemas.items():
-            self._roll(query)
             if not any(self._place(query).glob("*.parquet")):
                 # Readers find the columns of a query that has had nothing to say.
                 self._place(query).mkdir(parents=True, exist_ok=True)
                 pq.write_table(schema.empty_table(), self._place(query) / "part-empty.parquet")
 
-    def files(self, query: str) -> list[Path]:
+    def tables(self, query: str) -> list[pa.Table]:
         """Everything delivered so far, rolled or not."""
         rolled = sorted(self._place(query).glob("*.parquet"))
-        return rolled + [self._staging / query / file for file, _, _ in self._staged(query)]
+        tables = [pq.ParquetFile(path).read() for path in rolled]
+        tables += [self._rows(part) for part in self._staged(query)]
+        self._read = {}
+        return tables
 
     def _place(self, query: str) -> Path:
         return self._folder / f"query={query}"
 
-    def _size(self, query: str, file: str) -> int:
-        return (self._staging / query / file).stat().st_size
+    def _large(self) -> set[str]:
+        """Queries whose staged rows have grown to a file's size."""
+        found = self._connection.execute(
+            "SELECT query FROM staged_rows WHERE folder = ? GROUP BY query HAVING SUM(size) >= ?",
+            (str(self._folder), self._roll_bytes),
+        )
+        return {query for (query,) in found}
 
-    def _staged(self, query: str) -> list[tuple[str, int, int]]:
-        return self._connection.execute(
-            "SELECT file, tick, size FROM staged WHERE folder = ? AND query = ?"
+    def _staged(self, query: str) -> list[Staged]:
+        found = self._connection.execute(
+            "SELECT tick, file, first, rows FROM staged_rows WHERE folder = ? AND query = ?"
             " ORDER BY tick, file",
             (str(self._folder), query),
-        ).fetchall()
+        )
+        return [Staged(*row) for row in found]
+
+    def _roll_all(self, queries: list[str]) -> None:
+        for query in queries:
+            self._roll(query)
+        self._read = {}
 
     def _roll(self, query: str) -> None:
         staged = self._staged(query)
@@ -123,34 +158,45 @@ class ParquetSink:
             return
         place = self._place(query)
         place.mkdir(parents=True, exist_ok=True)
-        name = f"part-{staged[0][1]:08d}-{staged[-1][1]:08d}-{uuid.uuid4().hex[:8]}.parquet"
+        name = f"part-{staged[0].tick:08d}-{staged[-1].tick:08d}-{uuid.uuid4().hex[:8]}.parquet"
         hidden = place / f"_rolling-{name}"
-        self._merge([self._staging / query / file for file, _, _ in staged], hidden)
+        self._merge(staged, hidden)
         self._connection.execute(
-            "UPDATE staged SET promised = ? WHERE folder = ? AND query = ?",
+            "UPDATE staged_rows SET promised = ? WHERE folder = ? AND query = ?",
             (str(place / name), str(self._folder), query),
         )
         hidden.rename(place / name)
         self._settle(str(place / name), kept=True)
 
-    def _merge(self, files: list[Path], target: Path) -> None:
-        if len(files) == 1:
-            shutil.copyfile(files[0], target)
+    def _merge(self, staged: list[Staged], target: Path) -> None:
+        only = self._staging / staged[0].file
+        if len(staged) == 1 and pq.ParquetFile(only).metadata.num_rows == staged[0].rows:
+            shutil.copyfile(only, target)
             return
-        with pq.ParquetWriter(target, pq.read_schema(files[0])) as writer:
-            for file in files:
-                writer.write_table(pq.read_table(file))
+        with pq.ParquetWriter(target, self._rows(staged[0]).schema) as writer:
+            for part in staged:
+                writer.write_table(self._rows(part))
+
+    def _rows(self, part: Staged) -> pa.Table:
+        """A part's rows. Files that many queries share are read once for all of them."""
+        table = self._read.get(part.file)
+        if table is None:
+            table = pq.ParquetFile(self._staging / part.file).read()
+            if len(table) > part.rows:
+                self._read[part.file] = table
+        return table.slice(part.first, part.rows)
 
     def _settle(self, promised: str, kept: bool) -> None:
-        """The rolled file is there: forget the staged ones; it is not: they stay staged."""
+        """The rolled file is there: forget the staged rows; it is not: they stay staged."""
         if not kept:
             self._connection.execute(
-                "UPDATE staged SET promised = NULL WHERE promised = ?", (promised,)
+                "UPDATE staged_rows SET promised = NULL WHERE promised = ?", (promised,)
             )
             return
         files = self._connection.execute(
-            "SELECT query, file FROM staged WHERE promised = ?", (promised,)
+            "DELETE FROM staged_rows WHERE promised = ? RETURNING file", (promised,)
         ).fetchall()
-        self._connection.execute("DELETE FROM staged WHERE promised = ?", (promised,))
-        for query, file in files:
-            (self._staging / query / file).unlink(missing_ok=True)
+        for (file,) in files:
+            shared = "SELECT 1 FROM staged_rows WHERE file = ? LIMIT 1"
+            if self._connection.execute(shared, (file,)).fetchone() is None:
+                (self._staging / file).unlink(missing_ok=True)

@@ -44,7 +44,18 @@ class Box:
         return self.by_dimension.get(dimension, EVERYTHING)
 
     def contains(self, other: Box) -> bool:
-        return all(other.side(dimension) <= allowed for dimension, allowed in self.sides)
+        theirs = other.by_dimension
+        return len(theirs) >= len(self.sides) and all(
+            dimension in theirs and theirs[dimension] <= allowed
+            for dimension, allowed in self.sides
+        )
+
+    def is_disjoint(self, other: Box) -> bool:
+        theirs = other.by_dimension
+        return any(
+            dimension in theirs and theirs[dimension].is_disjoint(allowed)
+            for dimension, allowed in self.sides
+        )
 
     @property
     def order(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tidemill.plan.predicates.boxes import TooManyBoxesError
+from tidemill.plan.predicates.boxes import Box, TooManyBoxesError, without
 from tidemill.plan.predicates.predicate import TRUE, Predicate, is_covered
 from tidemill.plan.predicates.readings import ALL_ROWS, NO_ROWS, Reading, Term
 
@@ -25,22 +25,22 @@ def read_by(query: Predicate, bits: Bits) -> Reading | None:
     if query.is_true or query.is_false:
         return ALL_ROWS if query.is_true else NO_ROWS
     equal = [bit for bit in sorted(bits) if bits[bit] == query]
-    term = Term(1 << equal[0]) if equal else _single_term(query, bits)
+    term = Term(1 << equal[0]) if equal else _term_around(query, query, bits)
     return Reading((term,)) if term else _several_terms(query, bits)
 
 
-def _single_term(query: Predicate, bits: Bits) -> Term | None:
-    """The tightest term around the query, if it holds nothing else, in its shortest form."""
-    around = [bit for bit in sorted(bits) if bits[bit].contains(query)]
+def _term_around(core: Predicate, query: Predicate, bits: Bits) -> Term | None:
+    """The tightest term around the core, in its shortest form, if it stays in the query."""
+    around = [bit for bit in sorted(bits) if bits[bit].contains(core)]
     try:
         inside = _all_of(around, bits)
     except TooManyBoxesError:
         return None
-    apart = [] if query.contains(inside) else _apart(query, inside, bits)
-    if not _fills(query, inside, apart, bits):
+    apart = [] if query.contains(inside) else _apart(core, inside, bits)
+    if not _stays_in(query, inside, apart, bits):
         return None
-    apart = _needed(apart, lambda kept: _fills(query, inside, kept, bits))
-    around = _needed(around, lambda kept: _fills(query, _all_of(kept, bits), apart, bits))
+    apart = _needed(apart, lambda kept: _stays_in(query, inside, kept, bits))
+    around = _needed(around, lambda kept: _stays_in(query, _all_of(kept, bits), apart, bits))
     return Term(_mask(around), _mask(apart))
 
 
@@ -48,16 +48,16 @@ def _all_of(chosen: Sequence[int], bits: Bits) -> Predicate:
     return reduce(Predicate.__and__, (bits[bit] for bit in chosen), TRUE)
 
 
-def _apart(query: Predicate, inside: Predicate, bits: Bits) -> list[int]:
-    """Bits that hold for no row of the query, but for some of those around it."""
+def _apart(core: Predicate, inside: Predicate, bits: Bits) -> list[int]:
+    """Bits that hold for no row of the core, but for some of those around it."""
     return [
         bit
         for bit in sorted(bits)
-        if bits[bit].is_disjoint(query) and not bits[bit].is_disjoint(inside)
+        if bits[bit].is_disjoint(core) and not bits[bit].is_disjoint(inside)
     ]
 
 
-def _fills(query: Predicate, inside: Predicate, apart: Sequence[int], bits: Bits) -> bool:
+def _stays_in(query: Predicate, inside: Predicate, apart: Sequence[int], bits: Bits) -> bool:
     """Whether what is inside, without what is apart, is no more than the query."""
     others = [box for bit in apart for box in bits[bit].boxes]
     return is_covered(inside.boxes, [*query.boxes, *others])
@@ -81,14 +81,17 @@ def _surely(holds: Callable[[list[int]], bool], chosen: list[int]) -> bool:
 
 @dataclass(frozen=True)
 class _Part:
-    """A term and the rows it reads, some or all of those of a query."""
+    """A term inside a query, and rows of the query that it reads for sure."""
 
     term: Term
     rows: Predicate
 
 
 def _several_terms(query: Predicate, bits: Bits) -> Reading | None:
-    parts = _largest([*_bits_inside(query, bits), *_single_boxes(query, bits)])
+    whole = [_Part(Term(1 << bit), bits[bit]) for bit in sorted(bits) if query.contains(bits[bit])]
+    whole += _parts(query.boxes, query, bits) if len(query.boxes) > 1 else []
+    rest = _outside(query.boxes, [box for part in whole for box in part.rows.boxes])
+    parts = _largest([*whole, *_parts(rest, query, bits)])
     if not _fill(query, parts):
         return None
     for part in reversed(parts):
@@ -97,14 +100,21 @@ def _several_terms(query: Predicate, bits: Bits) -> Reading | None:
     return Reading(tuple(part.term for part in parts)) if len(parts) <= MOST_TERMS else None
 
 
-def _bits_inside(query: Predicate, bits: Bits) -> list[_Part]:
-    return [_Part(Term(1 << bit), bits[bit]) for bit in sorted(bits) if query.contains(bits[bit])]
+def _parts(boxes: Sequence[Box], query: Predicate, bits: Bits) -> list[_Part]:
+    """Terms around single boxes of a query."""
+    cores = [Predicate((box,)) for box in boxes]
+    terms = [(_term_around(core, query, bits), core) for core in cores]
+    return [_Part(term, core) for term, core in terms if term is not None]
 
 
-def _single_boxes(query: Predicate, bits: Bits) -> list[_Part]:
-    alone = [Predicate((box,)) for box in query.boxes] if len(query.boxes) > 1 else []
-    terms = [(_single_term(each, bits), each) for each in alone]
-    return [_Part(term, each) for term, each in terms if term is not None]
+def _outside(boxes: Sequence[Box], covers: Sequence[Box]) -> Sequence[Box]:
+    """What the covers leave of the boxes; nothing if that is in too many pieces."""
+    left = list(boxes)
+    for cover in covers:
+        left = [piece for box in left for piece in without(box, cover)]
+        if len(left) > MOST_TERMS:
+            return ()
+    return left
 
 
 def _largest(parts: list[_Part]) -> list[_Part]:

@@ -62,7 +62,7 @@ class Predicate:
 
     def is_disjoint(self, other: Predicate) -> bool:
         """Whether surely no row belongs to both."""
-        return all(meet(mine, box) is None for mine in self.boxes for box in other.boxes)
+        return all(mine.is_disjoint(box) for mine in self.boxes for box in other.boxes)
 
     def __and__(self, other: Predicate) -> Predicate:
         """May raise `TooManyBoxesError`."""
@@ -94,7 +94,7 @@ def is_covered(boxes: Iterable[Box], covers: Sequence[Box]) -> bool:
         if not waiting:
             return True
         piece = waiting.pop()
-        cover = next((each for each in covers if meet(piece, each) is not None), None)
+        cover = next((each for each in covers if not each.is_disjoint(piece)), None)
         if cover is None:
             return False
         waiting += without(piece, cover)

@@ -88,23 +88,41 @@ def _members(name: str, members: list[Cut], type: Type, *, negated: bool) -> str
 
 
 def _range(name: str, low: Cut | None, high: Cut | None, type: Type) -> str:
-    """Both ends as members where the line counts in steps; a text has no last one before."""
-    if type == STRING:
-        return " AND ".join(f"{name} {bound}" for bound in _text_bounds(low, high))
-    first = None if low is None else constant(low, type)
-    last = None if high is None else constant(high - 1, type)
-    if first is None:
-        return f"{name} <= {last}"
-    return f"{name} >= {first}" if last is None else f"{name} BETWEEN {first} AND {last}"
+    bounds = [*_lower(low, type), *_upper(high, type)]
+    if [op for op, _ in bounds] == [">=", "<="]:
+        return f"{name} BETWEEN {bounds[0][1]} AND {bounds[1][1]}"
+    return " AND ".join(f"{name} {op} {text}" for op, text in bounds)
 
 
-def _text_bounds(low: Cut | None, high: Cut | None) -> list[str]:
-    bounds = [(low, ">=", ">"), (high, "<", "<=")]
-    return [
-        f"{past} {_text(cut[:-1])}" if cut.endswith(b"\0") else f"{at} {_text(cut)}"
-        for cut, at, past in bounds
-        if cut is not None
-    ]
+def _lower(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
+    """The first member, or the value before it where only that can be written."""
+    if cut is None:
+        return []
+    before = _before(cut)
+    if isinstance(cut, bytes) and before is not None:
+        return [(">", constant(before, type))]
+    try:
+        return [(">=", constant(cut, type))]
+    except OverflowError:
+        return [(">", constant(before, type))]
+
+
+def _upper(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
+    """The last member where there is one that can be written, else the value after it."""
+    if cut is None:
+        return []
+    before = _before(cut)
+    try:
+        return [("<", constant(cut, type)) if before is None else ("<=", constant(before, type))]
+    except OverflowError:
+        return [("<", constant(cut, type))]
+
+
+def _before(cut: Cut) -> Cut | None:
+    """The point before a cut; before most texts there is none that is next to them."""
+    if isinstance(cut, bytes):
+        return cut[:-1] if cut.endswith(b"\0") else None
+    return cut - 1
 
 
 def _text(point: bytes) -> str:

@@ -88,15 +88,18 @@ class _Search:
             holders[self._places[member]] += 1
         self._home[members] = group
         self._adds[:, group] = self._counted(holders == 0)
-        self._alone[members] = self._counted(holders == 1)[members]
+        single = holders == 1
+        self._alone[members] = [np.count_nonzero(single.take(self._places[m])) for m in members]
         self._edges[group] = np.count_nonzero(holders)
         self._heavy[group] = self._weights[members].sum()
 
     def _counted(self, wanted: Numbers) -> IntArray:
         """Of each window, the places that are wanted."""
-        sums = np.concatenate([[0], np.cumsum(wanted.take(self._flat), dtype=np.int64)])
-        counts: IntArray = sums[self._starts + self._own] - sums[self._starts]
-        return counts
+        hits = wanted.take(self._flat)
+        # An empty list would be given the first hit of the next.
+        starts = np.minimum(self._starts, hits.size - 1)
+        counts: IntArray = np.add.reduceat(hits, starts, dtype=np.int64)
+        return np.where(self._own > 0, counts, 0)
 
     def _work(self, edges: Numbers, weights: Numbers) -> Numbers:
         seconds = self._load.timeline.seconds

@@ -1,8 +1,8 @@
 """Combine kernels: slices along axis 0 in, one value per window out.
 
 `cells` has shape (slices, groups) or (slices, groups, limbs); window w is `cells[lo[w]:hi[w]]`.
-All kernels give the same answers; the README beside this file has a card for each. A function
-that bears its module's name (`choose`, `running`, …) is imported from that module.
+A kernel prepares the cells once and is then asked for whole windows or for single groups of
+them. All kernels give the same answers; the README beside this file has a card for each.
 """
 
 from tidemill.aggregates.algebra import (
@@ -19,7 +19,7 @@ from tidemill.aggregates.algebra import (
     BoolArray,
     IntArray,
 )
-from tidemill.synopsis.kernels.choose import KERNELS, Kernel, combine_slices
+from tidemill.synopsis.kernels.choose import KERNELS, Combiner, Kernel, combiner
 
 __all__ = [
     "ALGEBRAS",
@@ -34,7 +34,8 @@ __all__ = [
     "Algebra",
     "AnyArray",
     "BoolArray",
+    "Combiner",
     "IntArray",
     "Kernel",
-    "combine_slices",
+    "combiner",
 ]

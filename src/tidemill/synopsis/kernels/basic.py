@@ -1,7 +1,8 @@
 """The basic kernel: keep the slices as they are and combine each window's directly.
 
 >>> from tidemill.aggregates.algebra import FLOAT_SUM
->>> basic(np.array([[1.5], [2.0], [4.0]]), np.array([0, 1]), np.array([2, 3]), FLOAT_SUM).ravel()
+>>> slices = Basic(np.array([[1.5], [2.0], [4.0]]), FLOAT_SUM)
+>>> slices.windows(np.array([0, 1]), np.array([2, 3])).ravel()
 array([3.5, 6. ])
 """
 
@@ -16,18 +17,29 @@ from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 WIDE_ELEMENTS = 96
 
 
-def basic(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    """Each window `cells[lo:hi]` combined slice by slice; empty windows give the identity."""
-    result = algebra.filled((len(lo), *cells.shape[1:]), cells.dtype)
-    mine = np.nonzero(lo < hi)[0]
-    if mine.size == 0:
+class Basic:
+    """Windows combined slice by slice; empty windows give the identity."""
+
+    def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
+        self._cells, self._algebra = cells, algebra
+
+    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+        result = self._algebra.filled((len(lo), *self._cells.shape[1:]), self._cells.dtype)
+        mine = np.nonzero(lo < hi)[0]
+        if mine.size == 0:
+            return result
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self._cells[:1].size < WIDE_ELEMENTS:
+                result[mine] = _at_once(self._cells, lo[mine], hi[mine], self._algebra)
+            else:
+                _one_by_one(self._cells, lo, hi, self._algebra, result)
         return result
-    with np.errstate(invalid="ignore", over="ignore"):
-        if cells[:1].size < WIDE_ELEMENTS:
-            result[mine] = _at_once(cells, lo[mine], hi[mine], algebra)
-        else:
-            _one_by_one(cells, lo, hi, algebra, result)
-    return result
+
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+        """The group of each window; laid out group after group, a window is a run again."""
+        slices = len(self._cells)
+        column = np.moveaxis(self._cells, 0, 1).reshape(-1, *self._cells.shape[2:])
+        return Basic(column, self._algebra).windows(group * slices + lo, group * slices + hi)
 
 
 def _at_once(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:

@@ -16,30 +16,45 @@ worst.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 from tidemill.synopsis.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
-from tidemill.synopsis.kernels.basic import basic
-from tidemill.synopsis.kernels.interval import interval
+from tidemill.synopsis.kernels.basic import Basic
+from tidemill.synopsis.kernels.interval import Interval
 from tidemill.synopsis.kernels.running import WIDE_ELEMENTS as RUNNING_WIDE_ELEMENTS
-from tidemill.synopsis.kernels.running import running
+from tidemill.synopsis.kernels.running import Running
 
 Kernel = Literal["running", "interval", "basic"]
-KERNELS: dict[Kernel, Callable[[AnyArray, IntArray, IntArray, Algebra], AnyArray]] = {
-    "running": running,
-    "interval": interval,
-    "basic": basic,
+
+
+class Combiner(Protocol):
+    """Slices made ready for windows `lo:hi` of them."""
+
+    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+        """All groups of each window."""
+
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+        """One group of each window."""
+
+
+class MakeCombiner(Protocol):
+    def __call__(self, cells: AnyArray, algebra: Algebra) -> Combiner: ...
+
+
+KERNELS: dict[Kernel, MakeCombiner] = {
+    "running": Running,
+    "interval": Interval,
+    "basic": Basic,
 }
 
 
-def combine_slices(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    """Each window `cells[lo:hi]` combined, by the kernel that `choose` names."""
+def combiner(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> Combiner:
+    """The slices in the hands of the kernel that `choose` names for windows like these."""
     kernel = choose(algebra, len(cells), lo, hi, cells[:1].size)
-    return KERNELS[kernel](cells, lo, hi, algebra)
+    return KERNELS[kernel](cells, algebra)
 
 
 def choose(algebra: Algebra, slices: int, lo: IntArray, hi: IntArray, groups: int) -> Kernel:

@@ -2,60 +2,87 @@
 
 An idempotent algebra may count a slice twice, so two overlapping runs answer any window (a
 sparse table). Any other is answered from aligned runs, none of them overlapping (Golab's
-interval synopsis). One level of runs is held at a time: windows take what they need from it,
-then it is folded into the next. Order is kept, so the algebra need not be commutative.
+interval synopsis). Levels are made when a window first needs them. Order is kept, so the
+algebra need not be commutative.
 
 >>> from tidemill.aggregates.algebra import INTEGER_MAX
->>> interval(np.array([[3], [1], [2]]), np.array([0, 1]), np.array([2, 3]), INTEGER_MAX).ravel()
+>>> runs = Interval(np.array([[3], [1], [2]]), INTEGER_MAX)
+>>> runs.windows(np.array([0, 1]), np.array([2, 3])).ravel()
 array([3, 2])
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 
+# (level, runs wanted of it, by which windows) ⇒ the values of those runs.
+Take = Callable[[int, IntArray, IntArray], AnyArray]
 
-def interval(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    """Each window `cells[lo:hi]` combined, never by subtraction; empty windows give the identity.
+
+class Interval:
+    """Windows combined, never by subtraction; empty windows give the identity.
 
     Infinities of both signs in one float sum give NaN, as they do in Spark.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        if algebra.idempotent:
-            return _overlapping(cells, lo, hi, algebra)
-        return _aligned(cells, lo, hi, algebra)
 
+    def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
+        self._levels, self._algebra = [cells], algebra
 
-def _overlapping(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    result = algebra.filled((len(lo), *cells.shape[1:]), cells.dtype)
-    length = 1
-    longest = int((hi - lo).max(initial=0))
-    runs = cells
-    while length <= longest:
-        mine = np.nonzero((hi - lo >= length) & (hi - lo < 2 * length))[0]
-        result[mine] = algebra.combine(runs[lo[mine]], runs[hi[mine] - length])
-        # Entry i of the next level starts at slice i and is twice as long.
-        runs = algebra.combine(runs[:-length], runs[length:])
-        length *= 2
-    return result
+    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+        shape = (len(lo), *self._levels[0].shape[1:])
+        return self._combined(shape, lo, hi, lambda level, runs, _: self._level(level)[runs])
 
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+        def take(level: int, runs: IntArray, mine: IntArray) -> AnyArray:
+            taken: AnyArray = self._level(level)[runs, group[mine]]
+            return taken
 
-def _aligned(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    """Climb the levels from both ends of each window, taking the run that sticks out."""
-    left = algebra.filled((len(lo), *cells.shape[1:]), cells.dtype)
-    right = left.copy()
-    runs, first, last = cells, lo.copy(), hi.copy()
-    while np.any(first < last):
-        odd = np.nonzero((first < last) & (first & 1 == 1))[0]
-        left[odd] = algebra.combine(left[odd], runs[first[odd]])
-        first[odd] += 1
-        odd = np.nonzero((first < last) & (last & 1 == 1))[0]
-        last[odd] -= 1
-        right[odd] = algebra.combine(runs[last[odd]], right[odd])
-        whole = len(runs) // 2 * 2
-        runs = algebra.combine(runs[0:whole:2], runs[1:whole:2])
-        first, last = first >> 1, last >> 1
-    result: AnyArray = algebra.combine(left, right)
-    return result
+        return self._combined((len(lo), *self._levels[0].shape[2:]), lo, hi, take)
+
+    def _combined(self, shape: tuple[int, ...], lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+        result = self._algebra.filled(shape, self._levels[0].dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self._algebra.idempotent:
+                return self._overlapping(result, lo, hi, take)
+            return self._aligned(result, lo, hi, take)
+
+    def _overlapping(self, result: AnyArray, lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+        lengths = hi - lo
+        for level in range(int(lengths.max(initial=0)).bit_length()):
+            mine = np.nonzero(lengths >> level == 1)[0]
+            if mine.size:
+                first, last = lo[mine], hi[mine] - (1 << level)
+                runs = take(level, first, mine), take(level, last, mine)
+                result[mine] = self._algebra.combine(*runs)
+        return result
+
+    def _aligned(self, left: AnyArray, lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+        """Climb the levels from both ends of each window, taking the run that sticks out."""
+        combine, right, level = self._algebra.combine, left.copy(), 0
+        first, last = lo.copy(), hi.copy()
+        while np.any(first < last):
+            odd = np.nonzero((first < last) & (first & 1 == 1))[0]
+            left[odd] = combine(left[odd], take(level, first[odd], odd))
+            first[odd] += 1
+            odd = np.nonzero((first < last) & (last & 1 == 1))[0]
+            last[odd] -= 1
+            right[odd] = combine(take(level, last[odd], odd), right[odd])
+            first, last, level = first >> 1, last >> 1, level + 1
+        result: AnyArray = combine(left, right)
+        return result
+
+    def _level(self, level: int) -> AnyArray:
+        """Runs of two to the level: every one if they may overlap, else the aligned ones."""
+        while len(self._levels) <= level:
+            runs, length = self._levels[-1], 1 << (len(self._levels) - 1)
+            if self._algebra.idempotent:
+                halves = runs[:-length], runs[length:]
+            else:
+                whole = len(runs) // 2 * 2
+                halves = runs[0:whole:2], runs[1:whole:2]
+            self._levels.append(self._algebra.combine(*halves))
+        return self._levels[level]

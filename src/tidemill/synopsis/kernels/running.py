@@ -2,8 +2,11 @@
 
 >>> import numpy as np
 >>> from tidemill.aggregates.algebra import COUNT
->>> running(np.array([[1], [2], [4]]), np.array([0, 1]), np.array([2, 3]), COUNT).ravel()
-array([3, 6])
+>>> totals = Running(np.array([[1, 8], [2, 8], [4, 8]]), COUNT)
+>>> totals.windows(np.array([0, 1]), np.array([2, 3])).tolist()
+[[3, 16], [6, 16]]
+>>> totals.at(np.array([1]), np.array([3]), np.array([0]))
+array([6])
 """
 
 from __future__ import annotations
@@ -15,19 +18,28 @@ from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 WIDE_ELEMENTS = 256
 
 
-def running(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
-    """Each window `cells[lo:hi]` combined, by subtraction; empty windows give the identity.
+class Running:
+    """Windows by subtraction; empty windows give the identity.
 
     64-bit totals wrap around and their differences wrap back, so a total may overflow: an
     element is exact whenever its own window's sum fits 64 bits. With normalised limbs (below
     2^32) that is any window of fewer than 2^31 slices.
     """
-    algebra.require("subtractable", "running")
-    totals = algebra.filled((len(cells) + 1, *cells.shape[1:]), cells.dtype)
-    _accumulate(cells, totals, algebra)
-    result: AnyArray = totals[hi]
-    result -= totals[lo]
-    return result
+
+    def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
+        algebra.require("subtractable", "running")
+        self._totals = algebra.filled((len(cells) + 1, *cells.shape[1:]), cells.dtype)
+        _accumulate(cells, self._totals, algebra)
+
+    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+        result: AnyArray = self._totals[hi]
+        result -= self._totals[lo]
+        return result
+
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+        result: AnyArray = self._totals[hi, group]
+        result -= self._totals[lo, group]
+        return result
 
 
 def _accumulate(cells: AnyArray, totals: AnyArray, algebra: Algebra) -> None:

@@ -1,0 +1,106 @@
+"""What is asked of a synopsis: the windows of queries of one shape, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tidemill.operators.columns import EVERY, NOWHERE, Column, from_arrow
+from tidemill.operators.shapes import Lifted, Shape
+from tidemill.plan.expressions import Value
+from tidemill.plan.model import AggregateCall
+from tidemill.plan.predicates import ALL_ROWS, Reading
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Queries of one shape, each with its number; `names` are of the outputs, if needed."""
+
+    shape: Shape
+    names: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]  # of the parameters, by query
+    limits: IntArray  # by query
+
+    @staticmethod
+    def of(lifted: Sequence[Lifted], names: tuple[str, ...] = ()) -> Sheet:
+        limits = np.array([one.limit for one in lifted], dtype=np.int64)
+        return Sheet(lifted[0].shape, names, tuple(one.values for one in lifted), limits)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Windows to answer: whose each is, and its bounds."""
+
+    sheet: Sheet
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+    # Which cells are read. Questions of one reading are answered together.
+    reading: Reading = ALL_ROWS
+    # False: answers are worked out and counted, and no rows come of them.
+    wants_rows: bool = True
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """The distinct things to work out for some windows, ascending by start, then end.
+
+    Rule CS8: a query that is another's twin but for its period has the other's answers where
+    their windows meet; so windows of equal bounds and constants are one evaluation, whoever
+    asks, and every owner takes from it what its LIMIT allows.
+    """
+
+    sheet: Sheet
+    starts: IntArray
+    ends: IntArray
+    variant: IntArray  # which of the distinct tuples of constants
+    most: IntArray  # the largest LIMIT of an owner
+    owner: IntArray  # by window, ascending; then by start and end
+    of_window: IntArray  # the evaluation behind each window
+
+    @cached_property
+    def calls(self) -> dict[str, AggregateCall]:
+        return {call.slot.name: call for call in self.sheet.shape.aggregates}
+
+    @cached_property
+    def parameters(self) -> dict[str, Column]:
+        """By name, one row for each distinct tuple of constants; a single row broadcasts."""
+        distinct = list(dict.fromkeys(self.sheet.values))
+        columns = {}
+        for place, slot in enumerate(self.sheet.shape.parameters):
+            array = pa.array([row[place] for row in distinct], slot.type.arrow)
+            columns[slot.name] = Column(from_arrow(array, slot.type).values, EVERY, NOWHERE)
+        return columns
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def evaluations(asked: Asked) -> Evaluations:
+    sheet = asked.sheet
+    numbers = {values: number for number, values in enumerate(dict.fromkeys(sheet.values))}
+    by_query = np.array([numbers[values] for values in sheet.values], dtype=np.int64)
+    variant = by_query[asked.owner]
+    order = np.lexsort((variant, asked.ends, asked.starts))
+    columns = [column[order] for column in (asked.starts, asked.ends, variant)]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    most = np.zeros(int(is_new.sum()), dtype=np.int64)
+    np.maximum.at(most, number, sheet.limits[asked.owner])
+    by_owner = np.lexsort((asked.ends, asked.starts, asked.owner))
+    starts, ends, variants = (column[is_new] for column in columns)
+    owner = asked.owner[by_owner]
+    return Evaluations(sheet, starts, ends, variants, most, owner, number[by_owner])

@@ -1,0 +1,94 @@
+"""Shapes: what a query does with a window, its constants lifted out.
+
+Queries that differ in their windows, in constants, in LIMIT or in the names of their outputs
+have one shape and are answered together: the price of a query is then its rows, not its share
+of a hundred small calls.
+
+>>> from tidemill.plan.expressions import Call
+>>> from tidemill.types import BIGINT, BOOLEAN
+>>> total = Slot("total", BIGINT)
+>>> lifting = _Lifting()
+>>> print(lifting.node(Call("gt", (total, Literal(5, BIGINT)), BOOLEAN)), lifting.values)
+gt(total, ?0) [5]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised
+from tidemill.plan.model import AggregateCall, Key, Ordering, QueryPlan
+
+_NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The finishing of a query, over slots and parameters.
+
+    A shape that does not finish here has the slots themselves as outputs and nothing else:
+    Spark evaluates the rest over the rows.
+    """
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[AggregateCall, ...]
+    parameters: tuple[Slot, ...]
+    outputs: tuple[Node, ...]
+    having: Node | None = None
+    order_by: tuple[Ordering, ...] = ()
+    is_limited: bool = False
+
+    @property
+    def is_ordered(self) -> bool:
+        return bool(self.order_by) or self.is_limited
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A query as a shape and what sets it apart from others of that shape."""
+
+    shape: Shape
+    values: tuple[Value, ...]
+    limit: int
+    names: tuple[str, ...]
+
+
+def finishes_here(plan: QueryPlan) -> bool:
+    """Whether every finishing expression is in the vectorised set; else Spark evaluates it."""
+    return all(is_vectorised(node) for node in plan.finishing)
+
+
+def lift(plan: QueryPlan) -> Lifted:
+    if not finishes_here(plan):
+        names = tuple(slot.name for slot in plan.slots)
+        return Lifted(Shape(plan.keys, plan.aggregates, (), plan.slots), (), _NO_LIMIT, names)
+    lifting = _Lifting()
+    having = None if plan.having is None else lifting.node(plan.having)
+    order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)
+    outputs = tuple(lifting.node(output.node) for output in plan.outputs)
+    limited = plan.limit is not None
+    parameters = tuple(lifting.slots)
+    shape = Shape(plan.keys, plan.aggregates, parameters, outputs, having, order_by, limited)
+    limit = _NO_LIMIT if plan.limit is None else plan.limit
+    names = tuple(output.name for output in plan.outputs)
+    return Lifted(shape, tuple(lifting.values), limit, names)
+
+
+class _Lifting:
+    """Puts a parameter in the place of each constant, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.values: list[Value] = []
+
+    def node(self, node: Node) -> Node:
+        if isinstance(node, Literal) and node.value is not None:
+            self.slots.append(Slot(f"?{len(self.slots)}", node.type))
+            self.values.append(node.value)
+            return self.slots[-1]
+        if isinstance(node, Call):
+            # The digits of ROUND are part of what the operator is.
+            kept = node.args[1:] if node.op == "round" else ()
+            lifted = node.args[:1] if node.op == "round" else node.args
+            return replace(node, args=(*map(self.node, lifted), *kept))
+        return node

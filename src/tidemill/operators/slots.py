@@ -1,0 +1,154 @@
+"""Slots of a block of windows and groups, read as columns: of all its cells, or of some."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tidemill.aggregates import Encoded, Lane, gives_numbers, lanes_behind, lower, lower_numbers
+from tidemill.operators.asked import Evaluations
+from tidemill.operators.columns import (
+    EVERY,
+    NOWHERE,
+    Column,
+    Flags,
+    from_arrow,
+    numpy_type,
+    to_arrow,
+)
+from tidemill.operators.finish import evaluate_column
+from tidemill.operators.ordering import order_rows
+from tidemill.plan.expressions import Node, Slot
+from tidemill.plan.model import WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.combine import Block
+from tidemill.synopsis.model import Synopsis
+
+IntArray = NDArray[np.int64]
+
+
+class Source:
+    """What the cells have beside their numbers: keys of groups, dictionaries of lanes.
+
+    The keys are those of the queries, in their order and under their slots.
+    """
+
+    def __init__(self, synopsis: Synopsis, cells: Cells, keys: tuple[Key, ...]) -> None:
+        self._keys = {key.slot.name: key.slot.type for key in keys}
+        self._key_columns = {key.slot.name: synopsis.key_column(key) for key in keys}
+        self._groups = cells.groups
+        self._columns: dict[str, Column] = {}
+        self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
+        self.dictionaries = [lane.dictionary for lane in cells.lanes]
+
+    def is_key(self, name: str) -> bool:
+        return name in self._keys
+
+    def key(self, name: str) -> Column:
+        """The key of every group."""
+        if name not in self._columns:
+            self._columns[name] = from_arrow(self.key_array(name), self._keys[name])
+        return self._columns[name]
+
+    def key_array(self, name: str) -> pa.Array:
+        return self._groups.column(self._key_columns[name]).combine_chunks()
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """The place of each group in the order of the keys, by which ties are broken."""
+        if not self._keys:
+            return np.zeros(1, dtype=np.int64)
+        order = order_rows([(self.key_array(name), False, True) for name in self._keys])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return rank
+
+
+class Slots:
+    """The slots of a block's cells; called with a slot, it gives the column.
+
+    A column's shape broadcasts to `shape`: the block's own, or one row for each of `cells`,
+    which are places in the flattened block.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        evaluations: Evaluations,
+        block: Block,
+        cells: IntArray | None = None,
+    ) -> None:
+        self._source, self._evaluations, self.block = source, evaluations, block
+        self._cells, self._known = cells, dict[str, Column]()
+        if cells is None:
+            self.shape, self.window, self.group = block.shape, block.window, block.group
+        else:
+            self.shape = cells.shape
+            self.window, self.group = block.windows_at(cells), block.groups_at(cells)
+
+    def __call__(self, slot: Slot) -> Column:
+        if slot.name not in self._known:
+            self._known[slot.name] = self._column(slot)
+        return self._known[slot.name]
+
+    def evaluate(self, node: Node) -> Column:
+        return evaluate_column(node, self)
+
+    def rows(self, node: Node) -> tuple[pa.Array, Flags]:
+        """The expression as rows, and where it raised; keys and text stay in Arrow."""
+        if isinstance(node, Slot) and self._source.is_key(node.name):
+            group = np.broadcast_to(self.group, self.shape).ravel()
+            return self._source.key_array(node.name).take(pa.array(group)), NOWHERE
+        call = self._evaluations.calls.get(node.name) if isinstance(node, Slot) else None
+        if call is not None and not gives_numbers(call):
+            array, wrong = lower(call, self._lanes(call))
+            return array, wrong.reshape(self.shape)
+        column = self.evaluate(node)
+        return to_arrow(column.flat(self.shape), node.type), column.raised
+
+    def _column(self, slot: Slot) -> Column:
+        evaluations = self._evaluations
+        if slot.name in evaluations.parameters:
+            column = evaluations.parameters[slot.name]
+            if len(column.values) == 1:
+                return column
+            return Column(column.values[evaluations.variant[self.window]], EVERY, NOWHERE)
+        if self._source.is_key(slot.name):
+            return self._source.key(slot.name).at(self.group)
+        if slot.name in evaluations.calls:
+            return self._aggregate(evaluations.calls[slot.name])
+        bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}
+        return Column(bounds[slot.name][self.window], EVERY, NOWHERE)
+
+    def _aggregate(self, call: AggregateCall) -> Column:
+        if not gives_numbers(call):
+            array, wrong = lower(call, self._lanes(call))
+            column = from_arrow(array, call.slot.type).also_raised(wrong)
+            return column.shaped(self.shape)
+        values, known, raised = lower_numbers(call, self._lanes(call))
+        if known is not None:
+            values = np.where(known, values, 0)
+        values = values.astype(numpy_type(call.slot.type), copy=False)
+        return Column(
+            values.reshape(self.shape),
+            EVERY if known is None else known.reshape(self.shape),
+            NOWHERE if raised is None else raised.reshape(self.shape),
+        )
+
+    def _lanes(self, call: AggregateCall) -> dict[Lane, Encoded]:
+        numbers = {lane: self._source.lane_numbers[lane] for lane in lanes_behind(call)}
+        return {lane: self._lane(number) for lane, number in numbers.items()}
+
+    def _lane(self, number: int) -> Encoded:
+        block, dictionary = self.block, self._source.dictionaries[number]
+        if self._cells is not None:
+            return Encoded(*block.lane_at(number, self._cells), dictionary)
+        values, valid = block.lane(number)
+        if dictionary is not None and block.present is not None:
+            # In a cell without rows stands the identity, which is no place in the dictionary.
+            present = block.present.ravel()
+            valid = present if valid is None else valid & present
+        return Encoded(values, valid, dictionary)

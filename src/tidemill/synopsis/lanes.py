@@ -1,0 +1,80 @@
+"""One lane of the cells: how it is given, and made ready for windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tidemill.aggregates.limbs import narrowed
+from tidemill.synopsis.kernels import (
+    COUNT,
+    Algebra,
+    AnyArray,
+    BoolArray,
+    Combiner,
+    IntArray,
+    combiner,
+)
+
+# Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
+Values = tuple[AnyArray, BoolArray | None]
+# (values by row, identity) ⇒ the cells a kernel takes.
+Lay = Callable[[AnyArray, Any], AnyArray]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Values by row (or rows by limbs), how they combine, and which are not NULL (None: all)."""
+
+    values: AnyArray
+    algebra: Algebra
+    valid: BoolArray | None = None
+
+    def take(self, rows: IntArray | slice) -> Lane:
+        valid = None if self.valid is None else self.valid[rows]
+        return Lane(self.values[rows], self.algebra, valid)
+
+    @property
+    def masked(self) -> AnyArray:
+        """The values with the identity in place of NULLs, of which nothing is assumed."""
+        if self.valid is None or self.valid.all():
+            return self.values
+        values = self.values.copy()
+        values[~self.valid] = self.algebra.identity
+        return values
+
+
+class PreparedLane:
+    """A lane in the hands of its kernel; nothing is done before the first question.
+
+    Limbs are given up where 64 bits surely hold every sum: a third of the work.
+    """
+
+    def __init__(self, lane: Lane, lay: Lay, windows: tuple[IntArray, IntArray]) -> None:
+        self._lane, self._lay, self._like = lane, lay, windows
+
+    def windows(self, lo: IntArray, hi: IntArray) -> Values:
+        valid = None if self._valid is None else self._valid.windows(lo, hi) > 0
+        return self._values.windows(lo, hi), valid
+
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Values:
+        valid = None if self._valid is None else self._valid.at(lo, hi, group) > 0
+        return self._values.at(lo, hi, group), valid
+
+    @cached_property
+    def _values(self) -> Combiner:
+        algebra, values = self._lane.algebra, self._lane.masked
+        if values.ndim == 2 and algebra.subtractable:
+            values = narrowed(values)
+        return combiner(self._lay(values, algebra.identity), *self._like, algebra)
+
+    @cached_property
+    def _valid(self) -> Combiner | None:
+        if self._lane.valid is None:
+            return None
+        known = self._lay(self._lane.valid.astype(np.int32), 0)
+        return combiner(known, *self._like, COUNT)
