@@ -64,17 +64,17 @@ def planned(
     return Arrangement(queries[0].stream, plan, context.settings, context.costs)
 
 
-def packets_sample(queries: Sequence[QueryPlan], seconds: int = 4) -> Sample:
-    """What a sample of the example's packets says of these queries' keys and predicates."""
-    model = PacketModel(rate=1000, hosts=100, seed=11)
-    rows = pa.Table.from_batches(make_block(model, block) for block in range(seconds))
+def packets_sample(queries: Sequence[QueryPlan]) -> Sample:
+    """What the engine's sample of the example says: the first block of its generator."""
+    rows = pa.Table.from_batches([make_block(PacketModel(rate=1000, hosts=100, seed=11), 0)])
     columns = {name: rows.column(name).to_pylist() for name in rows.column_names}
-    keys = {key.scalar.sql: key.scalar.sql for query in queries for key in query.keys}
+    times = rows.column("ts").cast(pa.int64()).to_numpy()
+    keys = {key.scalar.sql for query in queries for key in query.keys}
     predicates = dict.fromkeys(query.predicate for query in queries)
     return Sample(
-        rows_per_second=len(rows) / seconds,
+        rows_per_second=len(rows) * 1e6 / float(times.max() - times.min()),
         size=len(rows),
-        keys={sql: _codes(columns[name]) for sql, name in keys.items()},
+        keys={name: _codes(columns[name]) for name in keys},
         bits={p: _flags(p, columns, len(rows)) for p in predicates if not p.is_true},
     )
 

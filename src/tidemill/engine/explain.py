@@ -8,11 +8,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from tidemill.catalog import Catalog
 from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind
+from tidemill.engine.show import table
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
-from tidemill.engine.show import table
-from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan, first_window, specs_of
+from tidemill.share import SharedPlan
 from tidemill.share.drawing import draw
 from tidemill.share.explain import explain_shared
 from tidemill.share.explain_model import Arrangement
@@ -69,7 +68,7 @@ class Explainer:
         found = self._arrangement(plan, query.stream)
         if isinstance(statement.target, Select):
             before = self._arrangement(self._shared([]), query.stream)
-            return explain_newcomer(found, before, query, self._beginning(plan, query))
+            return explain_newcomer(found, before, query, self.planner.first_window(plan, query))
         others = [other for other in plan.queries if other != query]
         without = self.planner.change(plan, self.catalog, others)
         return explain_query(found, self._arrangement(without, query.stream), query)
@@ -87,15 +86,6 @@ class Explainer:
     def _arrangement(self, plan: SharedPlan, stream: str) -> Arrangement:
         context = self.planner.context(stream, self.catalog.settings)
         return Arrangement(stream, plan, context.settings, context.costs)
-
-    def _beginning(self, plan: SharedPlan, query: QueryPlan) -> str:
-        standing, stint = self.planner.standing(query.stream), plan.stints[query.name][-1]
-        if standing.newest_us is None:
-            return "with the stream"
-        starts = [
-            first_window(spec, stint.from_us, standing.watermark_us) for spec in specs_of(query)
-        ]
-        return f"with the window that starts at {instant(min(starts))}"
 
     def _spark(self, queries: list[CreateQuery]) -> str:
         """The passes that feed these queries."""

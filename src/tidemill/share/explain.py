@@ -10,6 +10,8 @@ from tidemill.share.explain_parts import explain_pass, explain_synopsis
 from tidemill.share.rules import SENTENCES
 from tidemill.share.sample import GUESSED_VALUES
 
+# Shown on a page, before the rest is counted.
+MOST_PASSES, MOST_SYNOPSES = 12, 24
 _LEGEND = "a synopsis keeps partial results by slice of time and group; 1 min / 10 s is a\n" + (
     " " * 12 + "window of one minute, every ten seconds"
 )
@@ -25,12 +27,20 @@ def explain_shared(arrangements: Sequence[Arrangement]) -> str:
 def _page(found: Arrangement) -> Iterator[str]:
     yield from _summary(found)
     yield from _why([rule for query in found.queries for rule in found.rules(query)])
-    for number, feeds in enumerate(found.passes, 1):
+    for number, feeds in enumerate(found.passes[:MOST_PASSES], 1):
         yield ""
         yield from explain_pass(found, number, feeds)
-    for synopsis in found.synopses:
+    yield from _rest(len(found.passes) - MOST_PASSES, "pass")
+    for synopsis in found.synopses[:MOST_SYNOPSES]:
         yield ""
         yield from explain_synopsis(found, synopsis)
+    yield from _rest(len(found.synopses) - MOST_SYNOPSES, "synopsis")
+
+
+def _rest(count: int, word: str) -> Iterator[str]:
+    if count > 0:
+        yield ""
+        yield f"and {words.many(count, word)} more; EXPLAIN SHARED QUERY tells of one query"
 
 
 def _summary(found: Arrangement) -> Iterator[str]:
@@ -43,7 +53,7 @@ def _summary(found: Arrangement) -> Iterator[str]:
     if found.settings.sharing != "auto" or found.settings.steps_off:
         off = found.settings.steps_off or "none"
         yield f"  settings  sharing = {found.settings.sharing}, steps off: {off}"
-    yield f"  reading   {_LEGEND}"
+    yield f"  legend    {_LEGEND}"
 
 
 def _saving(found: Arrangement) -> str:
@@ -73,4 +83,4 @@ def _why(found: Sequence[Found]) -> Iterator[str]:
     for name in (name for name in SENTENCES if name in by_rule):
         count = words.many(len(by_rule[name]), "query")
         told = [SENTENCES[name], f"({by_rule[name][0]})"]
-        yield words.wrapped(f"  {name}  {count:<11}  ", told, between=" ")
+        yield words.wrapped(f"  {name}  {count:<13}  ", told, between=" ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 from tidemill.plan.model import QueryPlan
@@ -17,7 +16,6 @@ from tidemill.share.needs import needs_of, together
 from tidemill.share.rules import DOING, KEEPING
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
-from tidemill.windows import edge_rate
 
 Readers = tuple[tuple[QueryPlan, Stint], ...]
 
@@ -38,15 +36,15 @@ class Found:
 class Edges:
     """Edge rates of windows, per second: together, and of each alone."""
 
-    together: Fraction
-    members: tuple[Fraction, ...]
+    together: float
+    members: tuple[float, ...]
 
     @property
-    def apart(self) -> Fraction:
-        return sum(self.members, Fraction(0))
+    def apart(self) -> float:
+        return sum(self.members)
 
     @property
-    def weaveability(self) -> Fraction | None:
+    def weaveability(self) -> float | None:
         """How many edges members have in common, of those they could have.
 
         For two members the papers' measure, common edges among all edges; for more the same
@@ -140,5 +138,6 @@ class Arrangement:
 
     def edges(self, synopsis: Synopsis) -> Edges:
         """Edges per second of the synopsis, and of each of its readers alone."""
-        members = [edge_rate(specs_of(query)) for query, _ in self.readers(synopsis)]
-        return Edges(edge_rate(synopsis.cuts.windows), tuple(members))
+        rate = self.costs.edge_rate
+        members = [rate(frozenset(specs_of(query))) for query, _ in self.readers(synopsis)]
+        return Edges(rate(frozenset(synopsis.cuts.windows)), tuple(members))

@@ -9,8 +9,9 @@ from tidemill.share.explain_model import Arrangement
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
 
-# Queries shown for one reading of a synopsis before the rest is counted.
-MOST_NAMES = 24
+# Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
+# these and at least in each.
+MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
 
 
 def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
@@ -23,10 +24,12 @@ def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iter
     told = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
     if told:
         yield words.wrapped("  predicates  ", told, between="; ")
-    lines = [line for feed in feeds for line in _tree(found, feed)]
+    lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(found, feed)]
     width = max(len(label) for label, _ in lines)
     for label, rest in lines:
         yield f"  {label:<{width}}  {rest}"
+    if len(feeds) > MOST_FEEDS:
+        yield f"  and {len(feeds) - MOST_FEEDS:,} more"
 
 
 def _tree(found: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
@@ -59,13 +62,18 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
     for query, stint in readers:
         rows = words.reading(stint.reading, synopsis, found.predicate_names)
         by_reading.setdefault(rows, []).append(f"{query.name} ({words.window(query.window)})")
-    for rows, names in by_reading.items():
-        yield words.wrapped(f"  {rows}: ", names, MOST_NAMES)
+    shown = list(by_reading.items())[:MOST_READINGS]
+    most = max(FEWEST_NAMES, MOST_NAMES // len(shown))
+    for rows, names in shown:
+        yield words.wrapped(f"  {rows}: ", names, most)
+    left = sum(map(len, by_reading.values())) - sum(len(names) for _, names in shown)
+    if left:
+        yield f"  other rows: {words.many(left, 'query')}"
 
 
 def _edges(found: Arrangement, synopsis: Synopsis) -> str:
     edges = found.edges(synopsis)
-    per_minute = f"{words.rows(float(edges.together) * 60)} a minute"
+    per_minute = f"{words.rows(edges.together * 60)} a minute"
     if len(edges.members) == 1:
         return per_minute
-    return f"{per_minute}; kept apart {words.rows(float(edges.apart) * 60)}"
+    return f"{per_minute}; kept apart {words.rows(edges.apart * 60)}"

@@ -26,11 +26,17 @@ def explain_query(found: Arrangement, without: Arrangement, query: QueryPlan) ->
     return "\n".join([*lines, *_why(found, query)])
 
 
-def explain_newcomer(found: Arrangement, before: Arrangement, query: QueryPlan, begins: str) -> str:
-    """What a query that is not registered would add to the plan before; `begins` says when."""
+def explain_newcomer(
+    found: Arrangement, before: Arrangement, query: QueryPlan, first_window: str | None
+) -> str:
+    """What a query that is not registered would add to the plan before.
+
+    `first_window` is when its first window would start; None: as the stream begins.
+    """
     lines = [f"if registered, a query on {query.stream} with window {words.window(query.window)}"]
     lines += _place(found, query)
     lines.append(words.wrapped("  adds    ", list(_added(found, before, query)) or ["nothing"]))
+    begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
     lines.append(f"  begins  {begins}")
     lines.append(
         f"  cost    {words.work(before.seconds)} of a core per second of stream before, "
@@ -83,10 +89,7 @@ def _added(found: Arrangement, before: Arrangement, query: QueryPlan) -> Iterato
     yield from (f"the partial {lane.sql}" for lane in synopsis.lanes if lane not in old.lanes)
     cut, cut_before = found.edges(synopsis).together, before.edges(old).together
     if cut != cut_before:
-        yield (
-            f"slices: {words.rows(float(cut) * 60)} a minute in place of "
-            f"{words.rows(float(cut_before) * 60)}"
-        )
+        yield (f"slices: {words.rows(cut * 60)} a minute in place of {words.rows(cut_before * 60)}")
 
 
 def _why(found: Arrangement, query: QueryPlan) -> Iterator[str]:

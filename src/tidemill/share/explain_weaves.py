@@ -37,8 +37,8 @@ def _row(found: Arrangement, synopsis: Synopsis) -> tuple[str, ...]:
         words.keys_of(synopsis),
         f"{len(edges.members):,}",
         f"{len(synopsis.bits):,}",
-        words.rows(float(edges.together) * 60),
-        "" if affinity is None else f"{float(affinity):.2f}",
+        words.rows(edges.together * 60),
+        "" if affinity is None else f"{affinity:.2f}",
         _saves(found, synopsis),
     )
 

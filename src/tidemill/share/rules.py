@@ -60,7 +60,7 @@ def covered(query: QueryPlan, synopsis: Synopsis) -> bool:
 
 def one_probe(query: QueryPlan, other: QueryPlan) -> bool:
     """Both ask for the same groups and rows of some equal windows."""
-    return one_reading(query, other) and _meet(query, other)
+    return _meet(query, other) and one_reading(query, other)
 
 
 def one_reading(query: QueryPlan, other: QueryPlan) -> bool:
@@ -78,7 +78,7 @@ def one_lane(query: QueryPlan, other: QueryPlan) -> bool:
 
 def cover_of_equal_windows(query: QueryPlan, other: QueryPlan) -> bool:
     """As the next rule, and some of their windows are equal."""
-    return cover(query, other) and _meet(query, other)
+    return _meet(query, other) and cover(query, other)
 
 
 def cover(query: QueryPlan, other: QueryPlan) -> bool:
@@ -92,7 +92,7 @@ def cover(query: QueryPlan, other: QueryPlan) -> bool:
 def longer_period(query: QueryPlan, other: QueryPlan) -> bool:
     """The same query, answered less often: all of its windows are windows of the other."""
     slower = query.window.slide_us > other.window.slide_us
-    return slower and _question(query) == _question(other) and _inside(query, other)
+    return slower and _inside(query, other) and _question(query) == _question(other)
 
 
 def one_pass(query: QueryPlan, other: QueryPlan) -> bool:
@@ -143,11 +143,11 @@ CS2 = Rule("CS2", "windows of the same rows come from one pass over the slices",
 CS3 = Rule("CS3", "SUM, COUNT and AVG of one expression share partials", one_lane)
 CS6 = Rule(
     "CS6",
-    "a wider condition adds up a narrower one's windows",
+    "a wider condition builds on a narrower one, equal windows",
     cover_of_equal_windows,
 )
-CS7 = Rule("CS7", "a wider condition adds up a narrower one's slices", cover)
-CS8 = Rule("CS8", "less often the same: the faster one's answers serve", longer_period)
+CS7 = Rule("CS7", "a wider condition builds on a narrower one, any windows", cover)
+CS8 = Rule("CS8", "the same query asked less often takes the answers there are", longer_period)
 
 KEEPING: tuple[Rule[Synopsis], ...] = (SS1, SS2, SS4)
 DOING: tuple[Rule[QueryPlan], ...] = (CS1, CS2, CS3, CS6, CS7, CS8)
