@@ -140,7 +140,7 @@ def test_a_tick_that_cannot_run_does_not_hold_its_query_in_place(
     select = "AS SELECT COUNT(*) AS n FROM s [RANGE 10 s SLIDE 10 s]"
     fold = Folding._fold
 
-    def fail(self: Folding, record: TickRecord, watch: Stopwatch) -> dict[str, FoldReport]:
+    def fail(self: Folding, record: TickRecord, watch: Stopwatch) -> FoldReport:
         if any(query.name == "bad" for query in self._around.plan.queries):
             raise RuntimeError("this plan cannot run")
         return fold(self, record, watch)

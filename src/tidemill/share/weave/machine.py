@@ -63,8 +63,16 @@ class Machine:
         return self.statistics.subtractable
 
     def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
-        """Windows that close per second."""
-        return np.array([_US_PER_SECOND / window.slide_us for window in windows], np.float64)
+        """Window × group cells answered per second: a window has no more groups than rows."""
+        rows, groups = self.statistics.rows_per_second, self.statistics.groups
+        return np.array(
+            [
+                min(groups, rows * window.range_us / _US_PER_SECOND)
+                * (_US_PER_SECOND / window.slide_us)
+                for window in windows
+            ],
+            np.float64,
+        )
 
     def finals(
         self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
@@ -72,7 +80,7 @@ class Machine:
         rates = np.maximum(edges, 1) / float(seconds)
         cut = self._cells(rates) * self._cell_ns(processing)
         probes = 0.0 if self.statistics.subtractable else 2 * self.costs.probe_ns * np.log2(rates)
-        asked = weights * self.statistics.groups * probes
+        asked = weights * probes
         work: Numbers = (cut + asked) * _NS * float(seconds)
         return work
 
@@ -117,5 +125,5 @@ class Machine:
             if self.statistics.subtractable
             else (2 * self.costs.probe_ns * np.log2(spans / _US_PER_SECOND))
         )
-        each_ns = (self.costs.answer_ns + probes) * self.statistics.groups
+        each_ns = self.costs.answer_ns + probes
         return float((self.weights(windows) * each_ns).sum()) * _NS

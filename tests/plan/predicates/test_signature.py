@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from tests.share.predicates.grid import read, scalar
-from tidemill.share.predicates import WORD_BITS, Predicate, signature_sql
+from tests.plan.predicates.grid import read, scalar
+from tidemill.plan.predicates import WORD_BITS, Predicate, signature_sql
 from tidemill.types import parse_type
 
 KINDS = {

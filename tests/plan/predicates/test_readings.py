@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.share.predicates.grid import ATOMS, conditions, passing, points, read
-from tidemill.share.predicates import (
+from tests.plan.predicates.grid import ATOMS, conditions, passing, points, read
+from tidemill.plan.predicates import (
     ALL_ROWS,
     FALSE,
     NO_ROWS,
