@@ -56,11 +56,10 @@ def planned(
     sample: Sample | None = None,
     settings: Settings | None = None,
     before: SharedPlan | None = None,
-    standing: Standing | None = None,
 ) -> Arrangement:
     """The queries of one stream, all at once or on top of a plan that stands."""
     context = Context(settings or Settings(), EngineCosts(sample or Sample()))
-    plan = change_plan(before or SharedPlan(), queries, lambda _: (standing or Standing(), context))
+    plan = change_plan(before or SharedPlan(), queries, lambda _: (Standing(), context))
     return Arrangement(queries[0].stream, plan, context.settings, context.costs)
 
 

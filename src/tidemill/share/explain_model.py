@@ -67,7 +67,9 @@ class Arrangement:
 
     @cached_property
     def feeds(self) -> tuple[Feed, ...]:
-        return arrange_feeds(self.synopses, self.settings, self.costs)
+        """Those that feed a synopsis; one that only counts rows is not worth a word."""
+        found = arrange_feeds(self.synopses, self.settings, self.costs)
+        return tuple(feed for feed in found if feed.synopses)
 
     @cached_property
     def passes(self) -> tuple[tuple[Feed, ...], ...]:
