@@ -4,7 +4,7 @@
 CREATE STREAM packets (
   ts TIMESTAMP, src STRING, dst STRING, proto STRING, port INT, length BIGINT, flags INT
 ) ORDER BY ts
-  SOURCE 'generate:packets?rate=1000&duration=6min&hosts=100&seed=11';
+  SOURCE 'generate:packets?rate=1000&duration=2min&hosts=100&seed=11';
 CREATE SINK archive TO 'discard:';
 
 -- Who sends. The alerts have no INTO and are printed.

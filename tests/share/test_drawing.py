@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.share.plans import NETMON, PACKETS, bound, packets_sample, planned
+from tests.share.plans import NETMON, PACKETS, ROOT, bound, packets_sample, planned
 from tests.share.test_explain_shared import MANY
 from tidemill.settings import Settings
 from tidemill.share.drawing import draw
@@ -81,3 +81,11 @@ def test_what_is_written_in_a_query_cannot_break_the_drawing() -> None:
     where = "WHERE src < '<&\"' GROUP BY src"
     picture = Picture(planned(bound(f"{PACKETS} CREATE QUERY odd AS {odd} {where};")))
     assert any('<&"' in text for text in picture.words)
+
+
+def test_the_drawing_in_the_documentation_is_of_the_example(update_goldens: bool) -> None:
+    path = ROOT / "docs" / "netmon.svg"
+    drawing = draw([planned(QUERIES, packets_sample(QUERIES))])
+    if update_goldens:
+        path.write_text(drawing, encoding="utf-8")
+    assert drawing == path.read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.share.goldens import check
-from tests.share.plans import NETMON, PACKETS, bound, packets_sample, planned, query
+from tests.share.goldens import GOLDENS, check
+from tests.share.plans import NETMON, PACKETS, ROOT, bound, packets_sample, planned, query
 from tidemill.engine.show import table
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
@@ -158,3 +158,11 @@ def test_hundreds_of_queries_have_a_page_of_bounded_length(sharing: str) -> None
     assert len(text.splitlines()) < 250
     assert max(map(len, text.splitlines())) <= 100
     assert re.search(r"and [\d,]+ synopses more|other rows: \d+ queries", text)
+
+
+@pytest.mark.parametrize("golden", ["netmon.txt", "newcomer/lane.txt"])
+def test_the_documentation_shows_what_is_printed(golden: str) -> None:
+    page = (ROOT / "docs" / "sharing.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
+    printed = (GOLDENS / golden).read_text(encoding="utf-8")
+    assert any(printed.startswith(text) for text in shown)
