@@ -35,13 +35,15 @@ from tidemill.plan.model import QueryPlan
 from tidemill.reference.answers import Row, answers
 from tidemill.reference.recalc import greatest, least
 from tidemill.schedule import Specs, due_windows
-from tidemill.share import share_slices, specs_of
+from tidemill.share import Standing, specs_of
+from tidemill.share.synopses import new_synopsis
 from tidemill.synopsis.cells import SLICE, gather, scatter
-from tidemill.synopsis.fold import fold_rows
+from tidemill.synopsis.feed import Feed, Node, Scan
+from tidemill.synopsis.fold import fold_feed
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import read_bucket, write_piece
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
-from tidemill.windows import pane_origin, pane_us
+from tidemill.windows import edge_classes, pane_origin, pane_us
 
 STREAM = Stream(
     "s",
@@ -158,7 +160,7 @@ def streams(draw: st.DrawFn) -> list[Row]:
 def test_answers_equal_the_plain_twin(
     plans: list[QueryPlan], rows: list[Row], buckets: int, ticks: int, snapshot: bool
 ) -> None:
-    (synopsis,) = share_slices(plans)
+    synopsis = synopsis_of(plans)
     with tempfile.TemporaryDirectory() as scratch:
         got = through_pieces(Path(scratch), synopsis, plans, rows, buckets, ticks, snapshot)
     for plan, found in zip(plans, got, strict=True):
@@ -168,7 +170,7 @@ def test_answers_equal_the_plain_twin(
 def test_the_comparison_has_something_to_compare() -> None:
     plan = plan_of(0, "SELECT k, SUM(big) AS a FROM s [RANGE 9 ms SLIDE 4 ms] GROUP BY k")
     rows = [Row(t, {"k": "a", "big": t}) for t in range(0, 40_000, 1_000)]
-    (synopsis,) = share_slices([plan])
+    synopsis = synopsis_of([plan])
     with tempfile.TemporaryDirectory() as scratch:
         (found,) = through_pieces(Path(scratch), synopsis, [plan], rows, 2, 3, True)
     assert len(found) == 12
@@ -193,7 +195,7 @@ def test_equal_windows_are_worked_out_once_and_constants_are_lifted() -> None:
         slide: sum(1 for start, _ in bounds if start % slide == 0) for slide in (4_000, 6_000)
     }
     assert len(wanted) == len(bounds) + by_slide[4_000] + by_slide[6_000] < len(asked.starts)
-    (synopsis,) = share_slices(plans)
+    synopsis = synopsis_of(plans)
     with tempfile.TemporaryDirectory() as scratch:
         got = through_pieces(Path(scratch), synopsis, plans, rows, 2, 3, False)
     for plan, found in zip(plans, got, strict=True):
@@ -213,9 +215,8 @@ def test_counting_gives_the_numbers_of_rows_and_errors() -> None:
     ]
     big = [2**62 if t < 20 else 1 for t in range(60)]
     rows = [Row(t * 500, {"k": "ab"[t % 2], "n": t % 5 or None, "big": big[t]}) for t in range(60)]
-    (synopsis,) = share_slices(plans)
-    table, bucket = partial_rows(synopsis, rows, 1)
-    cells = gather(synopsis, fold_rows(synopsis, table, bucket)[0])
+    synopsis = synopsis_of(plans)
+    cells = gather(synopsis, folded(synopsis, plans, rows, 1)[0])
     ((_, asked),) = pages(plans, cells.slices)
     (kept,), (counted,) = (
         answer(synopsis, cells, [replace(asked, wants_rows=wants)]) for wants in (True, False)
@@ -239,8 +240,7 @@ def through_pieces(
     """The rows cut into ticks, folded into pieces, read back and answered by bucket."""
     pieces = []
     for tick in range(ticks):
-        table, bucket = partial_rows(synopsis, rows[tick::ticks], buckets)
-        piece = write_piece(folder, fold_rows(synopsis, table, bucket)) if len(table) else None
+        piece = write_piece(folder, folded(synopsis, plans, rows[tick::ticks], buckets))
         pieces += [piece] if piece else []
     slices = np.unique([s for piece in pieces for s in piece.slices]).astype(np.int64)
     sheets = pages(plans, slices)
@@ -286,34 +286,40 @@ def asked_of(plans: list[QueryPlan], slices: np.ndarray[Any, Any]) -> Asked:
     return Asked(Sheet.of([shapes.lift(plan) for plan in plans]), owner, starts, starts + lengths)
 
 
-def partial_rows(
-    synopsis: Synopsis, rows: list[Row], buckets: int
-) -> tuple[pa.Table, np.ndarray[Any, Any]]:
+def synopsis_of(plans: list[QueryPlan]) -> Synopsis:
+    return new_synopsis(1, plans, Standing()).synopsis
+
+
+def folded(
+    synopsis: Synopsis, plans: list[QueryPlan], rows: list[Row], buckets: int
+) -> dict[int, pa.Table]:
+    """The rows aggregated, fed to the synopsis alone, by bucket."""
+    keys = tuple(key.scalar for key in synopsis.keys)
+    scan = Scan(synopsis.stream, (), keys, (), synopsis.lanes)
+    node = Node(tuple(range(len(keys))), 0, (synopsis.id,))
+    feed = Feed(scan, (), True, (node,), (synopsis,))
+    table = partial_rows(feed, plans, rows)
+    return dict(fold_feed(feed, table, buckets))[synopsis] if len(table) else {}
+
+
+def partial_rows(feed: Feed, plans: list[QueryPlan], rows: list[Row]) -> pa.Table:
     """What Catalyst hands over: one row per (pane, keys), here by plain loops."""
-    origin, pane = pane_origin(synopsis.classes), pane_us(synopsis.classes)
+    classes = edge_classes([spec for plan in plans for spec in specs_of(plan)])
+    origin, pane = pane_origin(classes), pane_us(classes)
     cells: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         at = row.time_us - (row.time_us - origin) % pane
-        key = tuple(_hashable(row.values[k.scalar.sql]) for k in synopsis.keys)
+        key = tuple(_hashable(row.values[scalar.sql]) for scalar in feed.scan.keys)
         cells.setdefault((at, *key), []).append(row)
-    columns: dict[str, list[Any]] = {SLICE: [cell[0] for cell in cells]}
-    for place, key_ in enumerate(synopsis.keys):
-        columns[key_.slot.name] = [_unhashable(cell[place + 1]) for cell in cells]
-    for number, lane in enumerate(synopsis.lanes):
-        for part, name in enumerate(synopsis.lane_columns(number)):
-            columns[name] = [lift(lane, part, members) for members in cells.values()]
-    bucket = np.array([hash(cell[1:]) % buckets for cell in cells], dtype=np.int64)
-    return pa.table({n: pa.array(v, column_type(synopsis, n)) for n, v in columns.items()}), bucket
-
-
-def column_type(synopsis: Synopsis, name: str) -> pa.DataType:
-    for key in synopsis.keys:
-        if key.slot.name == name:
-            return key.slot.type.arrow
-    for number, lane in enumerate(synopsis.lanes):
-        if name in synopsis.lane_columns(number):
-            return lane_type(lane)
-    return pa.int64()
+    columns = {SLICE: pa.array([cell[0] for cell in cells], pa.int64())}
+    for place, scalar in enumerate(feed.scan.keys):
+        values = [_unhashable(cell[place + 1]) for cell in cells]
+        columns[feed.key_column(scalar)] = pa.array(values, scalar.type.arrow)
+    for number, lane in enumerate(feed.lanes):
+        for part, name in enumerate(feed.lane_columns(number)):
+            lifted = [lift(lane, part, members) for members in cells.values()]
+            columns[name] = pa.array(lifted, lane_type(lane))
+    return pa.table(columns)
 
 
 def lane_type(lane: Lane) -> pa.DataType:

@@ -59,13 +59,10 @@ class Cells:
         )
 
 
-def gather(partials: Partials, rows: pa.Table, beside: tuple[str, ...] = ()) -> Cells:
-    """The cells of some partial rows; rows of one cell are combined.
-
-    Columns `beside` the keys, which depend on them, go into the table of groups too.
-    """
+def gather(partials: Partials, rows: pa.Table) -> Cells:
+    """The cells of some partial rows; rows of one cell are combined."""
     group, first = factorise(rows.select(partials.key_columns), len(rows))
-    groups = rows.select([*partials.key_columns, *beside]).take(pa.array(first))
+    groups = rows.select(partials.key_columns).take(pa.array(first))
     signature, signatures = _signatures(partials, rows)
     slices, slice_index = _number(_int64(rows.column(SLICE)))
     lanes = tuple(_lane(partials, rows, place) for place in range(len(partials.lanes)))

@@ -79,10 +79,6 @@ class Feed:
         return tuple(f"_s{word}" for word in range(max(self.bits, default=-1) // WORD_BITS + 1))
 
     @property
-    def bucket_columns(self) -> tuple[str, ...]:
-        return tuple(f"_b{number}" for number in range(len(self.nodes)))
-
-    @property
     def lanes(self) -> tuple[Lane, ...]:
         return self.scan.lanes
 
