@@ -57,11 +57,11 @@ def _summary(found: Arrangement) -> Iterator[str]:
 
 
 def _saving(found: Arrangement) -> str:
+    shared = f"{words.work(found.seconds)} of a core per second of stream"
+    if len(found.queries) == 1:
+        return shared
     times = found.seconds_apart / found.seconds
-    return (
-        f"{words.work(found.seconds)} of a core per second of stream; each query alone: "
-        f"{words.work(found.seconds_apart)}, {times:.1f} times that"
-    )
+    return f"{shared}; each query alone: {words.work(found.seconds_apart)}, {times:.1f} times that"
 
 
 def _basis(found: Arrangement) -> str:
