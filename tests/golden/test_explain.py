@@ -14,6 +14,7 @@ from tests.share.goldens import GOLDENS as SHARED_GOLDENS
 from tests.share.plans import NETMON
 from tidemill import Engine
 from tidemill.cli import app
+from tidemill.clock import ManualClock
 from tidemill.share.explain_weaves import WEAVE_COLUMNS
 
 GOLDENS = Path(__file__).parent / "explain"
@@ -126,3 +127,22 @@ def test_a_select_is_explained_before_it_is_registered(engine: Engine) -> None:
     assert "  adds    " in text
     assert "  begins  with the stream\n" in text
     assert [query.name for query in engine.catalog.queries()] == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_stream_under_way_tells_the_first_window_of_a_newcomer(tmp_path: Path) -> None:
+    stream = "generate:packets?rate=50&duration=25s&hosts=5&seed=3"
+    packets = "(ts TIMESTAMP, src STRING, length BIGINT)"
+    window = "FROM packets [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY src"
+    with Engine(tmp_path / "home", clock=ManualClock()) as engine:
+        engine.sql(f"CREATE STREAM packets {packets} ORDER BY ts SOURCE '{stream}'")
+        engine.sql(f"CREATE QUERY a AS SELECT src, COUNT(*) AS n {window}")
+        engine.run("idle")
+        standing = engine.plan
+        (text,) = engine.explain(f"EXPLAIN SHARED SELECT src, MAX(length) AS m {window}")
+        (told,) = engine.sql(f"CREATE QUERY b AS SELECT src, MAX(length) AS m {window}")
+    assert standing.version == 1
+    first = told.rpartition(" ")[2]
+    assert first.endswith("30Z")  # rows are there until 25 s: the edge after them
+    assert f"  begins  with the window that starts at {first}\n" in text
+    assert "  adds    the partial max(length)\n" in text

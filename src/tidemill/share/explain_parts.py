@@ -19,7 +19,8 @@ def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iter
     scan = feeds[0].scan
     joined = "".join(f", joined with {join.table}" for join in scan.joins)
     yield f"pass {number} over {scan.stream}{joined}"
-    yield words.wrapped("  reads       ", scan.columns or ["no columns"])
+    read = [words.in_users_words(name, scan.joins) for name in scan.columns]
+    yield words.wrapped("  reads       ", read or ["no columns"])
     names = found.predicate_names
     told = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
     if told:

@@ -35,7 +35,8 @@ def explain_newcomer(
     """
     lines = [f"if registered, a query on {query.stream} with window {words.window(query.window)}"]
     lines += _place(found, query)
-    lines.append(words.wrapped("  adds    ", list(_added(found, before, query)) or ["nothing"]))
+    added = [words.in_users_words(each, query.joins) for each in _added(found, before, query)]
+    lines.append(words.wrapped("  adds    ", added or ["nothing"]))
     begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
     lines.append(f"  begins  {begins}")
     lines.append(
