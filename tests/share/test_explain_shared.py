@@ -88,7 +88,7 @@ def test_a_bit_that_a_newcomer_adds_is_told() -> None:
     (added,) = bound(PACKETS + _counted("b", "port = 22"))
     found = planned([before])
     after = planned([before, added], before=found.plan)
-    assert "adds    the bit port = 22\n" in explain_newcomer(after, found, added, None)
+    assert "adds    the bit port = 22" in explain_newcomer(after, found, added, None)
 
 
 def _counted(name: str, where: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.share.plans import planned, query
 from tidemill.plan.model import QueryPlan
+from tidemill.settings import Settings
 from tidemill.share.rules import (
     CS1,
     CS2,
@@ -23,6 +24,7 @@ from tidemill.share.rules import (
     SS4,
 )
 from tidemill.synopsis.model import Synopsis
+from tidemill.windows import Cuts
 
 
 def asks(
@@ -36,9 +38,9 @@ def asks(
 
 
 def kept_for(*queries: QueryPlan) -> Synopsis:
-    """The one synopsis of some queries, called a, b, c."""
+    """The one synopsis of some queries, called a, b, c; by signature."""
     named = [replace(each, name=name) for each, name in zip(queries, "abc", strict=False)]
-    (synopsis,) = planned(named).synopses
+    (synopsis,) = planned(named, settings=Settings(steps_off="routing")).synopses
     return synopsis
 
 
@@ -133,3 +135,13 @@ def test_every_rule_is_tried_both_ways() -> None:
     names = [*(rule.name for rule in KEEPING), *(rule.name for rule in DOING)]
     assert tried == {(name, holds) for name in names for holds in (True, False)}
     assert list(SENTENCES) == names
+
+
+def test_a_synopsis_by_predicate_has_edges_for_each_and_covers_nothing() -> None:
+    narrow, wide = replace(WEB[0], name="a"), asks(where="port IN (80, 443)")
+    by_predicate = replace(kept_for(narrow), routed=True)
+    bits = tuple(replace(bit, cuts=by_predicate.cuts) for bit in by_predicate.bits)
+    synopsis = replace(by_predicate, bits=bits, cuts=Cuts())
+    assert SS1.applies(narrow, synopsis)
+    assert not SS1.applies(wide, synopsis)
+    assert not SS4.applies(wide, replace(kept_for(*WEB), routed=True))

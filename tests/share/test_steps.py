@@ -53,7 +53,7 @@ def test_settings_name_the_steps_in_their_order() -> None:
     assert all(step.sentence for step in STEPS)
 
 
-@pytest.mark.parametrize("off", ["", *OPTIMISER_STEPS, "slices, predicates"])
+@pytest.mark.parametrize("off", ["", *OPTIMISER_STEPS, "slices, predicates", "routing, covers"])
 def test_a_plan_reads_as_its_golden_without_a_step(off: str, update_goldens: bool) -> None:
     name = f"without_{off.replace(', ', '_and_')}" if off else "all_steps"
     check(f"steps/{name}.txt", explain_shared([arranged(off)]), update_goldens)
@@ -65,17 +65,21 @@ def test_a_plan_reads_as_its_golden_in_each_mode(sharing: str, update_goldens: b
 
 
 def test_what_each_step_is_for() -> None:
-    """`slices` alone changes nothing, as `predicates` puts equal predicates together too."""
-    assert {off: shape(arranged(off)) for off in ("", *OPTIMISER_STEPS)} == {
-        "": (4, 2, 2, 1),
-        "slices": (4, 2, 2, 1),
+    """`slices` changes nothing while `predicates` puts equal predicates together too, and
+    `covers` nothing where cells are kept per predicate."""
+    offs = ("", *OPTIMISER_STEPS, "slices, predicates", "routing, covers")
+    assert {off: shape(arranged(off)) for off in offs} == {
+        "": (4, 4, 2, 1),
+        "slices": (4, 4, 2, 1),
         "predicates": (7, 3, 2, 1),
-        "weave": (4, 2, 2, 1),
-        "covers": (4, 3, 2, 1),
-        "group_by_tree": (4, 2, 4, 1),
-        "grouping_sets": (4, 2, 2, 2),
+        "routing": (4, 2, 2, 1),
+        "weave": (4, 4, 2, 1),
+        "covers": (4, 4, 2, 1),
+        "group_by_tree": (4, 4, 4, 1),
+        "grouping_sets": (4, 4, 2, 2),
+        "slices, predicates": (8, 3, 3, 1),
+        "routing, covers": (4, 3, 2, 1),
     }
-    assert shape(arranged("slices, predicates"))[0] == len(QUERIES)
 
 
 def test_weaving_is_what_parts_windows_in_the_modes_that_weave() -> None:

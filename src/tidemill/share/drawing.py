@@ -18,7 +18,7 @@ from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Synopsis
 
 # Shown before the rest is counted.
-MOST_QUERIES, MOST_PREDICATES, MOST_SYNOPSES, MOST_PASSES, MOST_FEEDS = 12, 16, 8, 12, 12
+MOST_QUERIES, MOST_PREDICATES, MOST_SYNOPSES, MOST_PASSES, MOST_FEEDS = 16, 16, 8, 12, 12
 _STREAM, _PASS, _NODE, _SYNOPSIS, _QUERIES = "#dbe7f4", "#e2efda", "#fbf2d5", "#f9e2d2", "#f5f5f5"
 _LONGEST = 46
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
 
 def _synopsis(found: Arrangement, synopsis: Synopsis) -> Tree:
     lanes = ", ".join(words.in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes)
-    cut = f"slices: {words.rows(found.edges(synopsis).together * 60)} a minute"
+    cut = f"slices: {words.rows(found.slices(synopsis) * 60)} a minute"
     title = _cut(f"{synopsis.id} by {words.keys_of(synopsis)}")
     box = Box((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)
     return Tree(box, -2, (_readers(found, synopsis),))

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemill.plan.model import QueryPlan
-from tidemill.plan.predicates import Predicate
+from tidemill.plan.predicates import TRUE, Predicate
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import needs_of, together
-from tidemill.share.rules import DOING, KEEPING
+from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
 
@@ -34,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Edges:
-    """Edge rates of windows, per second: together, and of each alone."""
+    """Edge rates of windows, per second: of all together, and of each member alone."""
 
     together: float
     members: tuple[float, ...]
@@ -92,7 +92,7 @@ class Arrangement:
     def predicate_names(self) -> dict[Predicate, str]:
         """A short name for each predicate that has a bit somewhere."""
         found = dict.fromkeys(p for feed in self.feeds for p in feed.scan.predicates)
-        return {predicate: f"p{number}" for number, predicate in enumerate(found, 1)}
+        return {TRUE: "all rows", **{p: f"p{number}" for number, p in enumerate(found, 1)}}
 
     def readers(self, synopsis: Synopsis) -> Readers:
         return self.plan.readers_of(synopsis)
@@ -100,8 +100,14 @@ class Arrangement:
     @cached_property
     def seconds(self) -> float:
         """Of one core, for each second of the stream: passes, folds and slices."""
-        kept = sum(self.costs.synopsis(needs_of_synopsis(s)) for s in self.synopses)
-        return kept + sum(map(self._pass_seconds, self.passes))
+        return sum(map(self.kept_seconds, self.synopses)) + sum(
+            map(self._pass_seconds, self.passes)
+        )
+
+    def kept_seconds(self, synopsis: Synopsis) -> float:
+        """What it costs to keep a synopsis, without the passes that feed it."""
+        needs = needs_of([query for query, _ in self.readers(synopsis)])
+        return self.costs.routed(needs) if synopsis.routed else self.costs.signed(needs)
 
     @cached_property
     def seconds_apart(self) -> float:
@@ -133,13 +139,18 @@ class Arrangement:
         for keeping in KEEPING:
             if others and keeping.applies(query, synopsis):
                 yield Found(keeping.name, query.name)
-        for doing in DOING:
+        for doing in (rule for rule in DOING if not (synopsis.routed and rule in BY_SIGNATURE)):
             other = next((other for other in others if doing.applies(query, other)), None)
             if other is not None:
                 yield Found(doing.name, query.name, other.name)
 
     def edges(self, synopsis: Synopsis) -> Edges:
-        """Edges per second of the synopsis, and of each of its readers alone."""
+        """Edges per second of the windows behind a synopsis."""
         rate = self.costs.edge_rate
         members = [rate(frozenset(specs_of(query))) for query, _ in self.readers(synopsis)]
-        return Edges(rate(frozenset(synopsis.cuts.windows)), tuple(members))
+        return Edges(rate(frozenset(synopsis.windows)), tuple(members))
+
+    def slices(self, synopsis: Synopsis) -> float:
+        """Slices kept per second: once for all, or once for each predicate."""
+        windows = (frozenset(cuts.windows) for cuts in synopsis.all_cuts)
+        return sum(self.costs.edge_rate(each) for each in windows)

@@ -10,7 +10,7 @@ from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
 
 # Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
-# these and at least in each.
+# these, and of more than that at least so many in each.
 MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
 
 
@@ -64,7 +64,8 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
         rows = words.reading(stint.reading, synopsis, found.predicate_names)
         by_reading.setdefault(rows, []).append(f"{query.name} ({words.window(query.window)})")
     shown = list(by_reading.items())[:MOST_READINGS]
-    most = max(FEWEST_NAMES, MOST_NAMES // len(shown))
+    is_short = len(readers) <= MOST_NAMES
+    most = None if is_short else max(FEWEST_NAMES, MOST_NAMES // len(shown))
     for rows, names in shown:
         yield words.wrapped(f"  {rows}: ", names, most)
     left = sum(map(len, by_reading.values())) - sum(len(names) for _, names in shown)
@@ -74,7 +75,9 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
 
 def _edges(found: Arrangement, synopsis: Synopsis) -> str:
     edges = found.edges(synopsis)
-    per_minute = f"{words.rows(edges.together * 60)} a minute"
+    per_minute = f"{words.rows(found.slices(synopsis) * 60)} a minute"
+    if synopsis.routed:
+        per_minute += " in all, each condition cut for its own queries"
     if len(edges.members) == 1:
         return per_minute
     return f"{per_minute}; kept apart {words.rows(edges.apart * 60)}"

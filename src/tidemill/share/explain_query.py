@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidemill.plan.model import QueryPlan
 from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
+from tidemill.share.feeds import keeps_all
 from tidemill.share.rules import SENTENCES
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Synopsis
@@ -84,11 +85,12 @@ def _added(found: Arrangement, before: Arrangement, query: QueryPlan) -> Iterato
     if old is None:
         yield f"a synopsis, {synopsis.id}"
         return
-    yield from (f"the bit {b.predicate.sql}" for b in synopsis.bits if not old.bit(b.predicate))
-    if synopsis.all_since_us is not None and old.all_since_us is None:
+    fresh = [bit.predicate for bit in synopsis.bits if not old.bit(bit.predicate)]
+    yield from (f"the bit {predicate.sql}" for predicate in fresh if not predicate.is_true)
+    if keeps_all(synopsis) and not keeps_all(old):
         yield "rows of no bit"
     yield from (f"the partial {lane.sql}" for lane in synopsis.lanes if lane not in old.lanes)
-    cut, cut_before = found.edges(synopsis).together, before.edges(old).together
+    cut, cut_before = found.slices(synopsis), before.slices(old)
     if cut != cut_before:
         yield (f"slices: {words.rows(cut * 60)} a minute in place of {words.rows(cut_before * 60)}")
 

@@ -36,7 +36,7 @@ def _row(found: Arrangement, synopsis: Synopsis) -> tuple[str, ...]:
         synopsis.stream,
         words.keys_of(synopsis),
         f"{len(edges.members):,}",
-        f"{len(synopsis.bits):,}",
+        f"{sum(not bit.predicate.is_true for bit in synopsis.bits):,}",
         words.rows(edges.together * 60),
         "" if affinity is None else f"{affinity:.2f}",
         _saves(found, synopsis),
@@ -49,5 +49,6 @@ def _saves(found: Arrangement, synopsis: Synopsis) -> str:
     if len(members) == 1:
         return ""
     apart = sum(map(found.seconds_alone, members))
-    together = found.costs.kept(needs_of_synopsis(synopsis))
+    fed = found.costs.passes([[needs_of_synopsis(synopsis)]])
+    together = fed + found.kept_seconds(synopsis)
     return f"{1 - together / apart:.0%}, {words.work(apart - together)} a second"

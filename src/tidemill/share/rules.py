@@ -40,7 +40,11 @@ def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
     same = same and _keys(query) == frozenset(key.scalar.sql for key in synopsis.keys)
     if not same or not _lanes(query) <= set(synopsis.lanes):
         return False
-    return all(synopsis.cuts.cuts[-1].serves(spec) for spec in specs_of(query))
+    bit = synopsis.bit(query.predicate)
+    if synopsis.routed and bit is None:
+        return False
+    cuts = bit.cuts if synopsis.routed and bit else synopsis.cuts
+    return all(cuts.cuts[-1].serves(spec) for spec in specs_of(query))
 
 
 def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
@@ -52,7 +56,7 @@ def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
 
 def covered(query: QueryPlan, synopsis: Synopsis) -> bool:
     """Its predicate has no bit there, and yet the bits tell which rows are its own."""
-    if synopsis.bit(query.predicate) is not None:
+    if synopsis.routed or synopsis.bit(query.predicate) is not None:
         return False
     reading = read_by(query.predicate, {bit.number: bit.predicate for bit in synopsis.bits})
     return reading is not None and bool(reading.bits)
@@ -151,6 +155,8 @@ CS8 = Rule("CS8", "the same query asked less often takes the answers there are",
 
 KEEPING: tuple[Rule[Synopsis], ...] = (SS1, SS2, SS4)
 DOING: tuple[Rule[QueryPlan], ...] = (CS1, CS2, CS3, CS6, CS7, CS8)
+# Where cells are kept once for each predicate, there is nothing to build on.
+BY_SIGNATURE = (CS6, CS7)
 SENTENCES = {
     **{rule.name: rule.sentence for rule in KEEPING},
     **{rule.name: rule.sentence for rule in DOING},
