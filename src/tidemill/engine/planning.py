@@ -87,15 +87,16 @@ class Planner:
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
         """For each query that joins a stream under way, where it begins."""
         for query in plan.queries:
-            if query in before.queries:
-                continue
-            standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
-            if standing.newest_us is None:
-                continue
-            starts = [
-                first_window(spec, stint.from_us, standing.watermark_us) for spec in specs_of(query)
-            ]
-            yield f"query {query.name}: its first window starts at {_instant(min(starts))}"
+            if query not in before.queries and (first := self.first_window(plan, query)):
+                yield f"query {query.name}: its first window starts at {first}"
+
+    def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
+        """Start of the first window of a query's newest stint; None: as the stream begins."""
+        standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
+        if standing.newest_us is None:
+            return None
+        since_us, watermark_us = stint.from_us, standing.watermark_us
+        return _instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
     def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
