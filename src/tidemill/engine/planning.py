@@ -42,6 +42,8 @@ class Planner:
     open_source: Callable[[Stream], Source]
     session: Callable[[], Session]
     samples: dict[str, Sample] = field(default_factory=dict)
+    # What was estimated from a sample is worth keeping as long as the sample is.
+    _costs: dict[str, EngineCosts] = field(default_factory=dict)
 
     def change(
         self,
@@ -82,7 +84,10 @@ class Planner:
         return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
 
     def context(self, stream: str, settings: Settings) -> Context:
-        return Context(settings, EngineCosts(self.samples.get(stream.lower(), Sample())))
+        sample = self.samples.setdefault(stream.lower(), Sample())
+        if (known := self._costs.get(stream.lower())) is None or known.sample is not sample:
+            self._costs[stream.lower()] = known = EngineCosts(sample)
+        return Context(settings, known)
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
         """For each query that joins a stream under way, where it begins."""

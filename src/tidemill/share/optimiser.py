@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
@@ -31,7 +32,7 @@ class Group:
     queries: tuple[QueryPlan, ...]
     routed: bool = False
 
-    @property
+    @cached_property
     def needs(self) -> Needs:
         return needs_of(self.queries)
 
