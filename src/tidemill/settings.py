@@ -17,8 +17,8 @@ OPTIMISER_STEPS = (
     "slices",
     "predicates",
     "routing",
-    "covers",
     "weave",
+    "covers",
     "group_by_tree",
     "grouping_sets",
 )

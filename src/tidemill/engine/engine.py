@@ -98,6 +98,12 @@ class Engine:
         folder = Path(base).absolute()
         return apply_script(text, folder, self.catalog, self._check, self._respond)[1]
 
+    def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
+        """The shared plan with a script's queries too, as SVG; nothing is registered."""
+        folder = Path(base).absolute()
+        catalog, _ = apply_script(text, folder, self.catalog, self._check, self._respond)
+        return self._explainer(catalog).drawing()
+
     def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
         """Run the streams: until "idle" (all input taken), "flush" (and every window closed)
         or "stopped" (for ever, until `stop`)."""
@@ -182,13 +188,17 @@ class Engine:
         self._bind(catalog)(query)
 
     def _respond(self, question: Question, catalog: Catalog) -> str:
+        if isinstance(question, Show) and question.kind == "WEAVES":
+            return self._explainer(catalog).weaves()
         if isinstance(question, Show):
             return show(question.kind, catalog, self.queries)
         if isinstance(question, Describe):
             return describe(question.name, catalog)
+        return self._explainer(catalog).explain(question)
+
+    def _explainer(self, catalog: Catalog) -> Explainer:
         spark_plan = partial(self._spark_plan, catalog)
-        explainer = Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
-        return explainer.explain(question)
+        return Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
 
     def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
         stream = catalog.stream(feeds[0].scan.stream)

@@ -28,8 +28,6 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
                 ("table", "columns", "source"),
                 [(t.name, ", ".join(c.name for c in t.columns), t.source) for t in tables],
             )
-        case "WEAVES":
-            refuse("E_NOT_BUILT", "SHOW WEAVES is not built yet", hint="EXPLAIN SHARED ALL works")
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])

@@ -6,7 +6,8 @@ stream changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tidemill.aggregates import ROWS
 from tidemill.plan.joins import ordered
@@ -14,8 +15,9 @@ from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
+from tidemill.share.key_tree import KeySet, key_tree
 from tidemill.share.merging import merge_greedily
-from tidemill.share.needs import Needs, multiplying
+from tidemill.share.needs import Needs, multiplying, together
 from tidemill.synopsis.feed import Feed, Node, Scan
 from tidemill.synopsis.model import Synopsis
 
@@ -33,7 +35,7 @@ def arrange_feeds(
     scans: Sequence[Sequence[Root]] = [[root] for root in roots]
     if not apart and settings.is_on("grouping_sets"):
         scans = grouping_sets(roots, costs)
-    return _with_accounts([feed for scan in scans for feed in _feeds(scan)])
+    return _with_accounts([feed for scan in scans for feed in _feeds(scan, costs)])
 
 
 def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
@@ -108,9 +110,9 @@ def _needs(root: Root) -> list[Needs]:
     return [needs_of_synopsis(synopsis) for synopsis in root]
 
 
-def _feeds(roots: Sequence[Root]) -> list[Feed]:
+def _feeds(roots: Sequence[Root], costs: EngineCosts) -> list[Feed]:
     scan = _scan([synopsis for root in roots for synopsis in root])
-    return [_feed(scan, root) for root in roots]
+    return [_feed(scan, root, costs) for root in roots]
 
 
 def _scan(synopses: Sequence[Synopsis]) -> Scan:
@@ -132,26 +134,30 @@ def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
     return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(Node((), 0, ()),), synopses=()))
 
 
-def _feed(scan: Scan, root: Root) -> Feed:
+def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
     predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
+    whole = together(_needs(root))
+
+    def rows(keys: KeySet) -> float:
+        return costs.cells(replace(whole, keys=frozenset(scan.keys[n].sql for n in keys)))
+
     return Feed(
         scan=scan,
         bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
         keeps_all=any(map(keeps_all, root)),
-        nodes=_tree(root, sets),
+        nodes=_nodes(root, sets, key_tree(sets, rows)),
         synopses=root,
     )
 
 
-def _tree(root: Root, sets: Sequence[frozenset[int]]) -> tuple[Node, ...]:
-    """A node for each distinct set of keys, under the smallest one that holds it."""
-    top = frozenset().union(*sets)
-    distinct = sorted({top, *sets}, key=lambda keys: (-len(keys), sorted(keys)))
-    nodes = []
-    for number, keys in enumerate(distinct):
-        above = [n for n, other in enumerate(distinct[:number]) if other > keys]
-        mine = tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys)
-        nodes.append(Node(tuple(sorted(keys)), above[-1] if above else 0, mine))
-    return tuple(nodes)
+def _nodes(root: Root, sets: Sequence[KeySet], tree: Mapping[KeySet, KeySet]) -> tuple[Node, ...]:
+    """The tree's sets of keys as nodes, each with the synopses that have just these keys."""
+    numbers = {keys: number for number, keys in enumerate(tree)}
+    mine = {
+        keys: tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys) for keys in tree
+    }
+    return tuple(
+        Node(tuple(sorted(keys)), numbers[parent], mine[keys]) for keys, parent in tree.items()
+    )

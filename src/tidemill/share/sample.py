@@ -28,6 +28,8 @@ from tidemill.plan.predicates import Predicate
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+# Flags that fit into one word.
+_FLAGS = 62
 # What is assumed of a stream that nobody has seen.
 GUESSED_ROWS, GUESSED_RATE = 4096, 10_000.0
 GUESSED_VALUES, GUESSED_PASSING = 100, 0.3
@@ -56,8 +58,8 @@ class Sample:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
         flags = [self._flags(predicate) for predicate in predicates]
         passing = self._passing(flags, keeps_all)
-        codes = [self._codes(key) for key in keys]
-        code = reduce(_paired, [*codes, *flags], np.zeros(self.size, dtype=np.int64))[passing]
+        columns = [*(self._codes(key) for key in keys), *_words(flags)]
+        code = reduce(_paired, columns, np.zeros(self.size, dtype=np.int64))[passing]
         if not len(code):
             return 0.0
         rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
@@ -111,6 +113,13 @@ def expected_distinct(counts: IntArray, rows: float) -> float:
     if not unseen:
         return min(rows, seen)
     return min(rows, seen + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
+
+
+def _words(flags: list[IntArray]) -> list[IntArray]:
+    """The flags as codes, many to a column."""
+    runs = [flags[first : first + _FLAGS] for first in range(0, len(flags), _FLAGS)]
+    words = [sum((flag << place for place, flag in enumerate(run)), run[0] * 0) for run in runs]
+    return [np.unique(word, return_inverse=True)[1] for word in words]
 
 
 def _paired(left: IntArray, right: IntArray) -> IntArray:
