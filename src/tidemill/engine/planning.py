@@ -89,7 +89,8 @@ class Planner:
         for query in plan.queries:
             if query in before.queries:
                 continue
-            standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
+            # A newcomer that was moved at once has several stints.
+            standing, stint = self.standing(query.stream), plan.stints[query.name][0]
             if standing.newest_us is None:
                 continue
             starts = [

@@ -14,7 +14,7 @@ from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate, Reading, assign_bits, assign_own_bits
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Bit, Synopsis
-from tidemill.windows import BEGINNING_US, WindowSpec
+from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ def suited(
     readers = (*readings, *newcomers)
     windows = tuple(dict.fromkeys(spec for query in readers for spec in specs_of(query)))
     lanes = (lane for query in readers for call in query.aggregates for lane in lanes_behind(call))
-    recut = replace(synopsis, cuts=synopsis.cuts.recut(windows, standing.newest_us))
+    recut = replace(
+        synopsis, cuts=_live_cuts(synopsis, standing).recut(windows, standing.newest_us)
+    )
     recut = recut.with_lanes((ROWS, *lanes), boundary_us)
     retired = _still_retired(synopsis, standing)
     taken = {bit.number: bit.predicate for bit in synopsis.bits}
@@ -123,6 +125,14 @@ def _with_bits(
         retired=() if boundary_us == BEGINNING_US else (*retired, *gone),
         all_since_us=since if needs_all else None,
     )
+
+
+def _live_cuts(synopsis: Synopsis, standing: Standing) -> Cuts:
+    """The cuts of slices that are kept and of what comes next; a gap may lie before the first."""
+    if standing.newest_us is None:
+        return synopsis.cuts
+    complete_us = standing.complete_from.get(synopsis.id, BEGINNING_US)
+    return synopsis.cuts.after(min(complete_us, standing.newest_us))
 
 
 def _still_retired(synopsis: Synopsis, standing: Standing) -> tuple[tuple[int, int], ...]:
