@@ -21,6 +21,8 @@ from _weave import efforts, studies
 from _weave.workload import Woven, draw
 from rich.console import Console
 
+from tidemill.share.weave import MODES
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "weave-plans.json"
 IMAGES = HERE.parent / "docs" / "images"
@@ -69,7 +71,9 @@ def run(scale: studies.Scale) -> dict[str, Any]:
         "machine": lambda: studies.machine(50 if quick else 200),
         "ablation": lambda: efforts.ablation((25, 50) if quick else (25, 50, 100, 250)),
         "planning": lambda: efforts.planning((100,) if quick else (250, 500, 1000)),
-        "incremental": lambda: efforts.incremental(20, 60 if quick else 200, EPSILONS),
+        "incremental": lambda: efforts.incremental(
+            50, 100 if quick else 400, EPSILONS, scale.seeds
+        ),
     }
     return {"seeds": scale.seeds, "queries": scale.table} | dict(_timed(parts.items()))
 
@@ -100,11 +104,7 @@ def report(study: dict[str, Any]) -> None:
     worst = max(study["optimum"], key=lambda row: row["greedy"])
     print(f"greedy over optimum at worst: {worst}")
     modes = [[_shown_machine(row), *map(_mode, row["modes"].values())] for row in study["machine"]]
-    print_table("ms a second by the engine's model", ["stream", *row_modes(study)], modes)
-
-
-def row_modes(study: dict[str, Any]) -> list[str]:
-    return list(study["machine"][0]["modes"])
+    print_table("ms a second by the engine's model", ["stream", *MODES], modes)
 
 
 def _shown_machine(row: dict[str, Any]) -> str:

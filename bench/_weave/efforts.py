@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
-from _weave.workload import Woven, draw
+from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
     Operations,
     Policy,
@@ -27,6 +27,8 @@ TREES = Processing.TREES
 LARGEST = {"naive": 50, "lookup": 100, "bitmap": 250, "probing": 250}
 SLIDES_S = 10_000
 CHARGE = 100
+# A plan is compared with one made anew each time so many queries have come.
+STEP = 25
 Row = dict[str, float | str]
 
 
@@ -76,16 +78,32 @@ def planning(counts: tuple[int, ...]) -> list[Row]:
     return rows
 
 
-def incremental(first: int, last: int, epsilons: tuple[float, ...]) -> list[Row]:
+def incremental(first: int, last: int, epsilons: tuple[float, ...], seeds: int) -> list[Row]:
     """Queries come one by one; how often the plan is made anew, and how far it is off."""
-    windows = draw(last, 1, longest=SLIDES_S)
-    offline = {n: Woven.of(windows[:n]).weave(50)[0] for n in range(first, last + 1) if n % 10 == 0}
-    return [_followed(windows, first, epsilon, offline) for epsilon in epsilons]
+    runs = [
+        _followed_all(draw(last, seed, longest=SLIDES_S), first, epsilons) for seed in range(seeds)
+    ]
+    return [
+        {"epsilon": _named(epsilon), **mean_row([run[epsilon] for run in runs])}
+        for epsilon in epsilons
+    ]
+
+
+def _followed_all(
+    windows: list[WindowSpec], first: int, epsilons: tuple[float, ...]
+) -> dict[float, dict[str, float]]:
+    checked = range(first + STEP, len(windows) + 1, STEP)
+    offline = {count: Woven.of(windows[:count]).weave(50)[0] for count in checked}
+    return {epsilon: _followed(windows, first, epsilon, offline) for epsilon in epsilons}
+
+
+def _named(epsilon: float) -> str:
+    return "never" if math.isinf(epsilon) else f"{epsilon:.0%}"
 
 
 def _followed(
     windows: list[WindowSpec], first: int, epsilon: float, offline: dict[int, float]
-) -> Row:
+) -> dict[str, float]:
     started = time.process_time()
     names = {f"q{number}": window for number, window in enumerate(windows[:first])}
     policy = Policy(Operations(Fraction(50)), TREES, epsilon)
@@ -101,6 +119,5 @@ def _followed(
         if len(plan.windows) in offline:
             errors.append(float(plan.cost) / offline[len(plan.windows)] - 1)
     seconds = time.process_time() - started
-    shown = "never" if math.isinf(epsilon) else f"{epsilon:.0%}"
     error = {"mean error": statistics.mean(errors), "largest error": max(errors)}
-    return {"epsilon": shown, "rebuilds": rebuilds, **error, "seconds": seconds}
+    return {"rebuilds": rebuilds, **error, "seconds": seconds}

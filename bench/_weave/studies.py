@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from _weave.workload import Woven, draw
+from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
     MODES,
     Machine,
@@ -49,7 +49,7 @@ QUICK = Scale(1, 250, (50, 100), 50, (50, 500))
 
 def table(woven: list[Woven]) -> list[Row]:
     """Every plan at the three rates: means over the draws, and the greedy's seconds."""
-    return [{"rate": rate, **_mean([draw_.costs(rate) for draw_ in woven])} for rate in RATES]
+    return [{"rate": rate, **mean_row([draw_.costs(rate) for draw_ in woven])} for rate in RATES]
 
 
 def sweep(woven: dict[int, Woven]) -> dict[int, list[Row]]:
@@ -184,7 +184,7 @@ def averages(count: int, seeds: int) -> list[Row]:
             queries = [Aggregated(w, names[n % 3]) for n, w in enumerate(draw(count, seed))]
             costs = average_costs(queries, Fraction(rate))
             found.append({name: float(value) for name, value in vars(costs).items()})
-        rows.append({"rate": rate, **_mean(found)})
+        rows.append({"rate": rate, **mean_row(found)})
     return rows
 
 
@@ -205,6 +205,8 @@ def machine(count: int) -> list[dict[str, object]]:
             (50_000, 1_000, False),
             (1_000, 1_000, False),
             (50_000, 10, False),
+            (50_000, 1_000_000, False),
+            (1_000, 1_000_000, False),
         )
         for model in [Machine(Statistics(rows, groups, subtractable))]
     ]
@@ -216,7 +218,3 @@ def _engine_plan(plan: Weave) -> dict[str, object]:
         "processing": plan.processing.value,
         "groups": len(plan.groups),
     }
-
-
-def _mean(rows: list[Row]) -> Row:
-    return {name: statistics.mean(row[name] for row in rows) for name in rows[0]}

@@ -6,6 +6,7 @@ opposite, but only this direction gives its figures (docs/weaving.md).
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +37,11 @@ def draw(
     slides = 1 + random.choice(longest, count, p=shares / shares.sum())
     ranges = np.rint(random.uniform(1, overlap, count) * slides)
     return [WindowSpec(int(r) * US, int(s) * US) for r, s in zip(ranges, slides, strict=True)]
+
+
+def mean_row(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Of rows with the same names."""
+    return {name: statistics.mean(row[name] for row in rows) for name in rows[0]}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ from typing import Any
 from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
-OPTIMISER_STEPS = ("predicates", "covers", "group_by_tree", "weave", "grouping_sets")
+OPTIMISER_STEPS = (
+    "slices",
+    "predicates",
+    "routing",
+    "covers",
+    "weave",
+    "group_by_tree",
+    "grouping_sets",
+)
 
 
 @dataclass(frozen=True)

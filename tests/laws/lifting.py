@@ -34,7 +34,6 @@ def partial_rows(
     rows: Sequence[Row],
     truths: Truths,
     since_us: int,
-    buckets: int,
     in_panes: bool,
 ) -> pa.Table:
     """The rows of one feed of a pass; they are cut at everybody's edges, in panes or slices."""
@@ -48,7 +47,7 @@ def partial_rows(
         places = feed.nodes[0].keys
         key = tuple(_hashable(row.values[feed.scan.keys[place].sql]) for place in places)
         cells.setdefault((start_of(row.time_us), key, signature), []).append(row)
-    return _table(feed, cells, buckets)
+    return _table(feed, cells)
 
 
 def _cutting(one_pass: Sequence[Feed], since_us: int, in_panes: bool) -> Callable[[int], int]:
@@ -59,7 +58,7 @@ def _cutting(one_pass: Sequence[Feed], since_us: int, in_panes: bool) -> Callabl
     return lambda t_us: slice_start(t_us, classes)
 
 
-def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]], buckets: int) -> pa.Table:
+def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
     columns: dict[str, pa.Array] = {SLICE: pa.array([c[0] for c in cells], pa.int64())}
     root = feed.nodes[0].keys
     for at, place in enumerate(root):
@@ -68,10 +67,6 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]], buckets: int) ->
     for word, name in enumerate(feed.signature_columns):
         mask = (1 << WORD_BITS) - 1
         columns[name] = pa.array([c[2] >> WORD_BITS * word & mask for c in cells], pa.int64())
-    for number, node in enumerate(feed.nodes):
-        mine = [[key[root.index(place)] for place in node.keys] for _, key, _ in cells]
-        numbers = [hash(tuple(key)) % buckets if key else 0 for key in mine]
-        columns[feed.bucket_columns[number]] = pa.array(numbers, pa.int32())
     for number, lane in enumerate(feed.lanes):
         for part, name in enumerate(feed.lane_columns(number)):
             lifted = [lift(lane, part, members) for members in cells.values()]

@@ -134,10 +134,10 @@ class Mill:
         pieces: dict[str, tuple[Any, ...]] = {}
         for one_pass in passes(self.feeds) if rows else ():
             for feed in one_pass:
-                table = partial_rows(
-                    one_pass, feed, rows, self.truths, since_us, self.buckets, self.in_panes
-                )
-                for synopsis, by_bucket in fold_feed(feed, table) if len(table) else ():
+                table = partial_rows(one_pass, feed, rows, self.truths, since_us, self.in_panes)
+                for synopsis, by_bucket in (
+                    fold_feed(feed, table, self.buckets) if len(table) else ()
+                ):
                     piece = write_piece(self._home.synopses / synopsis.id, by_bucket)
                     pieces[synopsis.id] = (piece,) if piece else ()
         return FoldReport(pieces=pieces, newest_us=max((r.time_us for r in rows), default=None))

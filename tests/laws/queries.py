@@ -122,16 +122,17 @@ class Kind:
     order: str
 
 
-def random_kind(rng: random.Random) -> Kind:
-    keys = rng.choice(KEYS)
+def random_kind(rng: random.Random, keys: tuple[str, ...]) -> Kind:
     chosen = rng.sample(AGGREGATES, rng.randrange(1, 4))
     items = ", ".join([*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))])
     return Kind(keys, items, rng.choice(HAVINGS), rng.choice(ORDERS))
 
 
-def random_queries(rng: random.Random, count: int, most_kinds: int = 3) -> list[Asked]:
+def random_queries(
+    rng: random.Random, count: int, keys: Sequence[tuple[str, ...]] = KEYS
+) -> list[Asked]:
     """Queries of a few kinds, over a few conditions; constants differ."""
-    kinds = [random_kind(rng) for _ in range(rng.randint(1, most_kinds))]
+    kinds = [random_kind(rng, rng.choice(keys)) for _ in range(rng.randrange(1, 4))]
     pool = random_pool(rng, rng.randrange(1, 7))
     everything = Condition("", lambda _: True)
     found = []

@@ -73,6 +73,7 @@ def note_choices(mill: Mill, seen: Counter[str]) -> None:
     seen["rows without a bit are kept beside bits"] += any(
         s.bits and s.all_since_us is not None for s in mill.plan.synopses
     )
+    seen["cells per predicate"] += any(s.routed for s in mill.plan.synopses)
     seen["one synopsis, several queries"] += len(mill.plan.synopses) < len(queries)
     seen["equal predicates share a bit"] += bits < sum(q.where is not None for q in queries)
     seen["snapshot"] += mill.snapshots > 0
@@ -87,6 +88,7 @@ CHOICES = (
     "several predicates in one synopsis",
     "a predicate read from others",
     "rows without a bit are kept beside bits",
+    "cells per predicate",
     "one synopsis, several queries",
     "equal predicates share a bit",
     "snapshot",

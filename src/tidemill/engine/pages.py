@@ -9,7 +9,7 @@ import numpy as np
 
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.shapes import Lifted, finishes_here, lift
+from tidemill.operators.shapes import Lifted, lift
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Reading
 from tidemill.schedule import Due
@@ -51,7 +51,10 @@ class Pages:
         queries = self._queries = tuple(query for query, _ in readers)
         self._readings = [stint.reading for _, stint in readers]
         self._lifted = [lift(query) for query in queries]
-        self._must_carry = [query.is_ordered or not finishes_here(query) for query in queries]
+        self._must_carry = [
+            query.is_ordered or not lifted.finishes_here
+            for query, lifted in zip(queries, self._lifted, strict=True)
+        ]
         self._routes: tuple[tuple[str, bool], ...] = ()
         self._pages: list[Page] = []
         self._places: dict[str, tuple[int, int]] = {}
@@ -101,7 +104,7 @@ class Pages:
 
     def _key(self, query: QueryPlan, lifted: Lifted, route: str, named: bool) -> Hashable:
         # A query that Spark finishes has a plan of its own to be finished by.
-        alone = None if finishes_here(query) else query.name
+        alone = None if lifted.finishes_here else query.name
         names = lifted.names if named or alone else ()
         return lifted.shape, route, names, id(self._around.sinks[query.name]), alone
 
@@ -109,6 +112,6 @@ class Pages:
         queries = tuple(self._queries[number].name for number in numbers)
         lifted = [self._lifted[number] for number in numbers]
         route, named = self._routes[numbers[0]]
-        named = named or not finishes_here(self._queries[numbers[0]])
+        named = named or not lifted[0].finishes_here
         sheet = Sheet.of(lifted, lifted[0].names if named else ())
         return Page(queries, sheet, route, self._readings[numbers[0]])

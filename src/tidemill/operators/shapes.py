@@ -51,6 +51,7 @@ class Lifted:
     values: tuple[Value, ...]
     limit: int
     names: tuple[str, ...]
+    finishes_here: bool = True
 
 
 def finishes_here(plan: QueryPlan) -> bool:
@@ -61,7 +62,8 @@ def finishes_here(plan: QueryPlan) -> bool:
 def lift(plan: QueryPlan) -> Lifted:
     if not finishes_here(plan):
         names = tuple(slot.name for slot in plan.slots)
-        return Lifted(Shape(plan.keys, plan.aggregates, (), plan.slots), (), _NO_LIMIT, names)
+        shape = Shape(plan.keys, plan.aggregates, (), plan.slots)
+        return Lifted(shape, (), _NO_LIMIT, names, finishes_here=False)
     lifting = _Lifting()
     having = None if plan.having is None else lifting.node(plan.having)
     order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)

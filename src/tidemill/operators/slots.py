@@ -37,9 +37,10 @@ class Source:
     """
 
     def __init__(self, synopsis: Synopsis, cells: Cells, keys: tuple[Key, ...]) -> None:
-        self._keys = {key.slot.name: key.slot.type for key in keys}
-        self._key_columns = {key.slot.name: synopsis.key_column(key) for key in keys}
-        self._groups = cells.groups
+        self._keys = {
+            key.slot.name: cells.groups.column(synopsis.key_column(key)).combine_chunks()
+            for key in keys
+        }
         self._columns: dict[str, Column] = {}
         self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
         self.dictionaries = [lane.dictionary for lane in cells.lanes]
@@ -47,21 +48,21 @@ class Source:
     def is_key(self, name: str) -> bool:
         return name in self._keys
 
-    def key(self, name: str) -> Column:
+    def key(self, slot: Slot) -> Column:
         """The key of every group."""
-        if name not in self._columns:
-            self._columns[name] = from_arrow(self.key_array(name), self._keys[name])
-        return self._columns[name]
+        if slot.name not in self._columns:
+            self._columns[slot.name] = from_arrow(self._keys[slot.name], slot.type)
+        return self._columns[slot.name]
 
     def key_array(self, name: str) -> pa.Array:
-        return self._groups.column(self._key_columns[name]).combine_chunks()
+        return self._keys[name]
 
     @cached_property
     def rank(self) -> IntArray:
         """The place of each group in the order of the keys, by which ties are broken."""
         if not self._keys:
             return np.zeros(1, dtype=np.int64)
-        order = order_rows([(self.key_array(name), False, True) for name in self._keys])
+        order = order_rows([(array, False, True) for array in self._keys.values()])
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         return rank
@@ -117,7 +118,7 @@ class Slots:
                 return column
             return Column(column.values[evaluations.variant[self.window]], EVERY, NOWHERE)
         if self._source.is_key(slot.name):
-            return self._source.key(slot.name).at(self.group)
+            return self._source.key(slot).at(self.group)
         if slot.name in evaluations.calls:
             return self._aggregate(evaluations.calls[slot.name])
         bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}

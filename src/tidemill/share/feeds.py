@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.merging import merge_greedily
@@ -60,10 +61,17 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
         synopsis.stream,
         synopsis.joins,
         frozenset(key.scalar.sql for key in synopsis.keys),
-        frozenset(bit.predicate for bit in synopsis.bits),
-        synopsis.all_since_us is not None,
-        frozenset(synopsis.cuts.windows),
+        frozenset(_conditions(synopsis)),
+        keeps_all(synopsis),
+        frozenset(synopsis.windows),
     )
+
+
+def keeps_all(synopsis: Synopsis) -> bool:
+    """Whether rows are kept that satisfy no condition."""
+    if synopsis.routed:
+        return any(bit.predicate.is_true for bit in synopsis.bits)
+    return synopsis.all_since_us is not None
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
@@ -77,6 +85,11 @@ def scan_of(queries: Sequence[QueryPlan]) -> Scan:
         predicates=tuple(p for p in predicates if not p.is_true and not p.is_false),
         lanes=(),
     )
+
+
+def _conditions(synopsis: Synopsis) -> list[Predicate]:
+    """The predicates that a row is tested for."""
+    return [bit.predicate for bit in synopsis.bits if not bit.predicate.is_true]
 
 
 def _needs(root: Root) -> list[Needs]:
@@ -94,7 +107,7 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
         stream=synopses[0].stream,
         joins=synopses[0].joins,
         keys=tuple(keys.values()),
-        predicates=tuple(dict.fromkeys(bit.predicate for s in synopses for bit in s.bits)),
+        predicates=tuple(dict.fromkeys(p for s in synopses for p in _conditions(s))),
         lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
     )
 
@@ -102,11 +115,11 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
 def _feed(scan: Scan, root: Root) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
-    predicates = dict.fromkeys(bit.predicate for synopsis in root for bit in synopsis.bits)
+    predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
     return Feed(
         scan=scan,
         bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
-        keeps_all=any(synopsis.all_since_us is not None for synopsis in root),
+        keeps_all=any(map(keeps_all, root)),
         nodes=_tree(root, sets),
         synopses=root,
     )

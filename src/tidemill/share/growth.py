@@ -138,7 +138,7 @@ class _Change:
     def open(self, group: Group, standing: Standing, context: Context) -> None:
         """A new synopsis; queries that have another move over with their next window."""
         covers = context.settings.is_on("covers")
-        made = new_synopsis(self._next, group.queries, standing, covers)
+        made = new_synopsis(self._next, group.queries, standing, covers, group.routed)
         self._next += 1
         self._synopses[made.synopsis.id] = made.synopsis
         for query in group.queries:

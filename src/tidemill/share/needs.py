@@ -22,6 +22,8 @@ class Needs:
     predicates: frozenset[Predicate]
     keeps_all: bool
     windows: frozenset[WindowSpec]
+    # Which windows each predicate is asked for with, where that is known.
+    asked: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
 
     @property
     def relation(self) -> tuple[str, tuple[Join, ...]]:
@@ -35,6 +37,7 @@ class Needs:
             self.predicates | other.predicates,
             self.keeps_all or other.keeps_all,
             self.windows | other.windows,
+            self.asked | other.asked,
         )
 
 
@@ -49,6 +52,7 @@ def needs_of(queries: Sequence[QueryPlan]) -> Needs:
         frozenset(p for p in predicates if not p.is_true and not p.is_false),
         any(predicate.is_true for predicate in predicates),
         frozenset(spec for query in queries for spec in specs_of(query)),
+        frozenset((query.predicate, spec) for query in queries for spec in specs_of(query)),
     )
 
 

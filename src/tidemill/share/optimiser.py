@@ -8,7 +8,7 @@ with any of them off. How the synopses are fed is decided after that, in `feeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tidemill.plan.model import QueryPlan
@@ -28,6 +28,7 @@ class Group:
     """Queries of one relation and one set of keys, which read one synopsis."""
 
     queries: tuple[QueryPlan, ...]
+    routed: bool = False
 
     @property
     def needs(self) -> Needs:
@@ -70,6 +71,17 @@ def share_predicates(groups: Groups, context: Context) -> Groups:
     return merge_greedily(compatible, lambda group: context.costs.kept(group.needs), merge)
 
 
+def route_predicates(groups: Groups, context: Context) -> Groups:
+    """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
+    if context.settings.sharing != "auto":
+        return groups
+
+    def pays(needs: Needs) -> bool:
+        return context.costs.routed(needs) < context.costs.signed(needs)
+
+    return tuple(replace(group, routed=pays(group.needs)) for group in groups)
+
+
 def weave_windows(groups: Groups, context: Context) -> Groups:
     """Queries of one group whose windows are better kept apart get synopses of their own."""
     return tuple(part for group in groups for part in _woven(group, context))
@@ -79,6 +91,7 @@ Step = Callable[[Groups, Context], Groups]
 STEPS: tuple[tuple[str, Step], ...] = (
     ("slices", share_slices),
     ("predicates", share_predicates),
+    ("routing", route_predicates),
     ("weave", weave_windows),
 )
 
@@ -107,7 +120,7 @@ def _columns(group: Group) -> frozenset[str]:
 
 def _woven(group: Group, context: Context) -> Sequence[Group]:
     mode = context.settings.sharing
-    if mode == "shared" or len(group.queries) == 1:
+    if mode == "shared" or group.routed or len(group.queries) == 1:
         return [group]
     windows = [longest(query) for query in group.queries]
     chosen = choose(mode, windows, context.weaving(group.needs))

@@ -63,6 +63,11 @@ class Sample:
         rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
         return expected_distinct(np.unique(code, return_counts=True)[1], rows)
 
+    def matches(self, predicates: Iterable[Predicate]) -> float:
+        """How many of the predicates hold for a row, on average."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        return float(np.mean(flags, axis=1).sum()) if flags else 0.0
+
     def passing(self, predicates: Iterable[Predicate], keeps_all: bool) -> float:
         """The share of rows that somebody keeps."""
         flags = [self._flags(predicate) for predicate in predicates]
@@ -79,6 +84,8 @@ class Sample:
         return _random(key).integers(0, GUESSED_VALUES, self.size)
 
     def _flags(self, predicate: Predicate) -> IntArray:
+        if predicate.is_true:
+            return np.ones(self.size, dtype=np.int64)
         if predicate in self.bits:
             return self.bits[predicate].astype(np.int64)
         guessed = _random(predicate.sql).random(self.size) < GUESSED_PASSING

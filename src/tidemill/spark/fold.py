@@ -176,7 +176,7 @@ def _pieces(
     counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
     if not len(counted):
         return {}
-    folded = fold_feed(one_pass.feeds[number], counted)
+    folded = fold_feed(one_pass.feeds[number], counted, one_pass.buckets)
     written = {synopsis.id: write_piece(root / synopsis.id, parts) for synopsis, parts in folded}
     return {key: (piece,) for key, piece in written.items() if piece}
 

@@ -57,8 +57,7 @@ class Pass:
         """The whole pass as one text, inside out, over rows that are timed and signed."""
         judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
         keyed = f"SELECT *, {', '.join(self._keys())} FROM ({judged})"
-        grouped = f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
-        return f"SELECT *, {', '.join(self._bucket_items())} FROM ({grouped})"
+        return f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
 
     def _passes(self) -> str:
         """Whether any feed keeps the row."""
@@ -124,13 +123,6 @@ class Pass:
             if scalar.may_raise:
                 yield f"COUNT_IF({raised_column(number)}) AS {raised_column(number)}"
 
-    def _bucket_items(self) -> Iterator[str]:
-        for number, feed in enumerate(self.feeds):
-            for node, name in zip(feed.nodes, feed.bucket_columns, strict=True):
-                keys = ", ".join(f"_f{place}" for place in node.keys)
-                bucket = f"INT(PMOD(HASH({keys}), {self.buckets}))" if keys else "0"
-                yield f"{bucket} AS {self._own(number, name)}"
-
     def _own(self, number: int, name: str) -> str:
         return name if len(self.feeds) == 1 else f"{name[:2]}{number}_{name[2:]}"
 
@@ -141,7 +133,7 @@ class Pass:
         feed, columns = self.feeds[number], self._group_columns()
         absent = [n for n, name in enumerate(reversed(columns)) if name not in self._set(number)]
         mine = rows.filter(pc.equal(rows.column(SET), sum(1 << place for place in absent)))
-        own = {self._own(number, n): n for n in (*feed.signature_columns, *feed.bucket_columns)}
+        own = {self._own(number, n): n for n in feed.signature_columns}
         return mine.rename_columns([own.get(name, name) for name in mine.column_names])
 
 

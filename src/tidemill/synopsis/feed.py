@@ -79,10 +79,6 @@ class Feed:
         return tuple(f"_s{word}" for word in range(max(self.bits, default=-1) // WORD_BITS + 1))
 
     @property
-    def bucket_columns(self) -> tuple[str, ...]:
-        return tuple(f"_b{number}" for number in range(len(self.nodes)))
-
-    @property
     def lanes(self) -> tuple[Lane, ...]:
         return self.scan.lanes
 
@@ -99,5 +95,6 @@ class Feed:
 
 def classes_from(synopses: Iterable[Synopsis], watermark_us: int) -> tuple[EdgeClass, ...]:
     """Edges that refine the slices of all of them, for rows from the watermark on."""
-    cuts = (cut for synopsis in synopses for cut in synopsis.cuts.after(watermark_us).cuts)
+    all_cuts = (cuts for synopsis in synopses for cuts in synopsis.all_cuts)
+    cuts = (cut for one in all_cuts for cut in one.after(watermark_us).cuts)
     return edge_classes(dict.fromkeys(spec for cut in cuts for spec in cut.windows))

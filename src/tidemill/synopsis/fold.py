@@ -15,45 +15,61 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.plan.predicates import has_bit, set_bit
+from tidemill.synopsis.buckets import buckets_of
 from tidemill.synopsis.cells import SLICE, Cells, factorise, gather, merged, scatter
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.routing import routed
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
-def fold_feed(feed: Feed, rows: pa.Table) -> Iterator[tuple[Synopsis, dict[int, pa.Table]]]:
-    """What each synopsis of the feed gets of the rows, by bucket."""
-    if (straight := _straight(feed, rows)) is not None:
-        yield feed.synopses[0], straight
-        return
+Folded = Iterator[tuple[Synopsis, dict[int, pa.Table]]]
+
+
+def fold_feed(feed: Feed, rows: pa.Table, buckets: int) -> Folded:
+    """What each synopsis of the feed gets of some partial rows, by bucket."""
+    if (straight := _straight(feed, rows, buckets)) is not None:
+        return iter([(feed.synopses[0], straight)])
+    return fold_cells(feed, gather(feed, rows), buckets)
+
+
+def fold_cells(feed: Feed, root: Cells, buckets: int) -> Folded:
+    """The same from the cells of the feed's root, however they were made."""
     found: list[Cells] = []
     for number, node in enumerate(feed.nodes):
-        root = gather(feed, rows, feed.bucket_columns) if not found else found[node.parent]
-        found.append(root if number == 0 else _rolled_up(feed, node, root))
+        found.append(_rolled_up(feed, node, found[node.parent]) if number else root)
         for synopsis in (feed.by_id[name] for name in node.synopses):
-            cells = _cut(synopsis, _signed(feed, synopsis, found[number]))
-            yield synopsis, _by_bucket(feed, number, synopsis, cells)
+            cells = _kept(feed, synopsis, found[number])
+            yield synopsis, _by_bucket(feed, synopsis, cells, buckets)
 
 
-def _straight(feed: Feed, rows: pa.Table) -> dict[int, pa.Table] | None:
+def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
+    if synopsis.routed:
+        return routed(feed, synopsis, cells)
+    return _cut(synopsis, _signed(feed, synopsis, cells))
+
+
+def _straight(feed: Feed, rows: pa.Table, buckets: int) -> dict[int, pa.Table] | None:
     """The rows as they are, if they are just what the only synopsis keeps.
 
     The aggregation has then left one row per cell already, and there may be millions.
     """
     synopsis = feed.synopses[0]
     starts = rows.column(SLICE).to_numpy()
-    if len(feed.synopses) > 1 or feed.bits or len(feed.nodes[0].keys) > len(synopsis.keys):
+    if len(feed.synopses) > 1 or synopsis.bits or len(feed.nodes[0].keys) > len(synopsis.keys):
         return None
     if not np.array_equal(synopsis.cuts.starts(starts), starts):
         return None
     useful = synopsis.cuts.in_some_window(starts)
     rows = rows if useful.all() else rows.filter(pa.array(useful))
-    buckets = rows.column(feed.bucket_columns[0]).to_numpy().astype(np.int64)
-    order = np.lexsort((rows.column(SLICE).to_numpy(), buckets))
-    mine = _renamed(feed, synopsis, rows).take(pa.array(order))
-    return dict(_runs(mine, buckets[order]))
+    mine = _renamed(feed, synopsis, rows)
+    bucket = buckets_of(mine.select(synopsis.key_columns), buckets) if synopsis.keys else None
+    if bucket is None:
+        return {0: mine.sort_by(SLICE)}
+    order = np.lexsort((rows.column(SLICE).to_numpy(), bucket))
+    return dict(_runs(mine.take(pa.array(order)), bucket[order]))
 
 
 def _runs(rows: pa.Table, buckets: IntArray) -> Iterator[tuple[int, pa.Table]]:
@@ -78,8 +94,8 @@ def _renamed(feed: Feed, synopsis: Synopsis, rows: pa.Table) -> pa.Table:
 def _rolled_up(feed: Feed, node: Node, parent: Cells) -> Cells:
     """The parent's cells with fewer keys: groups that become equal are combined."""
     names = [f"_f{place}" for place in node.keys]
-    number, first = factorise(parent.groups.select(names), len(parent.groups))
-    groups = parent.groups.take(pa.array(first))
+    number, first = factorise(parent.groups.select(names), parent.group_count)
+    groups = parent.groups.select(names).take(pa.array(first))
     return merged(feed.lanes, replace(parent, group=number[parent.group], groups=groups))
 
 
@@ -110,12 +126,13 @@ def _cut(synopsis: Synopsis, cells: Cells) -> Cells:
     return merged(synopsis.lanes, cells)
 
 
-def _by_bucket(feed: Feed, number: int, synopsis: Synopsis, cells: Cells) -> dict[int, pa.Table]:
-    by_group = cells.groups.column(feed.bucket_columns[number]).to_numpy()
+def _by_bucket(feed: Feed, synopsis: Synopsis, cells: Cells, buckets: int) -> dict[int, pa.Table]:
     columns = {
         name: cells.groups.column(feed.key_column(key.scalar))
         for name, key in zip(synopsis.key_columns, synopsis.keys, strict=True)
     }
-    named = replace(cells, groups=pa.table(columns) if columns else cells.groups.select([]))
-    bucket = by_group[cells.group]
+    if not columns:
+        return {0: scatter(synopsis, replace(cells, groups=pa.table({})))}
+    named = replace(cells, groups=pa.table(columns))
+    bucket = buckets_of(named.groups, buckets)[cells.group]
     return {int(one): scatter(synopsis, named.where(bucket == one)) for one in np.unique(bucket)}

@@ -134,14 +134,13 @@ def test_common_edges_of_many_rare_groups_are_those_of_sets(monkeypatch):
 
 def check_common_edges(size, sets, random):
     groups = CommonEdges(size, [np.array(sorted(s), np.int32) for s in sets])
-    assert groups.between_all().tolist() == [[len(a & b) for b in sets] for a in sets]
+    assert groups.table.tolist() == [[len(a & b) for b in sets] for a in sets]
     sets = [set(s) for s in sets]
     left = list(range(len(sets)))
     while len(left) > 1:
         kept, gone = sorted(random.sample(left, 2))
         sets[kept] |= sets[gone]
         left.remove(gone)
-        groups.merge(kept, gone)
-        counts = groups.with_all(kept)
+        counts = groups.merge(kept, gone)
         assert [counts[slot] for slot in left] == [len(sets[kept] & sets[slot]) for slot in left]
         assert groups.edges[kept] == len(sets[kept])

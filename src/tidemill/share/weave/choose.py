@@ -83,7 +83,8 @@ def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:
     linkage = link(load, processing, model)
     costs = stage_costs(load, linkage, processing, model)
     merges = min(range(len(costs)), key=costs.__getitem__)
-    if shared.cost <= costs[merges]:
+    # The last stage is all together; sums of floats may put it a hair below the same plan.
+    if merges == len(costs) - 1 or shared.cost <= costs[merges]:
         return shared
     return Plan(linkage.groups(merges), processing, costs[merges])
 

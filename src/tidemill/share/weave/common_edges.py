@@ -2,15 +2,15 @@
 
 Rare groups keep a list of places, which are looked up in the asking group's mask; frequent ones
 keep a bitmap, which is met with the asking group's bitmap word by word. Which of the two is
-cheaper is a matter of the share of places taken. A group with very few places asks who holds
-them instead.
+cheaper is a matter of the share of places taken. Very few places ask who holds them instead.
+What a merged group has in common is what its larger part had, and what the places new to that
+part have: mostly few.
 
 >>> groups = CommonEdges(64, [np.array([0, 2, 4]), np.array([0, 3]), np.array([2, 3, 5])])
->>> groups.between_all().tolist()
+>>> groups.table.tolist()
 [[3, 1, 1], [1, 2, 1], [1, 1, 3]]
->>> groups.merge(0, 1)
->>> groups.edges.tolist(), groups.with_all(0)[2].item()
-([4, 0, 3], 2)
+>>> groups.merge(0, 1)[2].item(), groups.edges.tolist()
+(2, [4, 0, 3])
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ PLACES_PER_LOOKUP = 32
 _BITS = 64
 # Going through one holding (gather, sort) takes as long as looking up this many places.
 LOOKUPS_PER_HOLDING = 16
+# Trying a place in a bitmap: find the byte, cut out the bit.
+LOOKUPS_PER_PROBE = 3
 # Words met at a time: half a megabyte, which stays in the cache.
 _CHUNK_WORDS = 2**16
 # Lists made since are asked one by one; beyond this many, all are laid end to end anew.
@@ -48,8 +50,9 @@ class CommonEdges:
             self._keep(slot, found)
         self._holders = Holders(self._lists, len(places), self._size)
         self._lay_out()
+        self.table = self._between_all()
 
-    def between_all(self) -> IntArray:
+    def _between_all(self) -> IntArray:
         """The whole table, each pair asked once: the sparser group is looked up in the denser."""
         table = np.zeros((self.edges.size, self.edges.size), np.int64)
         dense = sorted(self._bitmaps)
@@ -60,54 +63,69 @@ class CommonEdges:
             self._look_up(self._marked(self._lists[slot]), table[slot], rank)
         return np.maximum(table, table.T)
 
-    def with_all(self, slot: int) -> IntArray:
-        """Of one group with every group; what is said of emptied slots means nothing."""
-        few = self._lists.get(slot)
-        if few is None or self._holders.held(few) * LOOKUPS_PER_HOLDING > self._flat.size:
-            return self._of_many(slot)
-        return self._of_few(few)
+    def merge(self, kept: int, gone: int) -> IntArray:
+        """The row of what `kept` now is; what it says of emptied slots means nothing."""
+        large, small = (kept, gone) if self.edges[kept] >= self.edges[gone] else (gone, kept)
+        new = self._beyond(small, large)
+        row: IntArray = self.table[large] + self._of(new)
+        edges = self.edges[large] + new.size
+        self._join(kept, gone, large, new)
+        self.edges[[kept, gone]] = edges, 0
+        row[kept] = edges
+        self.table[kept], self.table[:, kept] = row, row
+        return row
 
-    def _of_few(self, places: Places) -> IntArray:
+    def _beyond(self, small: int, large: int) -> Places:
+        """Places of the one that the other lacks."""
+        if small in self._bitmaps:
+            rest = self._bitmaps[small] & ~self._words(large)
+            return np.flatnonzero(_unpacked(rest)).astype(np.int32)
+        places = self._lists[small]
+        if large in self._bitmaps:
+            return places[~_probed(self._bitmaps[large], places)]
+        return places[~self._marked(self._lists[large]).take(places)]
+
+    def _join(self, kept: int, gone: int, large: int, new: Places) -> None:
+        bitmap, listed = self._bitmaps.get(large), self._lists.get(large)
+        for slot in (kept, gone):
+            self._bitmaps.pop(slot, None)
+            self._lists.pop(slot, None)
+            self._recent.discard(slot)
+        if listed is not None:
+            self._keep(kept, np.concatenate([listed, new]))
+        elif bitmap is not None:
+            self._bitmaps[kept] = bitmap | packed(self._marked(new)) if new.size else bitmap
+        if kept in self._lists:
+            self._recent.add(kept)
+        self._holders.merge(kept, gone)
+        if len(self._recent) > _MOST_RECENT:
+            self._lay_out()
+
+    def _of(self, places: Places) -> IntArray:
+        """Of these places, how many each group holds."""
+        if self._many_pay(places):
+            return self._of_many(places)
         counts = self._holders.counts(places)
-        byte, bit = places >> 3, np.right_shift(128, places & 7).astype(np.uint8)
         for other, words in self._bitmaps.items():
-            counts[other] = np.count_nonzero(words.view(np.uint8).take(byte) & bit)
+            counts[other] = np.count_nonzero(_probed(words, places))
         return counts
 
-    def _of_many(self, slot: int) -> IntArray:
+    def _many_pay(self, places: Places) -> bool:
+        """Whether to lay the places out as mask and bitmap, in look-ups saved and made."""
+        few = self._holders.held(places) * LOOKUPS_PER_HOLDING
+        few += places.size * LOOKUPS_PER_PROBE * len(self._bitmaps)
+        many = self._flat.size + self._size // PLACES_PER_LOOKUP * len(self._bitmaps)
+        return few > many
+
+    def _of_many(self, places: Places) -> IntArray:
         counts = np.zeros(self.edges.size, np.int64)
-        mask, words = self._both(slot)
+        mask = self._marked(places)
         self._look_up(mask, counts)
         for other in self._recent:
             counts[other] = np.count_nonzero(mask.take(self._lists[other]))
         dense = list(self._bitmaps)
-        counts[dense] = self._met(words, dense)
+        counts[dense] = self._met(packed(mask), dense)
         return counts
-
-    def merge(self, kept: int, gone: int) -> None:
-        if kept in self._lists and gone in self._lists:
-            mine, theirs = self._lists.pop(kept), self._lists.pop(gone)
-            new = theirs[~self._marked(mine).take(theirs)]
-            self._keep(kept, np.concatenate([mine, new]))
-            self.edges[kept] = mine.size + new.size
-        else:
-            self._bitmaps[kept] = self._both(kept)[1] | self._both(gone)[1]
-            self.edges[kept] = int(np.bitwise_count(self._bitmaps[kept]).sum(dtype=np.int64))
-        self._forget(kept, gone)
-        if len(self._recent) > _MOST_RECENT:
-            self._lay_out()
-
-    def _forget(self, kept: int, gone: int) -> None:
-        self.edges[gone] = 0
-        self._holders.merge(kept, gone)
-        self._bitmaps.pop(gone, None)
-        self._lists.pop(gone, None)
-        self._recent.discard(gone)
-        if kept in self._bitmaps:
-            self._lists.pop(kept, None)
-            self._recent.discard(kept)
-        else:
-            self._recent.add(kept)
 
     def _keep(self, slot: int, places: Places) -> None:
         if places.size * PLACES_PER_LOOKUP > self._size:
@@ -142,11 +160,12 @@ class CommonEdges:
             counts[low : low + step] = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
         return counts
 
-    def _both(self, slot: int) -> tuple[Mask, Words]:
-        if slot in self._bitmaps:
-            return _unpacked(self._bitmaps[slot]), self._bitmaps[slot]
-        mask = self._marked(self._lists[slot])
-        return mask, packed(mask)
+    def _words(self, slot: int) -> Words:
+        return (
+            self._bitmaps[slot]
+            if slot in self._bitmaps
+            else packed(self._marked(self._lists[slot]))
+        )
 
     def _marked(self, places: Places) -> Mask:
         mask = np.zeros(self._size, np.bool_)
@@ -161,3 +180,10 @@ def packed(mask: Mask) -> Words:
 
 def _unpacked(words: Words) -> Mask:
     return np.unpackbits(words.view(np.uint8)).view(np.bool_)
+
+
+def _probed(words: Words, places: Places) -> Mask:
+    """Which of the places are in the bitmap, whose bytes begin with their highest bit."""
+    bits = np.right_shift(128, places & 7).astype(np.uint8)
+    found: Mask = (words.view(np.uint8).take(places >> 3) & bits) != 0
+    return found

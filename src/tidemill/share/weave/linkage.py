@@ -123,12 +123,12 @@ class _Forest:
         if len(self._numbers) < 2:
             return
         slots = np.arange(len(self._numbers))[:, None]
-        table = LossTable(self._losses(slots, self._common.between_all()))
+        table = LossTable(self._losses(slots, self._common.table))
         for _ in range(len(self._numbers) - 1):
             kept, gone = table.best()
             yield Merge(self._numbers[kept], self._numbers[gone], table.loss(kept, gone))
-            self._merge(kept, gone)
-            table.merge(kept, gone, self._losses(kept, self._common.with_all(kept)))
+            common = self._merge(kept, gone)
+            table.merge(kept, gone, self._losses(kept, common))
 
     def equal_merges(self, groups: Groups) -> Iterator[Merge]:
         """Within each group all windows have the edges of the whole."""
@@ -141,12 +141,13 @@ class _Forest:
                 weight = parts[2]
                 yield Merge(group[0], member, (both - mine - theirs).item())
 
-    def _merge(self, kept: int, gone: int) -> None:
-        self._common.merge(kept, gone)
+    def _merge(self, kept: int, gone: int) -> Numbers:
+        common = self._common.merge(kept, gone)
         self._weights[kept] += self._weights[gone]
         self._weights[gone] = 0
         slots = [kept, gone]
         self._finals[slots] = self._work(self._common.edges[slots], self._weights[slots])
+        return common
 
     def _losses(self, slots: Numbers | int, common: Numbers) -> Numbers:
         """Of merging the slot, or each of the slots, with every other."""

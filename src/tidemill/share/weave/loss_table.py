@@ -1,4 +1,8 @@
-"""The table of what each merge would lose, with the least of every row kept at hand."""
+"""The table of what each merge would lose, with the least of every row kept at hand.
+
+A row whose best partner was merged is looked at again only when it might hold the best pair:
+until then what it had is a lower bound, for losses with others did not change.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,14 @@ class LossTable:
         np.fill_diagonal(self._losses, self._never)
         self._partner = losses.argmin(axis=1)
         self._least = losses.min(axis=1)
+        self._doubtful = np.zeros(self._least.size, np.bool_)
 
     def best(self) -> tuple[int, int]:
         """The pair that loses least; of equals the one with the lowest numbers."""
         # The first row that has the least is the lower number of its pair, since the table is
         # symmetric, and its first such column the lowest partner.
-        row = int(self._least.argmin())
+        while self._doubtful[row := int(self._least.argmin())]:
+            self._look_again(row)
         return row, int(self._partner[row])
 
     def loss(self, row: int, column: int) -> float:
@@ -34,16 +40,15 @@ class LossTable:
         losses[[kept, gone]] = self._never
         self._losses[kept], self._losses[:, kept] = losses, losses
         self._losses[gone], self._losses[:, gone] = self._never, self._never
-        stale = (self._partner == kept) | (self._partner == gone)
-        stale[[kept, gone]] = True
-        self._look_again(stale)
+        self._doubtful |= (self._partner == kept) | (self._partner == gone)
         self._look_at(kept, losses)
+        self._look_again(kept)
+        self._look_again(gone)
 
-    def _look_again(self, rows: Numbers) -> None:
-        numbers = np.flatnonzero(rows)
-        found = self._losses[numbers]
-        self._partner[numbers] = found.argmin(axis=1)
-        self._least[numbers] = found.min(axis=1)
+    def _look_again(self, row: int) -> None:
+        self._partner[row] = self._losses[row].argmin()
+        self._least[row] = self._losses[row, self._partner[row]]
+        self._doubtful[row] = False
 
     def _look_at(self, column: int, losses: Numbers) -> None:
         """Rows for which the changed column is now the best, or an equal of lower number."""

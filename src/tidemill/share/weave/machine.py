@@ -36,6 +36,8 @@ class MachineCosts:
     partial_ns: float = 400.0  # one partial row out of Catalyst into Python
     fold_ns: float = 100.0  # sort one partial row into its bucket's arrays
     combine_ns: float = 10.0  # one slice × group cell into a running sum or a coarser slice
+    keep_ns: float = 500.0  # one cell of a synopsis written, and read again by later ticks
+    route_ns: float = 40.0  # one cell handed to one predicate that holds
     narrow_ns: float = 25.0  # one cell picked by its signature and added to its group
     answer_ns: float = 15.0  # one window × group cell answered and finished
     probe_ns: float = 10.0  # one merge more for an answer that cannot be had by subtraction
@@ -63,8 +65,16 @@ class Machine:
         return self.statistics.subtractable
 
     def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
-        """Windows that close per second."""
-        return np.array([_US_PER_SECOND / window.slide_us for window in windows], np.float64)
+        """Window × group cells answered per second: a window has no more groups than rows."""
+        rows, groups = self.statistics.rows_per_second, self.statistics.groups
+        return np.array(
+            [
+                min(groups, rows * window.range_us / _US_PER_SECOND)
+                * (_US_PER_SECOND / window.slide_us)
+                for window in windows
+            ],
+            np.float64,
+        )
 
     def finals(
         self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
@@ -72,7 +82,7 @@ class Machine:
         rates = np.maximum(edges, 1) / float(seconds)
         cut = self._cells(rates) * self._cell_ns(processing)
         probes = 0.0 if self.statistics.subtractable else 2 * self.costs.probe_ns * np.log2(rates)
-        asked = weights * self.statistics.groups * probes
+        asked = weights * probes
         work: Numbers = (cut + asked) * _NS * float(seconds)
         return work
 
@@ -117,5 +127,5 @@ class Machine:
             if self.statistics.subtractable
             else (2 * self.costs.probe_ns * np.log2(spans / _US_PER_SECOND))
         )
-        each_ns = (self.costs.answer_ns + probes) * self.statistics.groups
+        each_ns = self.costs.answer_ns + probes
         return float((self.weights(windows) * each_ns).sum()) * _NS
