@@ -88,9 +88,8 @@ class Engine:
         Relative paths in it are relative to `base`. While another thread runs the streams,
         the statements take effect between two of its ticks.
         """
-        if self._requests.must_wait:
-            return self._requests.ask(text, base)
-        return self._sql(text, os.fspath(base))
+        answered = self._requests.ask(text, base)
+        return self._sql(text, os.fspath(base)) if answered is None else answered
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""

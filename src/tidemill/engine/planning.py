@@ -96,8 +96,8 @@ class Planner:
                 yield f"query {query.name}: its first window starts at {first}"
 
     def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
-        """Start of the first window of a query's newest stint; None: as the stream begins."""
-        standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
+        """Start of a query's first window; None: as the stream begins."""
+        standing, stint = self.standing(query.stream), plan.stints[query.name][0]
         if standing.newest_us is None:
             return None
         since_us, watermark_us = stint.from_us, standing.watermark_us

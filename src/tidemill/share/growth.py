@@ -147,6 +147,8 @@ class _Change:
     def _begin(self, query: QueryPlan, made: Suited, standing: Standing) -> None:
         reading = made.readings[query.name]
         since_us = complete_since(made.synopsis, query, reading, standing)
+        # One that has been told when it begins does not begin earlier by moving.
+        since_us = max(since_us, min((s.from_us for s in self._of(query)), default=since_us))
         before = (replace(s, until_us=min(s.until_us, since_us)) for s in self._of(query))
         stint = Stint(made.synopsis.id, reading, since_us)
         self._stints[query.name] = (*(s for s in before if s.from_us < s.until_us), stint)

@@ -22,7 +22,7 @@ from tidemill.plan.predicates import (
 )
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Bit, Synopsis
-from tidemill.windows import BEGINNING_US, WindowSpec
+from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def suited(
     added = {query.name: assigned.readings[query.predicate] for query in newcomers}
     everyone = {**readings, **{query: added[query.name] for query in newcomers}}
     signed = _with_bits(kept, assigned.bits, tuple(everyone.values()), since_us, retired)
-    return Suited(_recut(signed, everyone, standing.newest_us), added)
+    return Suited(_recut(signed, everyone, standing), added)
 
 
 def _assigned(
@@ -101,19 +101,21 @@ def _assigned(
 
 
 def _recut(
-    synopsis: Synopsis, readings: Mapping[QueryPlan, Reading], newest_us: int | None
+    synopsis: Synopsis, readings: Mapping[QueryPlan, Reading], standing: Standing
 ) -> Synopsis:
     """With the edges of everybody, or for each bit those of the queries that read it."""
+
+    def recut(cuts: Cuts, queries: Iterable[QueryPlan]) -> Cuts:
+        live = cuts.after(_oldest_us(synopsis, standing))
+        return live.recut(_windows(queries), standing.newest_us)
+
     if not synopsis.routed:
-        return replace(synopsis, cuts=synopsis.cuts.recut(_windows(readings), newest_us))
+        return replace(synopsis, cuts=recut(synopsis.cuts, readings))
     by_bit: dict[int, list[QueryPlan]] = {}
     for query, reading in readings.items():
         for number in reading.bits:
             by_bit.setdefault(number, []).append(query)
-    bits = tuple(
-        replace(bit, cuts=bit.cuts.recut(_windows(by_bit[bit.number]), newest_us))
-        for bit in synopsis.bits
-    )
+    bits = tuple(replace(bit, cuts=recut(bit.cuts, by_bit[bit.number])) for bit in synopsis.bits)
     return replace(synopsis, bits=bits)
 
 
@@ -168,6 +170,13 @@ def _with_bits(
         retired=() if since_us == BEGINNING_US else (*retired, *gone),
         all_since_us=since if needs_all else None,
     )
+
+
+def _oldest_us(synopsis: Synopsis, standing: Standing) -> int:
+    """No slice before this is read again, nor cut anew; the next one kept may lie in the future."""
+    if standing.newest_us is None:
+        return BEGINNING_US
+    return min(standing.complete_from.get(synopsis.id, BEGINNING_US), standing.newest_us)
 
 
 def _still_retired(synopsis: Synopsis, standing: Standing) -> tuple[tuple[int, int], ...]:

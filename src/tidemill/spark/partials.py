@@ -63,7 +63,8 @@ class Pass:
         """Whether any feed keeps the row."""
         if any(feed.keeps_all for feed in self.feeds):
             return "TRUE"
-        return f"({' | '.join(word_columns(self.scan))}) <> 0L"
+        words = " | ".join(word_columns(self.scan))
+        return f"({words}) <> 0L" if words else "FALSE"
 
     def _verdict(self) -> str:
         cases = [f"WHEN {self.admission.malformed_sql} THEN {MALFORMED}"]
@@ -105,7 +106,10 @@ class Pass:
 
     def _sets(self) -> str:
         sets = [", ".join(self._set(number)) for number in range(len(self.feeds))]
-        return sets[0] if len(sets) == 1 else f"GROUPING SETS ({', '.join(f'({s})' for s in sets)})"
+        if len(sets) == 1:
+            return sets[0]
+        # Feeds that are grouped alike read the same rows; a set given twice would give them twice.
+        return f"GROUPING SETS ({', '.join(f'({one})' for one in dict.fromkeys(sets))})"
 
     def _selected(self) -> Iterator[str]:
         yield from self._group_columns()

@@ -173,14 +173,14 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
 
 
 def _signatures(partials: Partials, rows: pa.Table) -> tuple[IntArray, IntArray]:
+    """Rows from before there was a word have none of its bits."""
     names = [name for name in partials.signature_columns if name in rows.column_names]
-    # Pieces from before there were so many words have NULL for them: no bit holds.
-    words = pa.table([pc.fill_null(rows.column(name), 0) for name in names], names)
-    number, first = factorise(words, len(rows))
+    words = {name: pc.fill_null(rows.column(name), 0) for name in names}
+    number, first = factorise(pa.table(words), len(rows))
     found = np.zeros((max(1, len(first)), len(partials.signature_columns)), dtype=np.int64)
     for word, name in enumerate(partials.signature_columns):
         if name in names and len(first):
-            found[:, word] = _int64(words.column(name).take(pa.array(first)))
+            found[:, word] = _int64(words[name].take(pa.array(first)))
     return number, found
 
 
