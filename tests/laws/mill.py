@@ -172,6 +172,7 @@ class Mill:
             paused=self.paused,
             sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
             queries={},
+            tables=nothing,
             subscribers={},
             buckets=self.buckets,
             failpoint=NOWHERE,

@@ -253,7 +253,7 @@ class Engine:
 
     def _settle_changed(self, plan: SharedPlan) -> None:
         """What a replaced query has staged is delivered as its own, under its old columns."""
-        changed = [query for query in self.plan.queries if query not in plan.queries]
+        changed = [query for query in self.plan.queries if not plan.stands(query)]
         if not changed:
             return
         sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
@@ -263,7 +263,7 @@ class Engine:
 
     def _query_states(self, plan: SharedPlan) -> dict[str, QueryState]:
         """Counts go on for a query that stays as it is, and begin anew for any other."""
-        standing = {query.name for query in self.plan.queries if query in plan.queries}
+        standing = {query.name for query in self.plan.queries if plan.stands(query)}
         return {
             query.name: self.queries[query.name] if query.name in standing else QueryState()
             for query in plan.queries

@@ -92,7 +92,7 @@ class Planner:
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
         """For each query that joins a stream under way, where it begins."""
         for query in plan.queries:
-            if query not in before.queries and (first := self.first_window(plan, query)):
+            if not before.stands(query) and (first := self.first_window(plan, query)):
                 yield f"query {query.name}: its first window starts at {first}"
 
     def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:

@@ -26,7 +26,7 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
 
     The same plan comes back when nothing changes.
     """
-    staying = {query.name for query in queries if query in plan.queries}
+    staying = {query.name for query in queries if plan.stands(query)}
     fresh = [query for query in queries if query.name not in staying]
     if not fresh and len(staying) == len(plan.queries):
         return plan
