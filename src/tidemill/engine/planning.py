@@ -113,7 +113,7 @@ class Planner:
             and len(scan.predicates) < 2
         ):
             return
-        if known.knows([key.sql for key in scan.keys], scan.predicates):
+        if known.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
         source = self.open_source(catalog.stream(stream))
         taken = source.any_input(catalog.settings)
