@@ -8,6 +8,7 @@ from tests.plan.test_joins import WINDOW, bound
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, SharedPlan, Standing, arrange_feeds, change_plan
+from tidemill.share.explain_words import in_users_words
 from tidemill.share.feeds import scan_of
 from tidemill.synopsis.feed import Feed
 
@@ -36,6 +37,9 @@ def test_a_unique_table_is_part_of_the_scan_of_all():
     (synopsis,), (feed,) = plan.synopses, feeds
     assert len(synopsis.joins) == len(feed.scan.joins) == 1
     assert not feed.scan.multiplies
+    assert feed.scan.columns == ("src",)
+    (inner,) = feed.scan.predicates
+    assert in_users_words(inner.sql, feed.scan.joins) == "(partner in whois)"
 
 
 def test_a_table_that_multiplies_makes_a_relation_of_its_own():

@@ -81,9 +81,10 @@ def keys_at(feed: Feed, node: Node) -> str:
 
 
 def in_users_words(text: str, joins: Iterable[Join]) -> str:
-    """Columns of tables by the name the query gave the table."""
+    """Columns of tables by the name the query gave the table; an inner join as a condition."""
     for join in joins:
         text = text.replace(f"{join.name}_", f"{join.alias}.")
+        text = text.replace(join.partner.name, f"(partner in {join.table})")
     return text
 
 

@@ -47,8 +47,10 @@ class Scan:
         """The columns of the stream that are read."""
         inner = (name for scalar in self.scalars for name in scalar.columns)
         own = (name for predicate in self.predicates for name in predicate.columns)
-        joined = (c for join in self.joins for scalar in join.scalars for c in scalar.columns)
-        return tuple(dict.fromkeys((*inner, *own, *joined)))
+        compared = (c for join in self.joins for scalar in join.scalars for c in scalar.columns)
+        brought_in = tuple(join.name for join in self.joins)
+        found = dict.fromkeys((*inner, *own, *compared))
+        return tuple(name for name in found if not name.startswith(brought_in))
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
         return tuple(f"p{position}{part}" for part in self.lanes[position].parts)
