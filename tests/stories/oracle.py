@@ -6,12 +6,12 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,12 +76,26 @@ CONDITIONS = (
     Term("m / g > 1", "TRY_DIVIDE(m, g) > 1"),
     Term("day >= DATE '1969-12-31' AND at IS NOT NULL"),
 )
+# For many queries over one stream: equal, contained and covered ones, and one that nothing meets.
+SHARED_CONDITIONS = (
+    *map(Term, ("m > 30", "m > 10", "NOT (m > 30)", "m BETWEEN 11 AND 30", "m > 30 AND m < 5")),
+    *map(Term, ("g = 1", "g IN (1, 2)", "g = 2", "k = 'a' OR g = 1", "k = 'a' AND g = 1")),
+    *map(Term, ("k = 'a'", "k IN ('a', 'b', 'c')", "k IS NULL", "k = 'a' AND m > 10 OR b")),
+    *CONDITIONS,
+)
+SHARED_KEYS: tuple[tuple[Term, ...], ...] = (
+    *((), (Term("k"),), (Term("g"),), (Term("k"), Term("g")), (Term("b"), Term("k"))),
+    (Term("g % 3"),),
+)
 HAVINGS = (
     *map(Term, ("COUNT(*) > 1", "SUM(m) > 50", "MAX(n) IS NOT NULL AND MIN(d) < 0")),
     Term("AVG(m) BETWEEN -10 AND 60"),
 )
 SLIDES_MS = (250, 1000, 1500, 7000, 10_000, 60_000, 300_000, 3_600_000, 86_400_000)
 RATIOS = (1, 1, 2, 5, 1.3, 2.5, 0.4, 0.75, 7, 12)
+
+
+Keyed = dict[tuple[Any, ...], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -99,6 +113,7 @@ class Case:
     having: Term | None
     descending: bool
     limit: int | None
+    other_ms: int | None = None  # a second length
 
     def create(self, sink: str) -> str:
         """The standing query, in our language."""
@@ -118,18 +133,24 @@ class Case:
 
     def batch(self) -> str:
         """The same over a view with the stream's name, by Spark's own `window()`."""
+        lengths = (self.range_ms, *([self.other_ms] if self.other_ms else []))
+        return " UNION ALL ".join(f"({self._batch(range_ms)})" for range_ms in lengths)
+
+    def _batch(self, range_ms: int) -> str:
         keys = [f"{key.oracle} AS k{n}" for n, key in enumerate(self.keys)]
         values = [f"{term.oracle} AS a{n}" for n, term in enumerate(self.aggregates)]
-        hopping = self.slide_ms > self.range_ms
+        hopping = self.slide_ms > range_ms
         offset = f"PMOD(UNIX_MICROS(ts) - {self.start_ms * 1000}, {self.slide_ms * 1000})"
         where = [f"({self.where.oracle})"] if self.where else []
-        where += [f"{offset} < {self.range_ms * 1000}"] if hopping else []
-        length = self.slide_ms if hopping else self.range_ms
+        where += [f"{offset} < {range_ms * 1000}"] if hopping else []
+        length = self.slide_ms if hopping else range_ms
         cut = ", ".join(f"'{ms} milliseconds'" for ms in (length, self.slide_ms, self.start_ms))
         groups = [f"window(ts, {cut})", *(key.oracle for key in self.keys)]
+        start = "UNIX_MICROS(window.start)"
+        bounds = [f"{start} AS s", f"{start} + {range_ms * 1000}L AS e"]
         answers = " ".join(
             [
-                f"SELECT UNIX_MICROS(window.start) AS s, {', '.join(keys + values)}",
+                f"SELECT {', '.join(bounds + keys + values)}",
                 f"FROM {self.stream} WHERE {' AND '.join(['TRUE', *where])}",
                 f"GROUP BY {', '.join(groups)}",
                 f"HAVING {self.having.oracle}" if self.having else "",
@@ -139,7 +160,11 @@ class Case:
 
     def compare(self, answers: pa.Table, batch: pa.Table) -> int:
         """Equal row for row, whatever the order; returns how many rows there are."""
-        got, want = self._keyed(answers), self._keyed(batch)
+        return self.compare_keyed(answers, self.keyed(batch))
+
+    def compare_keyed(self, answers: pa.Table, want: Keyed) -> int:
+        """With a batch that has been keyed before, since several runs are compared with it."""
+        got = self.keyed(answers)
         assert got.keys() == want.keys(), self._story(got.keys() ^ want.keys())
         for key, values in want.items():
             for term, mine, theirs in zip(self.aggregates, got[key], values, strict=True):
@@ -149,30 +174,24 @@ class Case:
 
     def _window(self) -> str:
         start = f" START '{self.start_ms} ms'" if self.start_ms else ""
-        return f"RANGE {self.range_ms} ms SLIDE {self.slide_ms} ms{start}"
+        other = f", {self.other_ms} ms" if self.other_ms else ""
+        return f"RANGE {self.range_ms} ms{other} SLIDE {self.slide_ms} ms{start}"
 
     def _top(self, answers: str) -> str:
         order = ", ".join(["a0 DESC" if self.descending else "a0", *self._key_names()])
         ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY s ORDER BY {order}) AS r"
-        kept = ", ".join(["s", *self._key_names(), *(f"a{n}" for n in range(len(self.aggregates)))])
+        kept = ", ".join(
+            ["s", "e", *self._key_names(), *(f"a{n}" for n in range(len(self.aggregates)))]
+        )
         return f"SELECT {kept} FROM ({ranked} FROM ({answers})) WHERE r <= {self.limit}"
 
     def _key_names(self) -> list[str]:
         return [f"k{n}" for n in range(len(self.keys))]
 
-    def _keyed(self, rows: pa.Table) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-        """Values by (window start, group): a group has one row in a window."""
-        if "window_start" in rows.column_names:
-            lengths = pc.unique(
-                pc.subtract(
-                    rows.column("window_end").cast(pa.int64()),
-                    rows.column("window_start").cast(pa.int64()),
-                )
-            )
-            assert lengths.to_pylist() in ([self.range_ms * 1000], []), "windows of wrong length"
-            rows = rows.drop_columns(["window_end"])
+    def keyed(self, rows: pa.Table) -> Keyed:
+        """Values by (window start, window end, group): a group has one row in a window."""
         tuples = list(zip(*map(plain_values, rows.columns), strict=True))
-        cut = 1 + len(self.keys)
+        cut = 2 + len(self.keys)
         keyed = {row[:cut]: row[cut:] for row in tuples}
         assert len(keyed) == len(tuples), f"{self.name}: a group twice in a window"
         return keyed
@@ -194,6 +213,19 @@ def random_cases(rng: random.Random, stream: str, families: int, members: int) -
         for member in range(members):
             values = tuple(next(aggregates) for _ in range(rng.randrange(2, 5)))
             yield _random_case(rng, f"q{family}{member}_{stream}", stream, where, grouping, values)
+
+
+def shared_cases(rng: random.Random, stream: str, count: int) -> Iterator[Case]:
+    """Queries of all sorts over one stream: conditions, keys, windows of one or two lengths."""
+    # What Spark must finish takes a job a query and tick; other stories have enough of those.
+    aggregates = _dealt(rng, [term for term in AGGREGATES if "UPPER" not in term.sql])
+    for number in range(count):
+        where = rng.choice((None, *SHARED_CONDITIONS))
+        values = tuple(next(aggregates) for _ in range(rng.randrange(1, 4)))
+        keys = rng.choice(SHARED_KEYS)
+        case = _random_case(rng, f"q{number}", stream, where, keys, values)
+        longer = rng.random() < 0.15
+        yield replace(case, other_ms=case.range_ms + case.slide_ms // 2) if longer else case
 
 
 def _dealt(rng: random.Random, pack: Sequence[Term]) -> Iterator[Term]:
@@ -228,6 +260,24 @@ def _random_case(
 
 def batch_answers(spark: SparkSession, case: Case) -> pa.Table:
     return spark.sql(case.batch()).toArrow()
+
+
+@contextmanager
+def interpreted(spark: SparkSession) -> Iterator[None]:
+    """Spark without code generation and with one partition: many small batch queries, fast."""
+    with ExitStack() as stack:
+        for name, value in _INTERPRETED.items():
+            stack.callback(spark.conf.set, name, spark.conf.get(name))
+            spark.conf.set(name, value)
+        yield
+
+
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 
 
 def close(mine: Any, theirs: Any) -> bool:

@@ -13,7 +13,7 @@ from tidemill.share.weave import MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
 
 _NS = 1e-9
-# Enough for an estimate, and counted in a millisecond.
+# Costs are compared thousands of times for a plan, and a hundredth is near enough.
 _COUNTED_EDGES = 2**14
 # How often a tick comes back to a cell before it expires, for each predicate read from it.
 _VISITS = 3.0
