@@ -45,7 +45,7 @@ def _of_values(distinct: pa.Array) -> Hashes:
         numbers = np.asarray(distinct.fill_null(0).cast(pa.float64())) + 0.0
         return _mixed(np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64))
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return _mixed(np.asarray(distinct.fill_null(0).cast(pa.int64())).view(np.uint64))
+        return _mixed(np.asarray(distinct.cast(pa.int64()).fill_null(0)).view(np.uint64))
     if pa.types.is_temporal(kind):
         whole = pa.int32() if pa.types.is_date(kind) else pa.int64()
         return _mixed(

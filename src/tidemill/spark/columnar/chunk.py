@@ -91,7 +91,7 @@ class Column:
         wide = self._raw if self._raw.dtype == np.int64 else self._raw.astype(np.int32)
         codes = (wide - low).astype(np.int32, copy=False)
         if high - low < _DENSE:
-            return self._with_null(codes, self._typed(np.arange(low, high + 1)))
+            return self._with_null(codes, self._typed(low + np.arange(high - low + 1)))
         # Short codes make short tables for all that follows.
         if self.valid is not None:
             codes[~self.valid] = 0
