@@ -15,8 +15,8 @@ def test_every_sharing_mode_is_taken_in_any_case(mode):
 
 def test_steps_are_kept_in_their_order_each_once():
     settings = Settings().with_value("steps_off", " weave,COVERS ,weave,")
-    assert settings.steps_off == "covers, weave"
-    assert [step for step in OPTIMISER_STEPS if not settings.is_on(step)] == ["covers", "weave"]
+    assert settings.steps_off == "weave, covers"
+    assert [step for step in OPTIMISER_STEPS if not settings.is_on(step)] == ["weave", "covers"]
     assert settings.with_value("steps_off", settings.steps_off) == settings
 
 

@@ -14,7 +14,15 @@ from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
 SCANS = ("auto", "catalyst")
-OPTIMISER_STEPS = ("predicates", "covers", "group_by_tree", "weave", "grouping_sets")
+OPTIMISER_STEPS = (
+    "slices",
+    "predicates",
+    "routing",
+    "weave",
+    "covers",
+    "group_by_tree",
+    "grouping_sets",
+)
 
 
 @dataclass(frozen=True)

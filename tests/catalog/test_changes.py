@@ -115,10 +115,14 @@ def test_a_table():
     assert applied(BASE).tables() == (table,)
 
 
-def test_a_table_may_gain_columns_while_it_is_joined():
+def test_a_table_is_replaced_only_while_nobody_joins_it():
     wider = "CREATE OR REPLACE TABLE whois (prefix STRING, owner STRING, n INT) SOURCE 'csv:w'"
-    table = applied(wider, applied(BASE + JOINED)).table("whois")
+    table = applied(wider, applied(BASE)).table("whois")
     assert [column.name for column in table.columns] == ["prefix", "owner", "n"]
+    assert refused(f"{JOINED}; {wider}").code == "E_IN_USE"
+    same = wider.replace(", n INT", "").replace("csv:w'", "csv:whois.csv?header=true'")
+    joined = applied(BASE + JOINED)
+    assert applied(same, joined) == joined
 
 
 @pytest.mark.parametrize(
@@ -136,7 +140,7 @@ def test_a_table_may_gain_columns_while_it_is_joined():
         (
             f"{JOINED}; CREATE OR REPLACE TABLE whois (prefix STRING) SOURCE 'csv:x'",
             "E_IN_USE",
-            "cannot lose or change columns",
+            "cannot be replaced while queries join it",
         ),
         ("CREATE TABLE t (a INT, A INT) SOURCE 'csv:x'", "E_DUPLICATE", "declared twice"),
         ("CREATE TABLE t (_a INT) SOURCE 'csv:x'", "E_NAME", "kept for the engine"),

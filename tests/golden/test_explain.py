@@ -8,8 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from tests.share.goldens import GOLDENS as SHARED_GOLDENS
+from tests.share.plans import NETMON
 from tidemill import Engine
+from tidemill.cli import app
+from tidemill.clock import ManualClock
+from tidemill.share.explain_weaves import WEAVE_COLUMNS
 
 GOLDENS = Path(__file__).parent / "explain"
 SCRIPT = """
@@ -59,10 +65,51 @@ def test_explain_reads_as_its_golden(engine: Engine, mode: str, update_goldens: 
 
 
 @pytest.mark.usefixtures("spark")
-def test_three_queries_have_their_edges_and_slices_once(engine: Engine) -> None:
+def test_three_queries_have_one_pass_and_one_synopsis(engine: Engine) -> None:
     (text,) = engine.explain("EXPLAIN SHARED ALL")
-    assert text.count("  edges ") == text.count("  slices ") == text.count("\nsynopsis ") == 1
-    assert text.count("  serves ") == 3
+    assert text.count("\npass ") == text.count("\nsynopsis ") == 1
+    assert "p1: a (12 s / 9 s), b (10 s / 6 s), c (1 min / 3 s + 1 s)" in text
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_page_of_the_example_is_from_a_sample_of_its_rows(tmp_path: Path) -> None:
+    """The golden is that of tests/share, where the same sample is taken without Spark."""
+    (text,) = Engine(tmp_path / "home").explain(f"{NETMON} EXPLAIN SHARED ALL", tmp_path)
+    assert text + "\n" == (SHARED_GOLDENS / "netmon.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("spark")
+def test_weaves_are_shown_with_their_members(engine: Engine) -> None:
+    (text,) = engine.explain("SHOW WEAVES")
+    header, _, row = text.splitlines()
+    assert header.split() == list(WEAVE_COLUMNS)
+    assert row.split()[:5] == ["s1", "packets", "src", "3", "1"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_one_query_is_told_with_whom_it_shares(engine: Engine) -> None:
+    (text,) = engine.explain("EXPLAIN SHARED QUERY b")
+    assert text.startswith("query b on packets, window 10 s / 6 s\n")
+    assert "with    a, c\n" in text
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_plan_of_a_script_is_drawn(tmp_path: Path) -> None:
+    script, drawing = tmp_path / "script.sql", tmp_path / "graphs" / "plan.svg"
+    script.write_text(SCRIPT, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    done = CliRunner().invoke(app, ["explain", str(script), "--graph", str(drawing)])
+    assert done.exit_code == 0
+    assert "3 queries on packets: 1 synopsis" in done.output
+    assert "<svg " in drawing.read_text(encoding="utf-8")
+
+
+def test_a_drawing_that_is_no_svg_is_refused(tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text(SCRIPT, encoding="utf-8")
+    done = CliRunner().invoke(app, ["explain", str(script), "--graph", "plan.png"])
+    assert done.exit_code == 2
+    assert "SVG" in done.output
 
 
 @pytest.mark.usefixtures("spark")
@@ -76,5 +123,26 @@ def test_one_scan_reads_only_the_needed_columns(engine: Engine) -> None:
 def test_a_select_is_explained_before_it_is_registered(engine: Engine) -> None:
     select = "SELECT src, MAX(length) AS m FROM packets [RANGE 5 SECONDS SLIDE 5 SECONDS]"
     (text,) = engine.explain(f"EXPLAIN SHARED {select} GROUP BY src")
-    assert "serves  this_query [RANGE 5 SECONDS SLIDE 5 SECONDS]" in text
+    assert text.startswith("if registered, a query on packets with window 5 s / 5 s\n")
+    assert "  adds    " in text
+    assert "  begins  with the stream\n" in text
     assert [query.name for query in engine.catalog.queries()] == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_stream_under_way_tells_the_first_window_of_a_newcomer(tmp_path: Path) -> None:
+    stream = "generate:packets?rate=50&duration=25s&hosts=5&seed=3"
+    packets = "(ts TIMESTAMP, src STRING, length BIGINT)"
+    window = "FROM packets [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY src"
+    with Engine(tmp_path / "home", clock=ManualClock()) as engine:
+        engine.sql(f"CREATE STREAM packets {packets} ORDER BY ts SOURCE '{stream}'")
+        engine.sql(f"CREATE QUERY a AS SELECT src, COUNT(*) AS n {window}")
+        engine.run("idle")
+        standing = engine.plan
+        (text,) = engine.explain(f"EXPLAIN SHARED SELECT src, MAX(length) AS m {window}")
+        (told,) = engine.sql(f"CREATE QUERY b AS SELECT src, MAX(length) AS m {window}")
+    assert standing.version == 1
+    first = told.rpartition(" ")[2]
+    assert first.endswith("30Z")  # rows are there until 25 s: the edge after them
+    assert f"  begins  with the window that starts at {first}\n" in text
+    assert "  adds    the partial max(length)\n" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.test_answers_equal_reference import plan_of
+from tests.laws.queries import plan_of
 from tidemill.operators.shapes import Lifted, finishes_here, lift
 
 

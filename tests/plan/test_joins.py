@@ -124,11 +124,19 @@ def test_what_makes_joins_differ():
     joins = [
         the_join("JOIN whois ON src = prefix"),
         the_join("JOIN whois ON dst = prefix"),
-        the_join("LEFT JOIN whois ON src = prefix"),
         the_join("JOIN whois ON src = prefix AND owner = 'a'"),
         the_join("JOIN lands ON src = owner"),
     ]
-    assert len({join.name for join in joins}) == len(set(joins)) == 5
+    assert len({join.name for join in joins}) == len(set(joins)) == 4
+
+
+def test_an_inner_join_is_a_left_one_whose_rows_must_have_a_partner():
+    text = f"SELECT COUNT(*) {WINDOW} {{}} JOIN whois ON src = prefix WHERE dst = 'a'"
+    left, inner = bound(text.format("LEFT")), bound(text.format("INNER"))
+    assert left.joins == inner.joins
+    assert left.predicate.sql == "dst = 'a'"
+    assert inner.predicate.sql == f"{inner.joins[0].name} AND dst = 'a'"
+    assert left.predicate.contains(inner.predicate)
 
 
 def test_joins_that_do_not_build_on_each_other_may_change_places():

@@ -101,7 +101,7 @@ class Catalog:
             return self
         check_definition(statement)
         self._check_free(kind, statement)
-        if isinstance(statement, CreateStream | CreateTable) and standing is not None:
+        if standing is not None:
             self._check_replacement(kind, standing, statement)
         stored = replace(statement, or_replace=False)
         return replace(self, definitions={**self.definitions, key: stored})
@@ -130,21 +130,20 @@ class Catalog:
                 place=statement.place,
             )
 
-    def _check_replacement(
-        self, kind: str, standing: Definition, wanted: CreateStream | CreateTable
-    ) -> None:
-        """State was made from the old columns: while queries stand, they may only be added to."""
-        assert isinstance(standing, CreateStream | CreateTable)
-        users = self._users(kind, standing.name)
-        gone = [c.name for c in standing.columns if c not in wanted.columns]
-        if users and (gone or _order(standing) != _order(wanted)):
+    def _check_replacement(self, kind: str, standing: Definition, wanted: Definition) -> None:
+        """State was made from the old definition, and while queries stand it goes on with it."""
+        if not (users := self._users(kind, standing.name)):
+            return
+        if isinstance(standing, CreateTable) and standing != replace(wanted, or_replace=False):
             refuse(
                 "E_IN_USE",
-                f"{kind} {standing.name} cannot lose or change columns while queries read it",
-                detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
-                hint="drop the queries first, or keep the columns and add others",
+                f"table {standing.name} cannot be replaced while queries join it",
+                detail=listing("queries", users),
+                hint="drop the queries first, or declare another table beside it",
                 place=wanted.place,
             )
+        if isinstance(standing, CreateStream) and isinstance(wanted, CreateStream):
+            _check_columns_stay(standing, wanted, users)
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
@@ -204,8 +203,17 @@ class Catalog:
         return found
 
 
-def _order(relation: CreateStream | CreateTable) -> str | None:
-    return relation.order_by if isinstance(relation, CreateStream) else None
+def _check_columns_stay(standing: CreateStream, wanted: CreateStream, users: list[str]) -> None:
+    """Columns may only be added."""
+    gone = [column.name for column in standing.columns if column not in wanted.columns]
+    if gone or standing.order_by != wanted.order_by:
+        refuse(
+            "E_IN_USE",
+            f"stream {standing.name} cannot lose or change columns while queries read it",
+            detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
+            hint="drop the queries first, or keep the columns and add others",
+            place=wanted.place,
+        )
 
 
 def _used_by(query: CreateQuery) -> set[tuple[str, str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +12,7 @@ import typer
 from tidemill.cli.failures import reported
 from tidemill.cli.run import Master, Script, read_script
 from tidemill.engine import Engine
+from tidemill.errors import refuse
 
 MODES = ("ast", "plan", "shared", "spark")
 
@@ -17,12 +20,26 @@ MODES = ("ast", "plan", "shared", "spark")
 def command(
     script: Script,
     mode: Annotated[str, typer.Option(help=f"one of {', '.join(MODES)}")] = "shared",
+    graph: Annotated[Path | None, typer.Option(help="draw the shared plan, FILE.svg")] = None,
     master: Master = None,
 ) -> None:
     """Explain every query of a script; nothing is registered or run."""
+    if graph is not None and graph.suffix.lower() != ".svg":
+        raise typer.BadParameter(f"--graph writes SVG, so FILE.svg and not '{graph.name}'")
     if mode.lower() not in MODES:
         raise typer.BadParameter(f"no mode '{mode}'; modes: {', '.join(MODES)}")
     text = f"{read_script(script).rstrip().rstrip(';')};\nEXPLAIN {mode.upper()} ALL;"
     with reported(), tempfile.TemporaryDirectory() as scratch:
-        replies = Engine(scratch, master).explain(text, script.absolute().parent)
-        print("\n\n".join(replies))
+        engine, folder = Engine(scratch, master), script.absolute().parent
+        print("\n\n".join(engine.explain(text, folder)))
+        if graph is not None:
+            write_drawing(graph, engine.drawing(read_script(script), folder))
+
+
+def write_drawing(path: Path, drawing: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        refuse("E_GRAPH", f"drawing {path} cannot be written", detail=str(error))
+    print(f"drawn: {path}", file=sys.stderr)

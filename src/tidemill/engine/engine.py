@@ -32,6 +32,7 @@ from tidemill.engine.show import describe, show
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
+from tidemill.engine.tables import Tables, restored
 from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
 from tidemill.language.statements import CreateQuery, Describe, Show
@@ -75,6 +76,7 @@ class Engine:
         self._rates: dict[str, RateWatch] = {}
         self._bound_plans: Bound = {}
         self.catalog, self.plan = Catalog(), SharedPlan()
+        self._tables = Tables(self.home.tables, lambda: self.session)
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self.queries: dict[str, QueryState] = {}
         if self.home.exists:
@@ -86,14 +88,20 @@ class Engine:
         Relative paths in it are relative to `base`. While another thread runs the streams,
         the statements take effect between two of its ticks.
         """
-        if self._requests.must_wait:
-            return self._requests.ask(text, base)
-        return self._sql(text, os.fspath(base))
+        answered = self._requests.ask(text, base)
+        return self._sql(text, os.fspath(base)) if answered is None else answered
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
+        self._tables.begin()
         folder = Path(base).absolute()
         return apply_script(text, folder, self.catalog, self._check, self._respond)[1]
+
+    def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
+        """The shared plan with a script's queries too, as SVG; nothing is registered."""
+        folder = Path(base).absolute()
+        catalog, _ = apply_script(text, folder, self.catalog, self._check, self._respond)
+        return self._explainer(catalog).drawing()
 
     def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
         """Run the streams: until "idle" (all input taken), "flush" (and every window closed)
@@ -151,6 +159,7 @@ class Engine:
     # Registration
 
     def _sql(self, text: str, base: str) -> list[str]:
+        self._tables.begin()
         catalog, replies = apply_script(
             text, Path(base).absolute(), self.catalog, self._check, self._respond
         )
@@ -161,10 +170,14 @@ class Engine:
     def _load(self) -> None:
         connection = self.home.open()
         self.catalog = CatalogStore(connection).load()
-        self.plan = PlanStore(connection).load(self.catalog, self._bind(self.catalog))
+        self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
         self.queries = Journal(connection).load_queries()
 
     def _bind(self, catalog: Catalog) -> Bind:
+        bind = self._binder(catalog)
+        return lambda query: self._tables.settle(query, bind(query), catalog, self.plan)
+
+    def _binder(self, catalog: Catalog) -> Bind:
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session, sql, columns)
 
@@ -174,18 +187,23 @@ class Engine:
         self._bind(catalog)(query)
 
     def _respond(self, question: Question, catalog: Catalog) -> str:
+        if isinstance(question, Show) and question.kind == "WEAVES":
+            return self._explainer(catalog).weaves()
         if isinstance(question, Show):
             return show(question.kind, catalog, self.queries)
         if isinstance(question, Describe):
             return describe(question.name, catalog)
+        return self._explainer(catalog).explain(question)
+
+    def _explainer(self, catalog: Catalog) -> Explainer:
         spark_plan = partial(self._spark_plan, catalog)
-        explainer = Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
-        return explainer.explain(question)
+        return Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
 
     def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
         stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
-        return explain_partials(self.session, stream, source, feeds, catalog.settings)
+        tables, settings = self._tables.frame, catalog.settings
+        return explain_partials(self.session, stream, source, feeds, settings, tables)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
@@ -202,6 +220,7 @@ class Engine:
         states = self._query_states(plan)
         replies = list(self._planner.announce(self.plan, plan))
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
+        self._tables.write(plan)
         with journal.transaction():
             catalogs.save(catalog)
             plans.save(self.plan, plan)
@@ -210,7 +229,9 @@ class Engine:
             for writer in distinct_writers(sinks.values()):
                 writer.record()
         self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
-        self._bound_plans = {key: p for key, p in self._bound_plans.items() if p in queries}
+        self._tables.sweep(plan)
+        standing = set(catalog.queries())
+        self._bound_plans = {key: p for key, p in self._bound_plans.items() if key[0] in standing}
         return replies
 
     def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
@@ -232,7 +253,7 @@ class Engine:
 
     def _settle_changed(self, plan: SharedPlan) -> None:
         """What a replaced query has staged is delivered as its own, under its old columns."""
-        changed = [query for query in self.plan.queries if query not in plan.queries]
+        changed = [query for query in self.plan.queries if not plan.stands(query)]
         if not changed:
             return
         sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
@@ -242,7 +263,7 @@ class Engine:
 
     def _query_states(self, plan: SharedPlan) -> dict[str, QueryState]:
         """Counts go on for a query that stays as it is, and begin anew for any other."""
-        standing = {query.name for query in self.plan.queries if query in plan.queries}
+        standing = {query.name for query in self.plan.queries if plan.stands(query)}
         return {
             query.name: self.queries[query.name] if query.name in standing else QueryState()
             for query in plan.queries
@@ -337,6 +358,7 @@ class Engine:
             settings=self.catalog.settings,
             plan=self.plan,
             feeds=self._feeds(),
+            tables=self._tables.frame,
             paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,

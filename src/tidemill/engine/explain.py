@@ -8,10 +8,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from tidemill.catalog import Catalog
 from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind
+from tidemill.engine.show import table
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
 from tidemill.share import SharedPlan
+from tidemill.share.drawing import draw
 from tidemill.share.explain import explain_shared
+from tidemill.share.explain_model import Arrangement
+from tidemill.share.explain_query import explain_newcomer, explain_query
+from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.synopsis.feed import Feed
 
 # The name a SELECT has that is explained before it is registered.
@@ -36,7 +41,7 @@ class Explainer:
             case "PLAN":
                 return "\n\n".join(explain_plan(self.bind(query)) for query in queries)
             case "SHARED":
-                return explain_shared(self._shared(queries))
+                return self._sharing(statement, queries)
             case _:
                 return self._spark(queries)
 
@@ -47,11 +52,40 @@ class Explainer:
             return list(self.catalog.queries())
         return [self.catalog.query(statement.target, statement.place)]
 
+    def weaves(self) -> str:
+        """The synopses of all queries, as a table."""
+        return table(WEAVE_COLUMNS, list(weave_rows(self._arranged(self._shared([])))))
+
+    def drawing(self) -> str:
+        """The shared plan of all queries, as SVG."""
+        return draw(self._arranged(self._shared([])))
+
+    def _sharing(self, statement: Explain, queries: list[CreateQuery]) -> str:
+        plan = self._shared(queries)
+        if statement.target is None:
+            return explain_shared(self._arranged(plan))
+        query = plan.query(queries[0].name)
+        found = self._arrangement(plan, query.stream)
+        if isinstance(statement.target, Select):
+            before = self._arrangement(self._shared([]), query.stream)
+            return explain_newcomer(found, before, query, self.planner.first_window(plan, query))
+        others = [other for other in plan.queries if other != query]
+        without = self.planner.change(plan, self.catalog, others)
+        return explain_query(found, self._arrangement(without, query.stream), query)
+
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""
         definitions = dict.fromkeys([*self.catalog.queries(), *queries])
         plans = tuple(self.bind(query) for query in definitions)
         return self.planner.change(self.standing, self.catalog, plans)
+
+    def _arranged(self, plan: SharedPlan) -> list[Arrangement]:
+        streams = dict.fromkeys(query.stream for query in plan.queries)
+        return [self._arrangement(plan, stream) for stream in streams]
+
+    def _arrangement(self, plan: SharedPlan, stream: str) -> Arrangement:
+        context = self.planner.context(stream, self.catalog.settings)
+        return Arrangement(stream, plan, context.settings, context.costs)
 
     def _spark(self, queries: list[CreateQuery]) -> str:
         """The passes that feed these queries."""

@@ -67,7 +67,7 @@ class Folding:
         with watch.phase("admit"):
             rows = self._rows(record)
             passes = passes_of(self._feeds, self._admission(record), around.buckets)
-            frames = [(one, partials(around.session, rows, one)) for one in passes]
+            frames = [(one, partials(around.session, rows, one, around.tables)) for one in passes]
         with watch.phase("partials"), self._kept(rows, len(passes)):
             small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
             report = run_fold(frames, self._place(record), small)

@@ -10,7 +10,7 @@ from typing import Any
 from tidemill.aggregates import Lane
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import Join, Key, Scalar
+from tidemill.plan.model import Join, Key, Scalar, TableColumn
 from tidemill.plan.predicates import Predicate, Reading, Term
 from tidemill.plan.predicates.boxes import Box
 from tidemill.plan.predicates.values import ValueSet
@@ -23,7 +23,7 @@ _CLASSES: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
         *(Bit, Box, Cut, Cuts, Join, Key, KeptLane, Lane, Predicate, Reading, Scalar, Slot),
-        *(Stint, Synopsis, Term, Type, ValueSet, Window, WindowSpec),
+        *(Stint, Synopsis, TableColumn, Term, Type, ValueSet, Window, WindowSpec),
     )
 }
 

@@ -40,6 +40,10 @@ class Home:
         return self.path / "synopses"
 
     @property
+    def tables(self) -> Path:
+        return self.path / "tables"
+
+    @property
     def staging(self) -> Path:
         return self.path / "staging"
 

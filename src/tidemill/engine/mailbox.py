@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from tidemill.engine.home import Home
 from tidemill.engine.requests import Answer
@@ -65,11 +65,7 @@ class Attached:
         )
         while (found := self._reply(cursor.lastrowid)) is None:
             if not self._home.is_busy:
-                refuse(
-                    "E_NOT_ANSWERED",
-                    "the engine that runs on the home has stopped before it answered",
-                    hint="SHOW QUERIES says whether the statement took effect",
-                )
+                _refuse_unanswered()
             self._sleep(_LOOK_SECONDS)
         return found
 
@@ -88,12 +84,23 @@ class Attached:
         self.close()
 
     def _reply(self, number: int | None) -> list[str] | None:
-        replies, problem = self._connection.execute(
+        row = self._connection.execute(
             "SELECT replies, problem FROM requests WHERE id = ?", (number,)
-        ).fetchone() or (None, None)
+        ).fetchone()
+        if row is None:  # another runner has come, and does not know whether this was done
+            _refuse_unanswered()
+        replies, problem = row
         if problem is not None:
             raise TidemillError(_problem(json.loads(problem)))
         return None if replies is None else list(json.loads(replies))
+
+
+def _refuse_unanswered() -> NoReturn:
+    refuse(
+        "E_NOT_ANSWERED",
+        "the engine that runs on the home has stopped before it answered",
+        hint="SHOW QUERIES says whether the statement took effect",
+    )
 
 
 def _answered(answer: Answer, text: str, base: str) -> tuple[str | None, str | None]:

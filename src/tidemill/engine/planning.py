@@ -42,6 +42,8 @@ class Planner:
     open_source: Callable[[Stream], Source]
     session: Callable[[], Session]
     samples: dict[str, Sample] = field(default_factory=dict)
+    # What was estimated from a sample is worth keeping as long as the sample is.
+    _costs: dict[str, EngineCosts] = field(default_factory=dict)
 
     def change(
         self,
@@ -82,20 +84,24 @@ class Planner:
         return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
 
     def context(self, stream: str, settings: Settings) -> Context:
-        return Context(settings, EngineCosts(self.samples.get(stream.lower(), Sample())))
+        sample = self.samples.setdefault(stream.lower(), Sample())
+        if (known := self._costs.get(stream.lower())) is None or known.sample is not sample:
+            self._costs[stream.lower()] = known = EngineCosts(sample)
+        return Context(settings, known)
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
         """For each query that joins a stream under way, where it begins."""
         for query in plan.queries:
-            if query in before.queries:
-                continue
-            standing, stint = self.standing(query.stream), plan.stints[query.name][-1]
-            if standing.newest_us is None:
-                continue
-            starts = [
-                first_window(spec, stint.from_us, standing.watermark_us) for spec in specs_of(query)
-            ]
-            yield f"query {query.name}: its first window starts at {_instant(min(starts))}"
+            if not before.stands(query) and (first := self.first_window(plan, query)):
+                yield f"query {query.name}: its first window starts at {first}"
+
+    def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
+        """Start of a query's first window; None: as the stream begins."""
+        standing, stint = self.standing(query.stream), plan.stints[query.name][0]
+        if standing.newest_us is None:
+            return None
+        since_us, watermark_us = stint.from_us, standing.watermark_us
+        return _instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
     def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
@@ -107,7 +113,7 @@ class Planner:
             and len(scan.predicates) < 2
         ):
             return
-        if known.knows([key.sql for key in scan.keys], scan.predicates):
+        if known.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
         source = self.open_source(catalog.stream(stream))
         taken = source.any_input(catalog.settings)

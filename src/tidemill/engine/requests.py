@@ -25,24 +25,29 @@ class Requests:
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._runner: int | None = None
+        # Held while a run ends, so that nothing is handed over to nobody.
+        self._lock = threading.RLock()
 
     def begin(self) -> None:
-        self._runner = threading.get_ident()
+        with self._lock:
+            self._runner = threading.get_ident()
 
     def end(self, answer: Answer) -> None:
         """No more are taken; those that came too late for a tick are answered still."""
-        self._runner = None
-        self.serve(answer)
+        with self._lock:
+            self.serve(answer)
+            self._runner = None
 
-    @property
-    def must_wait(self) -> bool:
-        """Whether another thread is in the middle of a run."""
-        return self._runner not in (None, threading.get_ident())
+    def ask(self, text: str, base: str | os.PathLike[str]) -> list[str] | None:
+        """Hand over, and wait until the statements have been carried out or refused.
 
-    def ask(self, text: str, base: str | os.PathLike[str]) -> list[str]:
-        """Hand over, and wait until the statements have been carried out or refused."""
+        None: no other thread is in the middle of a run, so whoever asks may do it.
+        """
         request = Request(text, os.path.abspath(base))
-        self._waiting.put(request)
+        with self._lock:
+            if self._runner in (None, threading.get_ident()):
+                return None
+            self._waiting.put(request)
         return request.replies.result()
 
     def serve(self, answer: Answer) -> None:

@@ -28,15 +28,13 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
                 ("table", "columns", "source"),
                 [(t.name, ", ".join(c.name for c in t.columns), t.source) for t in tables],
             )
-        case "WEAVES":
-            refuse("E_NOT_BUILT", "SHOW WEAVES is not built yet", hint="EXPLAIN SHARED ALL works")
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])
         case "QUERIES":
             return table(
-                ("query", "from", "window", "into", "answers", "raised"),
-                [_query_row(query, states) for query in catalog.queries()],
+                ("query", "state", "from", "window", "into", "answers", "raised"),
+                [_query_row(query, catalog, states) for query in catalog.queries()],
             )
         case _:
             values = catalog.settings
@@ -62,13 +60,21 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def _query_row(query: CreateQuery, states: Mapping[str, QueryState]) -> tuple[str, ...]:
+def _query_row(
+    query: CreateQuery, catalog: Catalog, states: Mapping[str, QueryState]
+) -> tuple[str, ...]:
     state = states.get(query.name, QueryState())
     return (
         query.name,
-        query.select.stream,
+        "paused" if catalog.is_paused(query.name) else "running",
+        _relation(query),
         window_text(query.select.window),
         query.into or "",
         str(state.answers),
         str(state.raised),
     )
+
+
+def _relation(query: CreateQuery) -> str:
+    """The stream, and the tables joined to it."""
+    return ", ".join([query.select.stream, *(join.table for join in query.select.joins)])

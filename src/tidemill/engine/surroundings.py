@@ -18,6 +18,7 @@ from tidemill.failpoints import Failpoint
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan
+from tidemill.spark.joins import Tables
 from tidemill.spark.session import Session
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Synopsis
@@ -32,6 +33,7 @@ class Surroundings:
     settings: Settings
     plan: SharedPlan
     feeds: Mapping[str, tuple[Feed, ...]]  # by stream
+    tables: Tables
     paused: frozenset[str]
     sinks: Mapping[str, SinkWriter]  # by query
     queries: dict[str, QueryState]

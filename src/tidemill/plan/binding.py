@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NoReturn
 
 from sqlglot import exp
@@ -25,12 +26,14 @@ from tidemill.plan.model import (
     QueryPlan,
     Scalar,
 )
-from tidemill.plan.predicates import canonical
+from tidemill.plan.predicates import Predicate, canonical
+from tidemill.plan.predicates.domains import compared
+from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.relations import stream_relation
 from tidemill.plan.scalars import ScalarBinder, type_placed
 from tidemill.plan.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.typing import TypeOracle
-from tidemill.types import Type
+from tidemill.types import BOOLEAN, Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 
@@ -74,7 +77,7 @@ class _Binder:
             sink=sink,
             window=self._select.window,
             where=where,
-            predicate=canonical(where, self._types),
+            predicate=self._predicate(where),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -83,6 +86,12 @@ class _Binder:
             limit=self._select.limit,
             joins=self._joins,
         )
+
+    def _predicate(self, where: Scalar | None) -> Predicate:
+        """The rows that count: those that pass WHERE and have the partners they must have."""
+        inner = (join.partner for join in self._joins if join.kind == "inner")
+        partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
+        return reduce(Predicate.__and__, partners, canonical(where, self._types))
 
     @property
     def _types(self) -> dict[str, Type]:

@@ -7,7 +7,7 @@ same; so equal text means equal value here too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -40,7 +40,7 @@ def bind_joins(
         taken = [join.name for join in joins]
         scope, join = _JoinBinder(scope, clause, table, oracle).bind(taken)
         joins.append(join)
-    return scope, _ordered(joins)
+    return scope, ordered(joins)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _JoinBinder:
         # The name is made from the condition, so this is first read under a plain one.
         plain = f"_{_NOT_PLAIN.sub('_', self.table.name.lower())}"
         condition = condition_of(self.clause, self._scope(plain))
-        text = f"{self.table.name.lower()} {self.clause.kind} {condition.sql}"
+        text = f"{self.table.name.lower()} {condition.sql}"
         while (name := f"{plain}_{_digest(text)}") in taken:
             text += " once more"  # joined twice in one way, a table multiplies rows twice
         return name
@@ -136,9 +136,9 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=4).hexdigest()
 
 
-def _ordered(joins: list[Join]) -> tuple[Join, ...]:
-    """By name, as far as some do not build on others: such joins may change places."""
-    left, placed = sorted(joins, key=lambda join: join.name), list[Join]()
+def ordered(joins: Iterable[Join]) -> tuple[Join, ...]:
+    """Each once and by name, as far as they do not build on others: those may change places."""
+    left, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Join]()
     while left:
         there = {join.name for join in placed}
         placed.append(next(join for join in left if _needs(join) <= there))

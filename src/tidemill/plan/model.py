@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot
-from tidemill.types import TIMESTAMP, Type
+from tidemill.types import BOOLEAN, TIMESTAMP, Type
 
 if TYPE_CHECKING:
     from tidemill.plan.predicates import Predicate
@@ -57,19 +57,32 @@ class Scalar:
 class Join:
     """A table joined to the rows of a stream before anything else is done with them.
 
-    `name` stands for the table, the kind and the condition in canonical form, and each column
-    of the table is called after it: equal names mean equal joins, in whatever query, and so
-    the text of a scalar means one thing everywhere. `equal` are pairs of an expression over
-    what was there before and one over the table; a row of the table is a partner when all
-    pairs are equal and the residual holds.
+    `name` stands for the table and the condition in canonical form, and each column of the
+    table is called after it: equal names mean equal joins, in whatever query, and so the text
+    of a scalar means one thing everywhere. `equal` are pairs of an expression over what was
+    there before and one over the table; a row of the table is a partner when all pairs are
+    equal and the residual holds.
+
+    Rows without a partner always stay, with NULLs: an inner join is a left one with the
+    predicate that there is a partner. So what a table unique on its side of the equalities
+    is joined to has the same rows as before, and queries with and without the join share.
     """
 
     name: str
     table: str
-    kind: Literal["inner", "left"]
+    kind: Literal["inner", "left"] = field(compare=False)
     equal: tuple[tuple[Scalar, Scalar], ...]
     residual: Scalar | None = None
     alias: str = field(default="", compare=False)
+    # What is known once the table is read: the file that keeps its rows, and whether a row of
+    # the stream may have several of them for partners.
+    file: str = ""
+    multiplies: bool = True
+
+    @property
+    def partner(self) -> Slot:
+        """A column beside the table's own: true where there is a partner, else NULL."""
+        return Slot(self.name, BOOLEAN)
 
     @property
     def sql(self) -> str:
@@ -80,6 +93,11 @@ class Join:
     def scalars(self) -> tuple[Scalar, ...]:
         sides = (side for pair in self.equal for side in pair)
         return (*sides, *([self.residual] if self.residual else []))
+
+    @property
+    def befores(self) -> tuple[Scalar, ...]:
+        """The sides of the equalities that are worked out for rows of the stream."""
+        return tuple(before for before, _ in self.equal)
 
     def columns(self, scalars: Iterable[Scalar]) -> tuple[TableColumn, ...]:
         """What the table must give for these expressions."""
@@ -145,10 +163,11 @@ class QueryPlan:
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
-        """Every tuple-level expression of the query after its joins."""
+        """Every tuple-level expression of the query."""
+        befores = (before for join in self.joins for before in join.befores)
         where = (self.where,) if self.where else ()
         arguments = (a.argument for a in self.aggregates if a.argument)
-        return (*where, *(key.scalar for key in self.keys), *arguments)
+        return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
 
     def columns_of(self, join: Join) -> tuple[TableColumn, ...]:
         """What one of its tables must give for the query, joins included."""

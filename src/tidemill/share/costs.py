@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tidemill.plan.predicates import Predicate
 from tidemill.share.needs import Needs, together
 from tidemill.share.sample import Sample
 from tidemill.share.weave import MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
 
 _NS = 1e-9
+# Enough for an estimate, and counted in a millisecond.
+_COUNTED_EDGES = 2**14
 # How often a tick comes back to a cell before it expires, for each predicate read from it.
 _VISITS = 3.0
 
@@ -22,7 +26,7 @@ class EngineCosts:
     sample: Sample = field(default_factory=Sample)
     machine: MachineCosts = field(default_factory=MachineCosts)
     _rates: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
-    _cells: dict[Needs, float] = field(default_factory=dict)
+    _cells: dict[object, float] = field(default_factory=dict)
 
     def passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """Each feed in a pass of its own."""
@@ -41,27 +45,53 @@ class EngineCosts:
         rolled = cells * self.machine.fold_ns * (len(synopses) - 1)
         return (made + rolled) * _NS
 
-    def synopsis(self, needs: Needs) -> float:
-        """What it costs to keep, and to read every predicate's part of it."""
+    def kept(self, needs: Needs) -> float:
+        """A synopsis with a pass of its own, in the cheaper form."""
+        return self.passes([[needs]]) + min(self.signed(needs), self.routed(needs))
+
+    def signed(self, needs: Needs) -> float:
+        """A synopsis by signature: its cells, and every predicate's part of them picked out."""
         readings = len(needs.predicates) + needs.keeps_all if needs.predicates else 0
         visits = readings * _VISITS * self.machine.narrow_ns
-        return self.cells(needs) * (self.machine.combine_ns + visits) * _NS
+        return self.cells(needs) * (self.machine.keep_ns + visits) * _NS
 
-    def kept(self, needs: Needs) -> float:
-        """A synopsis with a pass of its own."""
-        return self.passes([[needs]]) + self.synopsis(needs)
+    def routed(self, needs: Needs) -> float:
+        """A synopsis by predicate: a cell handed to each that holds, and kept at its own edges."""
+        if not needs.predicates:
+            return math.inf
+        windows: dict[Predicate, set[WindowSpec]] = {}
+        for predicate, spec in needs.asked:
+            windows.setdefault(predicate, set()).add(spec)
+        cells = sum(self._own_cells(needs, p, frozenset(own)) for p, own in windows.items())
+        handed = self.cells(needs) * self.sample.matches(windows)
+        return (cells * self.machine.keep_ns + handed * self.machine.route_ns) * _NS
 
     def cells(self, needs: Needs) -> float:
         """Partial rows per second."""
-        if needs not in self._cells:
-            rate = self.edge_rate(needs.windows)
-            found = self.sample.cells(needs.keys, needs.predicates, 1 / rate, needs.keeps_all)
-            self._cells[needs] = found * rate
-        return self._cells[needs]
+        return self._cells_of(needs.keys, needs.predicates, needs.keeps_all, needs.windows)
+
+    def _own_cells(
+        self, needs: Needs, predicate: Predicate, windows: frozenset[WindowSpec]
+    ) -> float:
+        return self._cells_of(needs.keys, frozenset([predicate]), False, windows)
+
+    def _cells_of(
+        self,
+        keys: frozenset[str],
+        predicates: frozenset[Predicate],
+        keeps_all: bool,
+        windows: frozenset[WindowSpec],
+    ) -> float:
+        known = (keys, predicates, keeps_all, windows)
+        if known not in self._cells:
+            rate = self.edge_rate(windows)
+            found = self.sample.cells(sorted(keys), predicates, 1 / rate, keeps_all)
+            self._cells[known] = found * rate
+        return self._cells[known]
 
     def edge_rate(self, windows: frozenset[WindowSpec]) -> float:
         if windows not in self._rates:
-            self._rates[windows] = float(edge_rate(windows))
+            self._rates[windows] = float(edge_rate(windows, _COUNTED_EDGES))
         return self._rates[windows]
 
     def _scan(self) -> float:

@@ -1,68 +1,86 @@
-"""EXPLAIN SHARED: the synopses, each once, with the queries that read them."""
+"""EXPLAIN SHARED ALL: a page on what is shared, why, and what that saves."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 
-from tidemill.plan.explain import window_text
-from tidemill.share.model import SharedPlan
-from tidemill.synopsis.model import Synopsis
-from tidemill.windows import EdgeClass, WindowSpec, edge_rate, edges_between
+from tidemill.share import explain_words as words
+from tidemill.share.explain_model import Arrangement, Found
+from tidemill.share.explain_parts import explain_pass, explain_synopsis
+from tidemill.share.rules import SENTENCES
+from tidemill.share.sample import GUESSED_VALUES
 
-_SHOWN_EDGES = 12
-_US = 1_000_000
-
-
-def explain_shared(plan: SharedPlan) -> str:
-    """A page: what is kept, cut where, for whom, and what sharing saves."""
-    queries, synopses = _count(len(plan.queries), "query"), _count(len(plan.synopses), "synopsis")
-    head = f"plan version {plan.version}: {queries} from {synopses}"
-    return "\n\n".join([head, *(_synopsis(s, plan, n) for n, s in enumerate(plan.synopses, 1))])
+# Shown on a page, before the rest is counted.
+MOST_PASSES, MOST_SYNOPSES = 12, 24
+_LEGEND = "a synopsis keeps partial results by slice of time and group; 1 min / 10 s is a\n" + (
+    " " * 12 + "window of one minute, every ten seconds"
+)
 
 
-def _count(number: int, word: str) -> str:
-    plural = {"query": "queries", "synopsis": "synopses"}[word]
-    return f"{number:,} {word if number == 1 else plural}"
+def explain_shared(arrangements: Sequence[Arrangement]) -> str:
+    """One stream after another: summary, rules, passes, synopses."""
+    if not arrangements:
+        return "no queries"
+    return "\n\n".join("\n".join(_page(each)) for each in arrangements)
 
 
-def _synopsis(synopsis: Synopsis, plan: SharedPlan, number: int) -> str:
-    keys = ", ".join(key.scalar.sql for key in synopsis.keys) or "(one group)"
-    lines = [f"synopsis s{number} on {synopsis.stream}"]
-    where = " | ".join(bit.predicate.sql for bit in synopsis.bits) or "(all rows)"
-    lines.append(f"  where   {where}")
-    lines.append(f"  keys    {keys}")
-    lines.append(f"  keeps   {', '.join(lane.sql for lane in synopsis.lanes)}")
-    lines.append(f"  edges   {', '.join(map(_edge_class, synopsis.cuts.classes))}")
-    lines.append(f"  slices  {_slices(synopsis.cuts.classes)}")
-    lines.append(f"  rate    {_rate(synopsis.cuts.windows)}")
-    lines += [
-        f"  serves  {query.name} {window_text(query.window)}"
-        for query, _ in plan.readers_of(synopsis)
-    ]
-    return "\n".join(lines)
+def _page(found: Arrangement) -> Iterator[str]:
+    yield from _summary(found)
+    yield from _why([rule for query in found.queries for rule in found.rules(query)])
+    for number, feeds in enumerate(found.passes[:MOST_PASSES], 1):
+        yield ""
+        yield from explain_pass(found, number, feeds)
+    yield from _rest(len(found.passes) - MOST_PASSES, "pass")
+    for synopsis in found.synopses[:MOST_SYNOPSES]:
+        yield ""
+        yield from explain_synopsis(found, synopsis)
+    yield from _rest(len(found.synopses) - MOST_SYNOPSES, "synopsis")
 
 
-def _edge_class(edge: EdgeClass) -> str:
-    offset = f" + {_seconds(edge.offset_us)}" if edge.offset_us else ""
-    return f"every {_seconds(edge.period_us)}{offset}"
+def _rest(count: int, word: str) -> Iterator[str]:
+    if count > 0:
+        yield ""
+        yield f"and {words.many(count, word)} more; EXPLAIN SHARED QUERY tells of one query"
 
 
-def _slices(classes: tuple[EdgeClass, ...]) -> str:
-    span = max(edge.period_us for edge in classes)
-    while len(edges := edges_between(classes, 0, span + 1)) <= 2:
-        span *= 2
-    shown = [_seconds(int(edge)) for edge in edges[: _SHOWN_EDGES + 1]]
-    more = " …" if len(edges) > _SHOWN_EDGES else ""
-    cut = " | ".join(shown)
-    return f"{cut}{more}   (edges from a common start, in seconds)"
+def _summary(found: Arrangement) -> Iterator[str]:
+    queries = words.many(len(found.queries), "query")
+    kept = words.many(len(found.synopses), "synopsis")
+    passes = words.many(len(found.passes), "pass")
+    yield f"{queries} on {found.stream}: {kept}, {passes} over the rows (plan {found.plan.version})"
+    yield f"  cost      {_saving(found)}"
+    yield f"  estimate  {_basis(found)}"
+    if found.settings.sharing != "auto" or found.settings.steps_off:
+        off = found.settings.steps_off or "none"
+        yield f"  settings  sharing = {found.settings.sharing}, steps off: {off}"
+    yield f"  legend    {_LEGEND}"
 
 
-def _rate(windows: tuple[WindowSpec, ...]) -> str:
-    together = edge_rate(windows)
-    apart = sum((edge_rate([spec]) for spec in windows), Fraction(0))
-    return f"{float(together):.4g} edges/s together, {float(apart):.4g} apart"
+def _saving(found: Arrangement) -> str:
+    shared = f"{words.work(found.seconds)} of a core per second of stream"
+    if len(found.queries) == 1:
+        return shared
+    times = found.seconds_apart / found.seconds
+    return f"{shared}; each query alone: {words.work(found.seconds_apart)}, {times:.1f} times that"
 
 
-def _seconds(span_us: int) -> str:
-    whole, rest = divmod(span_us, _US)
-    return f"{whole}{f'.{rest:06d}'.rstrip('0') if rest else ''} s"
+def _basis(found: Arrangement) -> str:
+    sample = found.costs.sample
+    rate = f"{words.rows(sample.rows_per_second)} rows a second"
+    if found.is_sampled:
+        return f"from a sample of {sample.size:,} rows, {rate}"
+    return f"guessed, as no sample was taken: {rate}, {GUESSED_VALUES} values for each key"
+
+
+def _why(found: Sequence[Found]) -> Iterator[str]:
+    """Each rule once, with how many queries share by it and one of them."""
+    by_rule: dict[str, list[Found]] = {}
+    for each in found:
+        by_rule.setdefault(each.rule, []).append(each)
+    if by_rule:
+        yield ""
+        yield "why they share"
+    for name in (name for name in SENTENCES if name in by_rule):
+        count = words.many(len(by_rule[name]), "query")
+        told = [SENTENCES[name], f"({by_rule[name][0]})"]
+        yield words.wrapped(f"  {name}  {count:<13}  ", told, between=" ")

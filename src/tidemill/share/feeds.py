@@ -6,13 +6,18 @@ stream changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from tidemill.aggregates import ROWS
+from tidemill.plan.joins import ordered
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
+from tidemill.share.key_tree import KeySet, key_tree
 from tidemill.share.merging import merge_greedily
-from tidemill.share.needs import Needs
+from tidemill.share.needs import Needs, multiplying, together
 from tidemill.synopsis.feed import Feed, Node, Scan
 from tidemill.synopsis.model import Synopsis
 
@@ -27,9 +32,10 @@ def arrange_feeds(
     apart = settings.sharing in ("none", "weave")
     if not apart and settings.is_on("group_by_tree"):
         roots = group_by_tree(roots, costs)
+    scans: Sequence[Sequence[Root]] = [[root] for root in roots]
     if not apart and settings.is_on("grouping_sets"):
-        return tuple(feed for scan in grouping_sets(roots, costs) for feed in _feeds(scan))
-    return tuple(feed for root in roots for feed in _feeds([root]))
+        scans = grouping_sets(roots, costs)
+    return _with_accounts([feed for scan in scans for feed in _feeds(scan, costs)])
 
 
 def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
@@ -58,67 +64,100 @@ def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root
 def needs_of_synopsis(synopsis: Synopsis) -> Needs:
     return Needs(
         synopsis.stream,
-        synopsis.joins,
+        multiplying(synopsis.joins),
         frozenset(key.scalar.sql for key in synopsis.keys),
-        frozenset(bit.predicate for bit in synopsis.bits),
-        synopsis.all_since_us is not None,
-        frozenset(synopsis.cuts.windows),
+        frozenset(_conditions(synopsis)),
+        keeps_all(synopsis),
+        frozenset(synopsis.windows),
     )
+
+
+def keeps_all(synopsis: Synopsis) -> bool:
+    """Whether rows are kept that satisfy no condition."""
+    if synopsis.routed:
+        return any(bit.predicate.is_true for bit in synopsis.bits)
+    return synopsis.all_since_us is not None
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
-    """Everything that some queries of one stream ask of a row, but for their aggregates."""
+    """What some queries of one stream ask of a row without its tables, but for aggregates."""
     keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
     predicates = dict.fromkeys(query.predicate for query in queries)
+    names = tuple(join.name for query in queries for join in query.joins)
     return Scan(
         stream=queries[0].stream,
         joins=(),
-        keys=tuple(keys.values()),
-        predicates=tuple(p for p in predicates if not p.is_true and not p.is_false),
+        keys=tuple(key for key in keys.values() if not key.joined),
+        predicates=tuple(
+            p for p in predicates if not p.is_true and not p.is_false and not _reads(p, names)
+        ),
         lanes=(),
     )
+
+
+def _reads(predicate: Predicate, joins: tuple[str, ...]) -> bool:
+    """Whether it takes some of the joins to evaluate the predicate."""
+    inner = any(residual.joined for residual in predicate.residuals)
+    return inner or any(name.startswith(joins) for name in predicate.columns)
+
+
+def _conditions(synopsis: Synopsis) -> list[Predicate]:
+    """The predicates that a row is tested for."""
+    return [bit.predicate for bit in synopsis.bits if not bit.predicate.is_true]
 
 
 def _needs(root: Root) -> list[Needs]:
     return [needs_of_synopsis(synopsis) for synopsis in root]
 
 
-def _feeds(roots: Sequence[Root]) -> list[Feed]:
+def _feeds(roots: Sequence[Root], costs: EngineCosts) -> list[Feed]:
     scan = _scan([synopsis for root in roots for synopsis in root])
-    return [_feed(scan, root) for root in roots]
+    return [_feed(scan, root, costs) for root in roots]
 
 
 def _scan(synopses: Sequence[Synopsis]) -> Scan:
     keys = {key.scalar.sql: key.scalar for s in synopses for key in s.keys}
     return Scan(
         stream=synopses[0].stream,
-        joins=synopses[0].joins,
+        joins=ordered(join for s in synopses for join in s.joins),
         keys=tuple(keys.values()),
-        predicates=tuple(dict.fromkeys(bit.predicate for s in synopses for bit in s.bits)),
+        predicates=tuple(dict.fromkeys(p for s in synopses for p in _conditions(s))),
         lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
     )
 
 
-def _feed(scan: Scan, root: Root) -> Feed:
+def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
+    """With one that only counts the rows, where all others meet some of them several times."""
+    if not feeds or not all(feed.scan.multiplies for feed in feeds):
+        return tuple(feeds)
+    scan = Scan(feeds[0].scan.stream, joins=(), keys=(), predicates=(), lanes=(ROWS,))
+    return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(Node((), 0, ()),), synopses=()))
+
+
+def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
-    predicates = dict.fromkeys(bit.predicate for synopsis in root for bit in synopsis.bits)
+    predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
+    whole = together(_needs(root))
+
+    def rows(keys: KeySet) -> float:
+        return costs.cells(replace(whole, keys=frozenset(scan.keys[n].sql for n in keys)))
+
     return Feed(
         scan=scan,
         bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
-        keeps_all=any(synopsis.all_since_us is not None for synopsis in root),
-        nodes=_tree(root, sets),
+        keeps_all=any(map(keeps_all, root)),
+        nodes=_nodes(root, sets, key_tree(sets, rows)),
         synopses=root,
     )
 
 
-def _tree(root: Root, sets: Sequence[frozenset[int]]) -> tuple[Node, ...]:
-    """A node for each distinct set of keys, under the smallest one that holds it."""
-    top = frozenset().union(*sets)
-    distinct = sorted({top, *sets}, key=lambda keys: (-len(keys), sorted(keys)))
-    nodes = []
-    for number, keys in enumerate(distinct):
-        above = [n for n, other in enumerate(distinct[:number]) if other > keys]
-        mine = tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys)
-        nodes.append(Node(tuple(sorted(keys)), above[-1] if above else 0, mine))
-    return tuple(nodes)
+def _nodes(root: Root, sets: Sequence[KeySet], tree: Mapping[KeySet, KeySet]) -> tuple[Node, ...]:
+    """The tree's sets of keys as nodes, each with the synopses that have just these keys."""
+    numbers = {keys: number for number, keys in enumerate(tree)}
+    mine = {
+        keys: tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys) for keys in tree
+    }
+    return tuple(
+        Node(tuple(sorted(keys)), numbers[parent], mine[keys]) for keys, parent in tree.items()
+    )

@@ -26,7 +26,7 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
 
     The same plan comes back when nothing changes.
     """
-    staying = {query.name for query in queries if query in plan.queries}
+    staying = {query.name for query in queries if plan.stands(query)}
     fresh = [query for query in queries if query.name not in staying]
     if not fresh and len(staying) == len(plan.queries):
         return plan
@@ -138,7 +138,7 @@ class _Change:
     def open(self, group: Group, standing: Standing, context: Context) -> None:
         """A new synopsis; queries that have another move over with their next window."""
         covers = context.settings.is_on("covers")
-        made = new_synopsis(self._next, group.queries, standing, covers)
+        made = new_synopsis(self._next, group.queries, standing, covers, group.routed)
         self._next += 1
         self._synopses[made.synopsis.id] = made.synopsis
         for query in group.queries:
@@ -147,6 +147,8 @@ class _Change:
     def _begin(self, query: QueryPlan, made: Suited, standing: Standing) -> None:
         reading = made.readings[query.name]
         since_us = complete_since(made.synopsis, query, reading, standing)
+        # One that has been told when it begins does not begin earlier by moving.
+        since_us = max(since_us, min((s.from_us for s in self._of(query)), default=since_us))
         before = (replace(s, until_us=min(s.until_us, since_us)) for s in self._of(query))
         stint = Stint(made.synopsis.id, reading, since_us)
         self._stints[query.name] = (*(s for s in before if s.from_us < s.until_us), stint)

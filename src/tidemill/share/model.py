@@ -44,6 +44,10 @@ class SharedPlan:
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]
 
+    def stands(self, query: QueryPlan) -> bool:
+        """Whether the query is one of the standing ones, just as it is."""
+        return self._by_name.get(query.name) == query
+
     def synopsis(self, synopsis_id: str) -> Synopsis:
         return self._by_id[synopsis_id]
 

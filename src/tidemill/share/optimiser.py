@@ -1,15 +1,17 @@
 """Which queries read which synopsis: the optimiser, as one tuple of steps in a stated order.
 
 It starts from no sharing, a synopsis for each query, and every step may put groups together or
-part them. A step can be switched off by its name (`SET steps_off = '…'`); answers are the same
-with any of them off. How the synopses are fed is decided after that, in `feeds.py`.
+part them; then bits are given to predicates (`synopses.py`), and last it is decided how the
+synopses are fed (`feeds.py`). A step can be switched off by its name (`SET steps_off = '…'`);
+answers are the same with any of them off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
@@ -28,8 +30,9 @@ class Group:
     """Queries of one relation and one set of keys, which read one synopsis."""
 
     queries: tuple[QueryPlan, ...]
+    routed: bool = False
 
-    @property
+    @cached_property
     def needs(self) -> Needs:
         return needs_of(self.queries)
 
@@ -70,16 +73,39 @@ def share_predicates(groups: Groups, context: Context) -> Groups:
     return merge_greedily(compatible, lambda group: context.costs.kept(group.needs), merge)
 
 
+def route_predicates(groups: Groups, context: Context) -> Groups:
+    """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
+    if context.settings.sharing != "auto":
+        return groups
+
+    def pays(needs: Needs) -> bool:
+        return context.costs.routed(needs) < context.costs.signed(needs)
+
+    return tuple(replace(group, routed=pays(group.needs)) for group in groups)
+
+
 def weave_windows(groups: Groups, context: Context) -> Groups:
     """Queries of one group whose windows are better kept apart get synopses of their own."""
     return tuple(part for group in groups for part in _woven(group, context))
 
 
-Step = Callable[[Groups, Context], Groups]
-STEPS: tuple[tuple[str, Step], ...] = (
-    ("slices", share_slices),
-    ("predicates", share_predicates),
-    ("weave", weave_windows),
+@dataclass(frozen=True)
+class Step:
+    """One decision of the optimiser; `regroup` is there for those made over groups of queries."""
+
+    name: str
+    sentence: str
+    regroup: Callable[[Groups, Context], Groups] | None = None
+
+
+STEPS: tuple[Step, ...] = (
+    Step("slices", "equal keys and predicate: one set of slices for any windows", share_slices),
+    Step("predicates", "equal keys: partials per signature of predicates", share_predicates),
+    Step("routing", "partials per predicate where that makes fewer", route_predicates),
+    Step("weave", "windows that are better kept apart get their own slices", weave_windows),
+    Step("covers", "a predicate that others make up is read from their bits"),
+    Step("group_by_tree", "coarser keys are rolled up from a finer sub-aggregation"),
+    Step("grouping_sets", "several sub-aggregations are made in one pass over the rows"),
 )
 
 
@@ -88,9 +114,9 @@ def optimise(queries: Iterable[QueryPlan], context: Context) -> Groups:
     groups: Groups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
         return groups
-    for name, step in STEPS:
-        if context.settings.is_on(name):
-            groups = step(groups, context)
+    for step in STEPS:
+        if step.regroup and context.settings.is_on(step.name):
+            groups = step.regroup(groups, context)
     return groups
 
 
@@ -107,7 +133,7 @@ def _columns(group: Group) -> frozenset[str]:
 
 def _woven(group: Group, context: Context) -> Sequence[Group]:
     mode = context.settings.sharing
-    if mode == "shared" or len(group.queries) == 1:
+    if mode == "shared" or group.routed or len(group.queries) == 1:
         return [group]
     windows = [longest(query) for query in group.queries]
     chosen = choose(mode, windows, context.weaving(group.needs))

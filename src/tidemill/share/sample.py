@@ -28,6 +28,10 @@ from tidemill.plan.predicates import Predicate
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+# The share of keys and predicates that a sample should know.
+_ENOUGH = 0.75
+# Flags that fit into one word.
+_FLAGS = 62
 # What is assumed of a stream that nobody has seen.
 GUESSED_ROWS, GUESSED_RATE = 4096, 10_000.0
 GUESSED_VALUES, GUESSED_PASSING = 100, 0.3
@@ -42,9 +46,11 @@ class Sample:
     keys: Mapping[str, IntArray] = field(default_factory=dict)
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
 
-    def knows(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
-        """Whether nothing of this need be guessed."""
-        return self.keys.keys() >= set(keys) and self.bits.keys() >= set(predicates)
+    def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
+        """Whether little of this is guessed: looking again for each newcomer would cost more."""
+        wanted = [key in self.keys for key in keys]
+        wanted += [predicate in self.bits for predicate in predicates]
+        return sum(wanted) >= _ENOUGH * len(wanted)
 
     def cells(
         self,
@@ -56,12 +62,17 @@ class Sample:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
         flags = [self._flags(predicate) for predicate in predicates]
         passing = self._passing(flags, keeps_all)
-        codes = [self._codes(key) for key in keys]
-        code = reduce(_paired, [*codes, *flags], np.zeros(self.size, dtype=np.int64))[passing]
+        columns = [*(self._codes(key) for key in keys), *_words(flags)]
+        code = reduce(_paired, columns, np.zeros(self.size, dtype=np.int64))[passing]
         if not len(code):
             return 0.0
         rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
         return expected_distinct(np.unique(code, return_counts=True)[1], rows)
+
+    def matches(self, predicates: Iterable[Predicate]) -> float:
+        """How many of the predicates hold for a row, on average."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        return float(np.mean(flags, axis=1).sum()) if flags else 0.0
 
     def passing(self, predicates: Iterable[Predicate], keeps_all: bool) -> float:
         """The share of rows that somebody keeps."""
@@ -79,6 +90,8 @@ class Sample:
         return _random(key).integers(0, GUESSED_VALUES, self.size)
 
     def _flags(self, predicate: Predicate) -> IntArray:
+        if predicate.is_true:
+            return np.ones(self.size, dtype=np.int64)
         if predicate in self.bits:
             return self.bits[predicate].astype(np.int64)
         guessed = _random(predicate.sql).random(self.size) < GUESSED_PASSING
@@ -104,6 +117,13 @@ def expected_distinct(counts: IntArray, rows: float) -> float:
     if not unseen:
         return min(rows, seen)
     return min(rows, seen + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
+
+
+def _words(flags: list[IntArray]) -> list[IntArray]:
+    """The flags as codes, many to a column."""
+    runs = [flags[first : first + _FLAGS] for first in range(0, len(flags), _FLAGS)]
+    words = [sum((flag << place for place, flag in enumerate(run)), run[0] * 0) for run in runs]
+    return [np.unique(word, return_inverse=True)[1] for word in words]
 
 
 def _paired(left: IntArray, right: IntArray) -> IntArray:

@@ -6,15 +6,23 @@ seen so far; so a newcomer's first window is known at once, and nobody else's ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates import ROWS, lanes_behind
+from tidemill.plan.joins import ordered
 from tidemill.plan.model import QueryPlan
-from tidemill.plan.predicates import Predicate, Reading, assign_bits, assign_own_bits
+from tidemill.plan.predicates import (
+    Assignment,
+    Predicate,
+    Reading,
+    assign_bits,
+    assign_own_bits,
+    assign_routes,
+)
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Bit, Synopsis
-from tidemill.windows import BEGINNING_US, WindowSpec
+from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -40,13 +48,17 @@ class Suited:
 
 
 def new_synopsis(
-    number: int, queries: Sequence[QueryPlan], standing: Standing, covers: bool = True
+    number: int,
+    queries: Sequence[QueryPlan],
+    standing: Standing,
+    covers: bool = True,
+    routed: bool = False,
 ) -> Suited:
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
     keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
-    empty = Synopsis(f"s{number}", first.stream, first.joins, keys, standing.fresh_from_us)
-    return suited(empty, {}, queries, standing, covers)
+    empty = Synopsis(f"s{number}", first.stream, (), keys, standing.fresh_from_us)
+    return suited(replace(empty, routed=routed), {}, queries, standing, covers)
 
 
 def suited(
@@ -60,20 +72,55 @@ def suited(
 
     `readings` are those of the queries that stay; they are not touched.
     """
-    boundary_us = synopsis.cuts.boundary(standing.newest_us)
+    # A window that begins after all that was seen has none of its rows missing.
+    since_us = standing.fresh_from_us if synopsis.cuts.cuts or synopsis.bits else BEGINNING_US
     readers = (*readings, *newcomers)
-    windows = tuple(dict.fromkeys(spec for query in readers for spec in specs_of(query)))
     lanes = (lane for query in readers for call in query.aggregates for lane in lanes_behind(call))
-    recut = replace(synopsis, cuts=synopsis.cuts.recut(windows, standing.newest_us))
-    recut = recut.with_lanes((ROWS, *lanes), boundary_us)
+    joins = ordered(join for query in readers for join in query.joins)
+    kept = replace(synopsis, joins=joins).with_lanes((ROWS, *lanes), since_us)
     retired = _still_retired(synopsis, standing)
+    assigned = _assigned(synopsis, newcomers, retired, covers)
+    added = {query.name: assigned.readings[query.predicate] for query in newcomers}
+    everyone = {**readings, **{query: added[query.name] for query in newcomers}}
+    signed = _with_bits(kept, assigned.bits, tuple(everyone.values()), since_us, retired)
+    return Suited(_recut(signed, everyone, standing), added)
+
+
+def _assigned(
+    synopsis: Synopsis,
+    newcomers: Sequence[QueryPlan],
+    retired: tuple[tuple[int, int], ...],
+    covers: bool,
+) -> Assignment:
     taken = {bit.number: bit.predicate for bit in synopsis.bits}
     blocked = [number for number, _ in retired]
     wanted = [query.predicate for query in newcomers]
-    assigned = (assign_bits if covers else assign_own_bits)(wanted, taken, blocked)
-    added = {query.name: assigned.readings[query.predicate] for query in newcomers}
-    all_readings = (*readings.values(), *added.values())
-    return Suited(_with_bits(recut, assigned.bits, all_readings, boundary_us, retired), added)
+    if synopsis.routed:
+        return assign_routes(wanted, taken, blocked)
+    return (assign_bits if covers else assign_own_bits)(wanted, taken, blocked)
+
+
+def _recut(
+    synopsis: Synopsis, readings: Mapping[QueryPlan, Reading], standing: Standing
+) -> Synopsis:
+    """With the edges of everybody, or for each bit those of the queries that read it."""
+
+    def recut(cuts: Cuts, queries: Iterable[QueryPlan]) -> Cuts:
+        live = cuts.after(_oldest_us(synopsis, standing))
+        return live.recut(_windows(queries), standing.newest_us)
+
+    if not synopsis.routed:
+        return replace(synopsis, cuts=recut(synopsis.cuts, readings))
+    by_bit: dict[int, list[QueryPlan]] = {}
+    for query, reading in readings.items():
+        for number in reading.bits:
+            by_bit.setdefault(number, []).append(query)
+    bits = tuple(replace(bit, cuts=recut(bit.cuts, by_bit[bit.number])) for bit in synopsis.bits)
+    return replace(synopsis, bits=bits)
+
+
+def _windows(queries: Iterable[QueryPlan]) -> tuple[WindowSpec, ...]:
+    return tuple(dict.fromkeys(spec for query in queries for spec in specs_of(query)))
 
 
 def complete_since(
@@ -86,7 +133,8 @@ def complete_since(
     times = [synopsis.made_us, standing.complete_from.get(synopsis.id, BEGINNING_US)]
     times += [bits[number] for number in reading.bits]
     times += [lanes[lane] for lane in needed]
-    times += [synopsis.cuts.since(spec) for spec in specs_of(query)]
+    if reading.terms:
+        times += [synopsis.cuts_of(reading).since(spec) for spec in specs_of(query)]
     if reading.needs_all and synopsis.all_since_us is not None:
         times.append(synopsis.all_since_us)
     return max(times)
@@ -104,25 +152,31 @@ def _with_bits(
     synopsis: Synopsis,
     predicates: Mapping[int, Predicate],
     readings: Sequence[Reading],
-    boundary_us: int,
+    since_us: int,
     retired: tuple[tuple[int, int], ...],
 ) -> Synopsis:
     """The bits that some reader looks at; others are retired."""
     standing = {bit.number: bit for bit in synopsis.bits}
     used = {number for reading in readings for number in reading.bits}
     bits = tuple(
-        standing.get(number) or Bit(number, predicates[number], boundary_us)
-        for number in sorted(used)
+        standing.get(number) or Bit(number, predicates[number], since_us) for number in sorted(used)
     )
-    gone = tuple((number, boundary_us) for number in standing if number not in used)
-    since = boundary_us if synopsis.all_since_us is None else synopsis.all_since_us
-    needs_all = any(reading.needs_all for reading in readings)
+    gone = tuple((number, since_us) for number in standing if number not in used)
+    since = since_us if synopsis.all_since_us is None else synopsis.all_since_us
+    needs_all = not synopsis.routed and any(reading.needs_all for reading in readings)
     return replace(
         synopsis,
         bits=bits,
-        retired=() if boundary_us == BEGINNING_US else (*retired, *gone),
+        retired=() if since_us == BEGINNING_US else (*retired, *gone),
         all_since_us=since if needs_all else None,
     )
+
+
+def _oldest_us(synopsis: Synopsis, standing: Standing) -> int:
+    """No slice before this is read again, nor cut anew; the next one kept may lie in the future."""
+    if standing.newest_us is None:
+        return BEGINNING_US
+    return min(standing.complete_from.get(synopsis.id, BEGINNING_US), standing.newest_us)
 
 
 def _still_retired(synopsis: Synopsis, standing: Standing) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from tidemill.catalog import Stream
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.admission import Admission
+from tidemill.spark.joins import Tables
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sources import Source
@@ -18,7 +19,12 @@ from tidemill.synopsis.feed import Feed
 
 
 def explain_partials(
-    session: SparkSession, stream: Stream, source: Source, feeds: Sequence[Feed], settings: Settings
+    session: SparkSession,
+    stream: Stream,
+    source: Source,
+    feeds: Sequence[Feed],
+    settings: Settings,
+    tables: Tables,
 ) -> str:
     """The plans a tick would run over some input of the source, one for each pass."""
     taken = source.any_input(settings)
@@ -27,7 +33,7 @@ def explain_partials(
     columns = [name for feed in feeds for name in feed.scan.columns]
     rows = read_rows(session, stream, source, taken, columns)
     passes = passes_of(feeds, Admission(stream, 0, 0, source.is_text), buckets=2)
-    return "\n\n".join(_explained(session, partials(session, rows, one)) for one in passes)
+    return "\n\n".join(_explained(session, partials(session, rows, one, tables)) for one in passes)
 
 
 def _explained(session: SparkSession, frame: DataFrame) -> str:

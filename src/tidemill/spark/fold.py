@@ -162,13 +162,15 @@ def _fold(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
     pieces: dict[str, tuple[Piece, ...]] = {}
     for number in range(len(one_pass.feeds)):
         pieces |= _pieces(one_pass, number, root, one_pass.feed_rows(number, rows))
-    # Every feed of a pass has met every row, so one of them has the accounts.
+    # Every feed of a pass has met every row, so one of them has the accounts; unless tables
+    # have made several rows of one, which another pass has then counted.
     judged = one_pass.feed_rows(0, rows)
     verdict = judged.column(VERDICT).to_numpy()
     accepted = _where(judged, (verdict == COUNTED) | (verdict == FILTERED))
+    counts = not one_pass.scan.multiplies
     return FoldReport(
         pieces=pieces,
-        rows=_rows_by_verdict(one_pass, judged, verdict),
+        rows=_rows_by_verdict(one_pass, judged, verdict) if counts else {},
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
         raised=_raised(one_pass, accepted),
     )

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.spark.admission import TIME, Admission
+from tidemill.spark.joins import Tables, with_tables
 from tidemill.spark.signature import with_lookups
 from tidemill.spark.slices import slice_sql
 from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
@@ -30,16 +31,15 @@ VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
 
 
-def partials(session: SparkSession, rows: DataFrame, one_pass: Pass) -> DataFrame:
+def partials(session: SparkSession, rows: DataFrame, one_pass: Pass, tables: Tables) -> DataFrame:
     """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
-    return session.sql(
-        one_pass.sql(signed_rows(rows, one_pass.scan, one_pass.admission, one_pass.name))
-    )
+    signed = signed_rows(rows, one_pass.scan, one_pass.admission, one_pass.name, tables)
+    return session.sql(one_pass.sql(signed))
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One scan of a tick's rows: rows ⇒ timed ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
+    """One scan of a tick's rows: ⇒ timed ⇒ joined ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
 
     Several feeds are the grouping sets of one aggregation, told apart by `_set`.
     """
@@ -63,7 +63,8 @@ class Pass:
         """Whether any feed keeps the row."""
         if any(feed.keeps_all for feed in self.feeds):
             return "TRUE"
-        return f"({' | '.join(word_columns(self.scan))}) <> 0L"
+        words = " | ".join(word_columns(self.scan))
+        return f"({words}) <> 0L" if words else "FALSE"
 
     def _verdict(self) -> str:
         cases = [f"WHEN {self.admission.malformed_sql} THEN {MALFORMED}"]
@@ -76,7 +77,8 @@ class Pass:
         """What rows are grouped by. Those that nobody keeps are one group, for the accounts."""
         watermark_us = self.admission.since_us
         synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
-        items = {SLICE: slice_sql(classes_from(synopses, watermark_us))}
+        classes = classes_from(synopses, watermark_us)
+        items = {SLICE: slice_sql(classes) if classes else "0L"}
         for place, scalar in enumerate(self.scan.keys):
             items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
         for number, feed in enumerate(self.feeds):
@@ -104,7 +106,10 @@ class Pass:
 
     def _sets(self) -> str:
         sets = [", ".join(self._set(number)) for number in range(len(self.feeds))]
-        return sets[0] if len(sets) == 1 else f"GROUPING SETS ({', '.join(f'({s})' for s in sets)})"
+        if len(sets) == 1:
+            return sets[0]
+        # Feeds that are grouped alike read the same rows; a set given twice would give them twice.
+        return f"GROUPING SETS ({', '.join(f'({one})' for one in dict.fromkeys(sets))})"
 
     def _selected(self) -> Iterator[str]:
         yield from self._group_columns()
@@ -138,19 +143,25 @@ def word_columns(scan: Scan) -> tuple[str, ...]:
     return tuple(f"_v{word}" for word in range(-(-len(scan.predicates) // WORD_BITS)))
 
 
-def signed_rows(rows: DataFrame, scan: Scan, admission: Admission, name: str) -> str:
+def signed_rows(
+    rows: DataFrame, scan: Scan, admission: Admission, name: str, tables: Tables | None = None
+) -> str:
     """SQL for the rows with their time, every value that the scan needs, and their signature.
 
-    What SQL cannot say, lookups and guards, is put into the rows behind the view it reads.
+    Tables, and what SQL cannot say, lookups and guards, are put into the rows behind the view.
     """
     session, view = rows.sparkSession, f"_tidemill_{name}"
     bits = dict(enumerate(scan.predicates))
     signature = signature_sql(bits, lambda scalar: read_value(scan.scalars, scalar))
-    guarded = guarded_columns(session, scan.scalars)
+    compared = [before for join in scan.joins for before in join.befores]
+    rest = [scalar for scalar in scan.scalars if scalar not in compared]
+    guarded = guarded_columns(session, scan.scalars, rest)
     items = admission.timed_items
-    if guarded or signature.lookups:
-        # Both may read the arrival stamp, so the rows are timed first.
-        rows = with_lookups(rows.selectExpr("*", *items), signature.lookups).withColumns(guarded)
+    if guarded or signature.lookups or scan.joins:
+        # All of them may read the arrival stamp, so the rows are timed first.
+        rows = rows.selectExpr("*", *items)
+        rows = with_tables(rows, scan, tables) if tables else rows
+        rows = with_lookups(rows, signature.lookups).withColumns(guarded)
         items = ()
     rows.createOrReplaceTempView(view)
     words = [

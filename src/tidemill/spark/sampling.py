@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.plan.predicates import has_bit
@@ -18,12 +19,23 @@ _US_PER_SECOND = 1_000_000
 
 
 def take_sample(session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission) -> Sample:
-    """Of the first rows; what a scan works out for them, keys as hashes."""
+    """Of the first rows; what a scan works out for them, keys as hashes.
+
+    Rows that cannot be read are the tick's to report: here they only mean that one guesses.
+    """
+    try:
+        return _sample(scan, _looked_at(session, rows, scan, admission))
+    except PySparkException:
+        return Sample()
+
+
+def _looked_at(
+    session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission
+) -> pa.Table:
     signed = signed_rows(rows.limit(SAMPLED_ROWS), scan, admission, "sample")
     keys = [f"XXHASH64({read_value(scan.scalars, k)}) AS _h{n}" for n, k in enumerate(scan.keys)]
     items = ", ".join([TIME, *keys, *word_columns(scan)])
-    found = session.sql(f"SELECT {items} FROM ({signed}) WHERE {TIME} IS NOT NULL").toArrow()
-    return _sample(scan, found)
+    return session.sql(f"SELECT {items} FROM ({signed}) WHERE {TIME} IS NOT NULL").toArrow()
 
 
 def _sample(scan: Scan, rows: pa.Table) -> Sample:

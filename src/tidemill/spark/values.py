@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pyspark.sql import Column, SparkSession
@@ -27,11 +28,13 @@ def value_items(scalars: tuple[Scalar, ...]) -> list[str]:
     return items
 
 
-def guarded_columns(session: SparkSession, scalars: tuple[Scalar, ...]) -> dict[str, Column]:
+def guarded_columns(
+    session: SparkSession, scalars: tuple[Scalar, ...], wanted: Collection[Scalar]
+) -> dict[str, Column]:
     """Values that may raise in ways no try_ form covers, and their flags, which may too."""
     columns = {}
     for number, scalar in enumerate(scalars):
-        if scalar.guarded:
+        if scalar.guarded and scalar in wanted:
             columns[_value(number)] = guard(session, scalar.try_sql, TIME)
             columns[_flag(number)] = guard(session, scalar.raised_sql or "FALSE", TIME)
     return columns

@@ -8,6 +8,7 @@ NULL equals NULL and NaN equals NaN; Catalyst has already made -0.0 into 0.0.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,19 @@ class Cells:
         """Without keys there is one group, if there is anything; a table cannot say that."""
         return len(self.groups) if self.groups.column_names else min(1, len(self))
 
+    def with_signatures(self, wanted: NDArray[np.bool_]) -> IntArray:
+        """The rows that have one of the signatures, those of each together."""
+        order, bounds = self._by_signature
+        runs = [order[bounds[n] : bounds[n + 1]] for n in np.flatnonzero(wanted).tolist()]
+        return np.concatenate([order[:0], *runs])
+
+    @cached_property
+    def _by_signature(self) -> tuple[IntArray, IntArray]:
+        """Every row, signature after signature, and where each begins: they are read in turn."""
+        order = np.argsort(self.signature, kind="stable")
+        counts = np.bincount(self.signature, minlength=len(self.signatures))
+        return order, np.concatenate([[0], np.cumsum(counts)])
+
     def where(self, wanted: NDArray[np.bool_]) -> Cells:
         """Some of the rows; groups, signatures and slices keep their numbers."""
         rows = np.flatnonzero(wanted)
@@ -85,7 +99,7 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
         group=cells.group[kept],
         signature=cells.signature[kept],
         lanes=tuple(
-            _merge(lane, encoded, order, first)
+            merged_runs(lane, encoded.take(order), first)
             for lane, encoded in zip(lanes, cells.lanes, strict=True)
         ),
     )
@@ -95,7 +109,7 @@ def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
     """What a query reads of the cells: those with matching signatures, which then fall away."""
     if reading == ALL_ROWS and not cells.signatures.shape[1]:
         return cells
-    rows = np.flatnonzero(reading.matches(cells.signatures)[cells.signature])
+    rows = cells.with_signatures(reading.matches(cells.signatures))
     numbers, groups = _renumbered(cells.group[rows], cells.group_count)
     return merged(
         lanes,
@@ -159,12 +173,14 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
 
 
 def _signatures(partials: Partials, rows: pa.Table) -> tuple[IntArray, IntArray]:
+    """Rows from before there was a word have none of its bits."""
     names = [name for name in partials.signature_columns if name in rows.column_names]
-    number, first = factorise(rows.select(names), len(rows))
+    words = {name: pc.fill_null(rows.column(name), 0) for name in names}
+    number, first = factorise(pa.table(words), len(rows))
     found = np.zeros((max(1, len(first)), len(partials.signature_columns)), dtype=np.int64)
     for word, name in enumerate(partials.signature_columns):
         if name in names and len(first):
-            found[:, word] = _int64(rows.column(name).take(pa.array(first)))
+            found[:, word] = _int64(words[name].take(pa.array(first)))
     return number, found
 
 
@@ -216,9 +232,9 @@ def _run_starts(code: IntArray) -> IntArray:
     return np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))
 
 
-def _merge(lane: Lane, encoded: Encoded, order: IntArray, first: IntArray) -> Encoded:
-    taken = encoded.take(order)
-    if len(first) == len(order):
+def merged_runs(lane: Lane, taken: Encoded, first: IntArray) -> Encoded:
+    """Rows combined in runs, each of which begins at one of `first`."""
+    if len(first) == len(taken.values):
         return taken
     values = taken.values
     if taken.valid is not None:

@@ -29,12 +29,18 @@ class Scan:
     predicates: tuple[Predicate, ...]
     lanes: tuple[Lane, ...]
 
+    @property
+    def multiplies(self) -> bool:
+        """Whether a row of the stream may be several here, so that it cannot be counted."""
+        return any(join.multiplies for join in self.joins)
+
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
-        """Every tuple-level expression, each once."""
+        """Every tuple-level expression, each once; of the joins those that may raise."""
+        befores = (b for join in self.joins for b in join.befores if b.may_raise)
         residuals = (r for predicate in self.predicates for r in predicate.residuals)
         arguments = (lane.argument for lane in self.lanes if lane.argument)
-        return tuple(dict.fromkeys((*residuals, *self.keys, *arguments)))
+        return tuple(dict.fromkeys((*befores, *residuals, *self.keys, *arguments)))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -95,5 +101,6 @@ class Feed:
 
 def classes_from(synopses: Iterable[Synopsis], watermark_us: int) -> tuple[EdgeClass, ...]:
     """Edges that refine the slices of all of them, for rows from the watermark on."""
-    cuts = (cut for synopsis in synopses for cut in synopsis.cuts.after(watermark_us).cuts)
+    all_cuts = (cuts for synopsis in synopses for cuts in synopsis.all_cuts)
+    cuts = (cut for one in all_cuts for cut in one.after(watermark_us).cuts)
     return edge_classes(dict.fromkeys(spec for cut in cuts for spec in cut.windows))

@@ -19,6 +19,7 @@ from tidemill.synopsis.buckets import buckets_of
 from tidemill.synopsis.cells import SLICE, Cells, factorise, gather, merged, scatter
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.routing import routed
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -29,6 +30,8 @@ Folded = Iterator[tuple[Synopsis, dict[int, pa.Table]]]
 
 def fold_feed(feed: Feed, rows: pa.Table, buckets: int) -> Folded:
     """What each synopsis of the feed gets of some partial rows, by bucket."""
+    if not feed.synopses:
+        return iter(())
     if (straight := _straight(feed, rows, buckets)) is not None:
         return iter([(feed.synopses[0], straight)])
     return fold_cells(feed, gather(feed, rows), buckets)
@@ -40,8 +43,14 @@ def fold_cells(feed: Feed, root: Cells, buckets: int) -> Folded:
     for number, node in enumerate(feed.nodes):
         found.append(_rolled_up(feed, node, found[node.parent]) if number else root)
         for synopsis in (feed.by_id[name] for name in node.synopses):
-            cells = _cut(synopsis, _signed(feed, synopsis, found[number]))
+            cells = _kept(feed, synopsis, found[number])
             yield synopsis, _by_bucket(feed, synopsis, cells, buckets)
+
+
+def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
+    if synopsis.routed:
+        return routed(feed, synopsis, cells)
+    return _cut(synopsis, _signed(feed, synopsis, cells))
 
 
 def _straight(feed: Feed, rows: pa.Table, buckets: int) -> dict[int, pa.Table] | None:
@@ -51,7 +60,7 @@ def _straight(feed: Feed, rows: pa.Table, buckets: int) -> dict[int, pa.Table] |
     """
     synopsis = feed.synopses[0]
     starts = rows.column(SLICE).to_numpy()
-    if len(feed.synopses) > 1 or feed.bits or len(feed.nodes[0].keys) > len(synopsis.keys):
+    if len(feed.synopses) > 1 or synopsis.bits or len(feed.nodes[0].keys) > len(synopsis.keys):
         return None
     if not np.array_equal(synopsis.cuts.starts(starts), starts):
         return None

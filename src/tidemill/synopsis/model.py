@@ -13,8 +13,8 @@ from typing import Protocol
 
 from tidemill.aggregates import Lane
 from tidemill.plan.model import Join, Key
-from tidemill.plan.predicates import WORD_BITS, Predicate
-from tidemill.windows import BEGINNING_US, Cuts
+from tidemill.plan.predicates import WORD_BITS, Predicate, Reading
+from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,15 @@ class KeptLane:
 
 @dataclass(frozen=True)
 class Bit:
-    """A predicate and its place in the signature of partial rows."""
+    """A predicate and its place in the signature of partial rows.
+
+    Where rows are routed, a bit has edges of its own.
+    """
 
     number: int
     predicate: Predicate
     since_us: int = BEGINNING_US
+    cuts: Cuts = field(default_factory=Cuts)
 
 
 class Partials(Protocol):
@@ -53,7 +57,12 @@ class Partials(Protocol):
 
 @dataclass(frozen=True)
 class Synopsis:
-    """Queries of one relation and one set of keys read it; its edges are theirs together."""
+    """Queries of one relation and one set of keys read it.
+
+    A cell is kept once for each signature that its rows have, and a query reads all those
+    that hold its predicate; the edges are everybody's. Or, `routed`, it is kept once for each
+    predicate that holds, cut at the edges of just the queries that ask for that one.
+    """
 
     id: str
     stream: str
@@ -66,6 +75,7 @@ class Synopsis:
     # From when on rows that satisfy no bit are kept as well; None: they are left out.
     all_since_us: int | None = None
     cuts: Cuts = field(default_factory=Cuts)
+    routed: bool = False
     # Bits whose predicate has gone, and when: slices before then still bear them.
     retired: tuple[tuple[int, int], ...] = ()
     next_lane: int = 0
@@ -92,6 +102,21 @@ class Synopsis:
     def lane_columns(self, position: int) -> tuple[str, ...]:
         kept = self.kept[position]
         return tuple(f"p{kept.number}{part}" for part in kept.lane.parts)
+
+    @property
+    def all_cuts(self) -> tuple[Cuts, ...]:
+        return tuple(bit.cuts for bit in self.bits) if self.routed else (self.cuts,)
+
+    def cuts_of(self, reading: Reading) -> Cuts:
+        """The edges of what a query reads."""
+        if not self.routed:
+            return self.cuts
+        return next((b.cuts for b in self.bits if (b.number,) == reading.bits), Cuts())
+
+    @property
+    def windows(self) -> tuple[WindowSpec, ...]:
+        """The windows at whose edges new rows are cut."""
+        return tuple(dict.fromkeys(spec for cuts in self.all_cuts for spec in cuts.windows))
 
     def bit(self, predicate: Predicate) -> Bit | None:
         return next((bit for bit in self.bits if bit.predicate == predicate), None)

@@ -100,8 +100,8 @@ class Cuts:
 
     def after(self, watermark_us: int) -> Cuts:
         """Without the cuts that no row and no slice from the watermark on belongs to."""
-        ends = [cut.from_us for cut in self.cuts[1:]] + [_END_US]
-        return Cuts(tuple(c for c, end in zip(self.cuts, ends, strict=True) if end > watermark_us))
+        ends = [*(cut.from_us for cut in self.cuts[1:]), _END_US]
+        return Cuts(tuple(c for c, end in zip(self.cuts, ends, strict=False) if end > watermark_us))
 
     def starts(self, times_us: IntArray) -> IntArray:
         """The start of each instant's slice."""

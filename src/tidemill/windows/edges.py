@@ -113,18 +113,18 @@ def edges_between(classes: Sequence[EdgeClass], low_us: int, high_us: int) -> In
     return _distinct(np.concatenate(runs)) if runs else np.empty(0, np.int64)
 
 
-def edge_rate(specs: Iterable[WindowSpec]) -> Fraction:
+def edge_rate(specs: Iterable[WindowSpec], most: int = MOST_COUNTED_EDGES) -> Fraction:
     """Edges per second of the windows together.
 
     Exact, by counting one composite slide (the least common multiple of the periods), when the
-    classes list at most `MOST_COUNTED_EDGES` edges in it. Otherwise an estimate: the edges
+    classes list at most `most` edges in it. Otherwise an estimate: the edges
     counted over a horizon in which the classes list about that many. A class too rare to show
     in the horizon is off by at most one part in `MOST_COUNTED_EDGES` of the rate.
     """
     classes = edge_classes(specs)
     if not classes:
         return Fraction(0)
-    low_us, span_us = _counted_span(classes)
+    low_us, span_us = _counted_span(classes, most)
     edges = edges_between(classes, low_us, low_us + span_us).size
     return Fraction(edges * _US_PER_SECOND, span_us)
 
@@ -178,14 +178,14 @@ def _listed_edges(times_us: IntArray, classes: Sequence[EdgeClass]) -> IntArray 
     return edges_between(classes, low_us, high_us)
 
 
-def _counted_span(classes: Sequence[EdgeClass]) -> tuple[int, int]:
+def _counted_span(classes: Sequence[EdgeClass], most: int) -> tuple[int, int]:
     """From where and for how long edges are counted to know their rate."""
     composite_us = math.lcm(*(c.period_us for c in classes))
     listed = sum(composite_us // c.period_us for c in classes)
-    if listed <= MOST_COUNTED_EDGES and composite_us <= _LONGEST_SPAN_US:
+    if listed <= most and composite_us <= _LONGEST_SPAN_US:
         return 0, composite_us
     listed_per_us = math.fsum(1 / c.period_us for c in classes)
-    return _HORIZON_START_US, min(int(MOST_COUNTED_EDGES / listed_per_us), _LONGEST_SPAN_US)
+    return _HORIZON_START_US, min(int(most / listed_per_us), _LONGEST_SPAN_US)
 
 
 def _distinct(values: IntArray) -> IntArray:

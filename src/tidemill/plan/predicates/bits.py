@@ -8,7 +8,7 @@ from itertools import count
 
 from tidemill.plan.predicates.covers import read_by
 from tidemill.plan.predicates.predicate import Predicate
-from tidemill.plan.predicates.readings import Reading
+from tidemill.plan.predicates.readings import NO_ROWS, Reading, Term
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,25 @@ def assign_own_bits(
         if not _only(predicate, kept) and not (predicate.is_true or predicate.is_false):
             kept[next(numbers)] = predicate
         readings[predicate] = _reading(predicate, _only(predicate, kept))
+    return Assignment(kept, readings)
+
+
+def assign_routes(
+    predicates: Iterable[Predicate],
+    taken: Mapping[int, Predicate] | None = None,
+    blocked: Collection[int] = (),
+) -> Assignment:
+    """A bit for every distinct predicate, TRUE too: where a row is kept once for each."""
+    kept, readings = dict(taken or {}), {}
+    numbers = _free_numbers({*kept, *blocked})
+    for predicate in dict.fromkeys(predicates):
+        if predicate.is_false:
+            readings[predicate] = NO_ROWS
+            continue
+        if not _only(predicate, kept):
+            kept[next(numbers)] = predicate
+        (number, *_) = _only(predicate, kept)
+        readings[predicate] = Reading((Term(1 << number),))
     return Assignment(kept, readings)
 
 

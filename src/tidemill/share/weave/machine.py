@@ -36,6 +36,8 @@ class MachineCosts:
     partial_ns: float = 400.0  # one partial row out of Catalyst into Python
     fold_ns: float = 100.0  # sort one partial row into its bucket's arrays
     combine_ns: float = 10.0  # one slice × group cell into a running sum or a coarser slice
+    keep_ns: float = 500.0  # one cell of a synopsis written, and read again by later ticks
+    route_ns: float = 40.0  # one cell handed to one predicate that holds
     narrow_ns: float = 25.0  # one cell picked by its signature and added to its group
     answer_ns: float = 15.0  # one window × group cell answered and finished
     probe_ns: float = 10.0  # one merge more for an answer that cannot be had by subtraction

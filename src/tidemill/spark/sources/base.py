@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
+from tidemill.language.statements import ColumnDef
 from tidemill.settings import Settings
-from tidemill.types import Type
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,11 @@ class Source(Protocol):
         """After a failed read: which files cannot be read, and why."""
 
 
-def stored_type(stream: Stream, name: str) -> Type:
-    return next(c.type for c in stream.stored_columns if c.name.lower() == name.lower())
+def stored(stream: Stream, names: Sequence[str]) -> list[ColumnDef]:
+    """Some of the stored columns, in the order and the spelling asked for."""
+    declared = {column.name.lower(): column for column in stream.stored_columns}
+    return [replace(declared[name.lower()], name=name) for name in names]
 
 
-def ddl(stream: Stream, columns: Sequence[str]) -> str:
-    return ", ".join(f"`{name}` {stored_type(stream, name).sql}" for name in columns)
+def ddl(columns: Iterable[ColumnDef]) -> str:
+    return ", ".join(f"`{column.name}` {column.type.sql}" for column in columns)

@@ -18,7 +18,7 @@ from tidemill.catalog import Stream
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.admission import CORRUPT
-from tidemill.spark.sources.base import Input, Progress, ddl
+from tidemill.spark.sources.base import Input, Progress, ddl, stored
 from tidemill.spark.sources.probe import refuse_unfit
 
 _JAVA_CLASS = re.compile(r"^([\w$]+\.)+[\w$]+: |^\[[A-Z_.]+\] ")
@@ -62,7 +62,8 @@ class FileSource:
         return True
 
     def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
-        return read_files(session, self._stream, self._format, self._options, taken.files, columns)
+        schema = ddl(stored(self._stream, columns))
+        return read_files(session, schema, self._format, self._options, taken.files)
 
     def any_input(self, settings: Settings) -> Input | None:
         return self.next_input(Progress(), settings, draining=False)
@@ -85,18 +86,16 @@ class FileSource:
 
 def read_files(
     session: SparkSession,
-    stream: Stream,
+    schema: str,
     file_format: str,
     options: dict[str, str],
     files: Sequence[str],
-    columns: Sequence[str],
 ) -> DataFrame:
-    """These columns of these files; text is parsed permissively, with the bad lines kept."""
+    """The files as rows of a schema; text is parsed permissively, with the bad lines kept."""
     # A path is a name, never a pattern: folders may be called "a[1]".
     reader = session.read.format(file_format).option("__globPaths__", "false")
     for key, value in options.items():
         reader = reader.option(key, value)
-    schema = ddl(stream, columns)
     if file_format != "parquet":
         schema += f", {CORRUPT} STRING"
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)

@@ -20,7 +20,7 @@ from tidemill.operators.packets import (
     rows_in_block,
 )
 from tidemill.settings import Settings
-from tidemill.spark.sources.base import Input, Progress, ddl
+from tidemill.spark.sources.base import Input, Progress, ddl, stored
 
 _DURATIONS = {"duration": "duration_us", "disorder": "disorder_us"}
 
@@ -72,7 +72,7 @@ class GenerateSource:
 
         parts = min(taken.high - taken.low, session.sparkContext.defaultParallelism)
         numbers = session.range(taken.low, taken.high, 1, parts)
-        return numbers.mapInArrow(make, ddl(self._stream, columns))
+        return numbers.mapInArrow(make, ddl(stored(self._stream, columns)))
 
     def any_input(self, settings: Settings) -> Input | None:
         return Input(low=0, high=1)

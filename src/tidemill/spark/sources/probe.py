@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.catalog import Stream
-from tidemill.errors import listing, refuse, suggest
+from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.language.statements import ColumnDef
 from tidemill.types import Type
 
 _LOOKED_AT = 3
@@ -34,25 +35,34 @@ def refuse_unfit(stream: Stream, paths: Sequence[str]) -> None:
             hint="csv: and json: read text",
         )
     if schemas:
-        _check_schema(stream, *schemas[0])
+        check_schema(f"stream {stream.name}", stream.stored_columns, *schemas[0])
 
 
-def _check_schema(stream: Stream, path: str, schema: pa.Schema) -> None:
+def check_schema(
+    relation: str,
+    columns: Sequence[ColumnDef],
+    path: str,
+    schema: pa.Schema,
+    place: Place | None = None,
+) -> None:
+    """Refuse if a Parquet file cannot be read as the relation declares."""
     found = {field.name.lower(): field.type for field in schema}
-    for column in stream.stored_columns:
+    for column in columns:
         stored = found.get(column.name.lower())
         if stored is None:
             refuse(
                 "E_SOURCE",
-                f"stream {stream.name} declares column '{column.name}', which its files lack",
+                f"{relation} declares column '{column.name}', which its files lack",
                 detail=f"{path}\n{listing('columns', schema.names)}",
                 hint=suggest(column.name, schema.names),
+                place=place,
             )
         if reason := misfit(column.type, stored):
             refuse(
                 "E_SOURCE",
-                f"stream {stream.name} declares {column.name} as {column.type}; {reason}",
+                f"{relation} declares {column.name} as {column.type}; {reason}",
                 detail=path,
+                place=place,
             )
 
 

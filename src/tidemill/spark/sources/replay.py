@@ -12,7 +12,7 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock
 from tidemill.errors import refuse
 from tidemill.settings import Settings
-from tidemill.spark.sources.base import Input, Progress
+from tidemill.spark.sources.base import Input, Progress, ddl, stored
 from tidemill.spark.sources.files import list_files, read_files, short_reason
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
@@ -68,9 +68,8 @@ class ReplaySource:
 
     def _all(self, session: SparkSession, columns: Sequence[str]) -> DataFrame:
         names = dict.fromkeys([*columns, self._stream.time_column])
-        return read_files(
-            session, self._stream, self._format, self._options, self._files, list(names)
-        )
+        schema = ddl(stored(self._stream, list(names)))
+        return read_files(session, schema, self._format, self._options, self._files)
 
     def _survey(self, session: SparkSession) -> tuple[int, int, int]:
         micros = F.expr(f"UNIX_MICROS(`{self._stream.time_column}`)")

@@ -1,0 +1,158 @@
+"""The tables that standing queries join, as they were when the first of these came.
+
+Their rows are kept in the home, so that a replay sees the same ones whatever has become of the
+source. A join says which file it reads; a file without a join goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidemill.catalog import Catalog, Table
+from tidemill.errors import Place, refuse
+from tidemill.language.names import quote_name
+from tidemill.language.statements import CreateQuery
+from tidemill.plan.model import Join, QueryPlan, Scalar
+from tidemill.share import SharedPlan
+from tidemill.spark.rows import Rows
+from tidemill.spark.session import Session
+from tidemill.spark.tables import kept_table, read_table
+
+
+class Tables:
+    """Settles the joins of queries: reads new tables, finds the kept ones again."""
+
+    def __init__(self, folder: Path, session: Callable[[], Session]) -> None:
+        self._folder, self._session = folder, session
+        self._fresh: dict[str, pa.Table] = {}  # by file, until it is written
+        self._read: dict[Table, str] = {}
+        self._known: tuple[SharedPlan, dict[str, Join]] = (SharedPlan(), {})
+
+    def begin(self) -> None:
+        """A script sees one state of every table, the next script another."""
+        self._fresh, self._read = {}, {}
+
+    def settle(
+        self, query: CreateQuery, plan: QueryPlan, catalog: Catalog, standing: SharedPlan
+    ) -> QueryPlan:
+        """The plan with what its joins depend on; a table nobody uses is read now."""
+        if not plan.joins:
+            return plan
+        known = self._joins_of(standing)
+        kept = {join.table.lower(): join.file for join in known.values()}
+        files = {
+            clause.table.lower(): self._file(catalog.table(clause.table), kept, clause.place)
+            for clause in query.select.joins
+        }
+        joins = (self._settled(join, files[join.table.lower()], known) for join in plan.joins)
+        return replace(plan, joins=tuple(joins))
+
+    def frame(self, join: Join) -> Rows:
+        """The rows that a settled join reads."""
+        if join.file in self._fresh:
+            return self._session().createDataFrame(self._fresh[join.file])
+        return kept_table(self._session(), self._folder / join.file)
+
+    def write(self, plan: SharedPlan) -> None:
+        """Keep what the plan's joins read; files are put in place whole."""
+        for file in {join.file for join in joins_of(plan).values()} & self._fresh.keys():
+            path = self._folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = path.with_suffix(".tmp")
+            scratch.write_bytes(_parquet(self._fresh[file]))
+            scratch.replace(path)
+            del self._fresh[file]
+
+    def sweep(self, plan: SharedPlan) -> None:
+        """Remove the files that no join of the plan reads."""
+        used = {self._folder / join.file for join in joins_of(plan).values()}
+        for path in self._folder.glob("*/*"):
+            if path not in used:
+                path.unlink()
+
+    def _joins_of(self, plan: SharedPlan) -> dict[str, Join]:
+        """As below, gone through once for the many queries of a script."""
+        if self._known[0] is not plan:
+            self._known = (plan, joins_of(plan))
+        return self._known[1]
+
+    def _file(self, table: Table, kept: Mapping[str, str], place: Place | None) -> str:
+        if (file := kept.get(table.name.lower())) is not None:
+            self._check_kept(table, file, place)
+            return file
+        if table not in self._read:
+            rows = read_table(self._session(), table, place)
+            digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
+            self._read[table] = f"{table.name.lower()}/{digest}.parquet"
+            self._fresh[self._read[table]] = rows
+        return self._read[table]
+
+    def _check_kept(self, table: Table, file: str, place: Place | None) -> None:
+        if pq.read_schema(self._folder / file).names != [column.name for column in table.columns]:
+            refuse(
+                "E_IN_USE",
+                f"table {table.name} is still joined as it was before it was replaced",
+                hint="windows of earlier queries are open; register this one when they have closed",
+                place=place,
+            )
+
+    def _settled(self, join: Join, file: str, known: Mapping[str, Join]) -> Join:
+        if join.name in known:
+            return _like(join, known[join.name])
+        rows = self._fresh[file] if file in self._fresh else pq.read_table(self._folder / file)
+        return replace(join, file=file, multiplies=not is_unique(join, rows))
+
+
+def joins_of(plan: SharedPlan) -> dict[str, Join]:
+    """The joins of all queries and synopses, by name.
+
+    A synopsis may go on with a join whose last query has moved elsewhere.
+    """
+    queries = (join for query in plan.queries for join in query.joins)
+    synopses = (join for synopsis in plan.synopses for join in synopsis.joins)
+    return {join.name: join for join in (*queries, *synopses)}
+
+
+def restored(plan: SharedPlan) -> SharedPlan:
+    """A plan from disk, whose queries are bound anew: their joins are those of its synopses."""
+    known = {join.name: join for synopsis in plan.synopses for join in synopsis.joins}
+    queries = (
+        replace(query, joins=tuple(_like(join, known[join.name]) for join in query.joins))
+        for query in plan.queries
+    )
+    return replace(plan, queries=tuple(queries))
+
+
+def is_unique(join: Join, rows: pa.Table) -> bool:
+    """Whether no row can have two partners; only said where the join compares plain columns."""
+    names = [_plain_column(*pair) for pair in join.equal]
+    columns = [name for name in names if name is not None]
+    if len(columns) < len(names):
+        return False
+    keys = rows.select(dict.fromkeys(columns)).drop_null()  # NULL equals nothing
+    return len(keys.group_by(keys.column_names).aggregate([])) == len(keys)
+
+
+def _plain_column(before: Scalar, own: Scalar) -> str | None:
+    """The table's column, if its values are compared as they are."""
+    alike = before.type == own.type or (before.type.is_integer and own.type.is_integer)
+    if len(own.joined) != 1 or not alike or own.type.is_float:
+        return None
+    (column,) = own.joined
+    return column.column if own.sql in (column.name, quote_name(column.name)) else None
+
+
+def _like(join: Join, settled: Join) -> Join:
+    return replace(join, file=settled.file, multiplies=settled.multiplies)
+
+
+def _parquet(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink)
+    return bytes(sink.getvalue())

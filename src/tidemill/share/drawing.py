@@ -1,0 +1,114 @@
+"""The plan as a drawing, left to right: stream, passes, sub-aggregations, synopses, queries.
+
+Everything is fed by one thing, so the plan is a tree, and each part of it has a band of the
+page for itself: no two lines cross. Long lists are cut, and the rest of them is counted.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from tidemill.share import explain_words as words
+from tidemill.share.explain_model import Arrangement
+from tidemill.share.svg import Box
+from tidemill.share.tree_layout import Tree, lay_out
+from tidemill.synopsis.feed import Feed
+from tidemill.synopsis.model import Synopsis
+
+# Shown before the rest is counted.
+MOST_QUERIES, MOST_PREDICATES, MOST_SYNOPSES, MOST_PASSES, MOST_FEEDS = 16, 16, 8, 12, 12
+_STREAM, _PASS, _NODE, _SYNOPSIS, _QUERIES = "#dbe7f4", "#e2efda", "#fbf2d5", "#f9e2d2", "#f5f5f5"
+_LONGEST = 46
+T = TypeVar("T")
+
+
+def draw(arrangements: Sequence[Arrangement]) -> str:
+    """An SVG document."""
+    return lay_out([_stream(found) for found in arrangements], list(_title(arrangements)))
+
+
+def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
+    yield (
+        "stream ⇒ passes over its rows ⇒ partial results by group ⇒ synopses, which keep them by "
+        "slice of time ⇒ queries, with length and slide of their windows"
+    )
+    for found in arrangements:
+        queries = words.many(len(found.queries), "query")
+        kept = words.many(len(found.synopses), "synopsis")
+        times = found.seconds_apart / found.seconds
+        yield (
+            f"{queries} on {found.stream} from {kept}: "
+            f"{words.work(found.seconds)} of a core per second of stream, "
+            f"{words.work(found.seconds_apart)} if each were alone ({times:.1f} times as much)"
+        )
+
+
+def _stream(found: Arrangement) -> Tree:
+    rate = f"{words.rows(found.costs.sample.rows_per_second)} rows/s"
+    box = Box((found.stream, rate if found.is_sampled else f"{rate} (guessed)"), _STREAM)
+    shown, more = _first(found.passes, MOST_PASSES)
+    passes = [_pass(found, number, feeds) for number, feeds in enumerate(shown, 1)]
+    return Tree(box, 0, (*passes, *_more(more, "pass", _PASS, 1)))
+
+
+def _pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
+    scan = feeds[0].scan
+    names = found.predicate_names
+    shown, more = _first(scan.predicates, MOST_PREDICATES)
+    predicates = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in shown]
+    tables = [f"joined with {join.table}" for join in scan.joins]
+    lines = [f"pass {number}", *tables, *map(_cut, predicates), *_and_more(more, "predicate")]
+    made, left = _first(feeds, MOST_FEEDS)
+    nodes = [_node(found, feed, 0, 2) for feed in made]
+    return Tree(Box(tuple(lines), _PASS), 1, (*nodes, *_more(left, "grouping", _NODE, 2)))
+
+
+def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
+    node = feed.nodes[place]
+    rate = f"{words.rows(found.partial_rows(feed, node))} partial rows/s"
+    box = Box((_cut(f"by {words.keys_at(feed, node)}"), rate), _NODE)
+    shown, more = _first(node.synopses, MOST_SYNOPSES)
+    synopses = [_synopsis(found, feed.by_id[name]) for name in shown]
+    below = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
+    nodes = [_node(found, feed, child, column + 1) for child in below]
+    return Tree(box, column, (*synopses, *_more(more, "synopsis", _SYNOPSIS, -2), *nodes))
+
+
+def _synopsis(found: Arrangement, synopsis: Synopsis) -> Tree:
+    lanes = ", ".join(words.in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes)
+    cut = f"slices: {words.rows(found.slices(synopsis) * 60)} a minute"
+    title = _cut(f"{synopsis.id} by {words.keys_of(synopsis)}")
+    box = Box((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)
+    return Tree(box, -2, (_readers(found, synopsis),))
+
+
+def _readers(found: Arrangement, synopsis: Synopsis) -> Tree:
+    readers = found.readers(synopsis)
+    shown, more = _first(readers, MOST_QUERIES)
+    lines = [words.many(len(readers), "query")]
+    for query, stint in shown:
+        rows = words.reading(stint.reading, synopsis, found.predicate_names)
+        where = "" if rows == "all rows" else f"\tif {rows}"
+        lines.append(f"{_cut(query.name)}\t{words.window(query.window)}{_cut(where)}")
+    return Tree(Box((*lines, *_and_more(more)), _QUERIES), -1)
+
+
+def _first(items: Sequence[T], most: int) -> tuple[Sequence[T], int]:
+    """The first of some items, and how many are left."""
+    return items[:most], max(0, len(items) - most)
+
+
+def _and_more(count: int, word: str = "") -> list[str]:
+    told = words.many(count, f"more {word}") if word else f"{count:,} more"
+    return [f"and {told}"] if count else []
+
+
+def _more(count: int, word: str, fill: str, column: int) -> list[Tree]:
+    plural = words.many(count, word).split(" ", 1)[1]
+    return [Tree(Box((f"and {count:,} more {plural}",), fill), column)] if count else []
+
+
+def _cut(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,156 @@
+"""What EXPLAIN looks at: a stream's part of the plan, how it is fed, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import TRUE, Predicate
+from tidemill.settings import Settings
+from tidemill.share.costs import EngineCosts
+from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
+from tidemill.share.model import SharedPlan, Stint, specs_of
+from tidemill.share.needs import needs_of, together
+from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
+from tidemill.synopsis.feed import Feed, Node
+from tidemill.synopsis.model import Synopsis
+
+Readers = tuple[tuple[QueryPlan, Stint], ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A rule that a query shares by, and one query with which it does (None: its synopsis)."""
+
+    rule: str
+    query: str
+    other: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.query} with {self.other}" if self.other else self.query
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edge rates of windows, per second: of all together, and of each member alone."""
+
+    together: float
+    members: tuple[float, ...]
+
+    @property
+    def apart(self) -> float:
+        return sum(self.members)
+
+    @property
+    def weaveability(self) -> float | None:
+        """How many edges members have in common, of those they could have.
+
+        For two members the papers' measure, common edges among all edges; for more the same
+        with the edges that are saved shared out among all but one of them. It is 1 when all
+        cut time alike and 0 when no two have an edge in common; a lone member has none.
+        """
+        if len(self.members) < 2:
+            return None
+        return (self.apart - self.together) / (self.together * (len(self.members) - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """One stream: its queries and synopses, the feeds of these, and what they are judged by."""
+
+    stream: str
+    plan: SharedPlan
+    settings: Settings
+    costs: EngineCosts
+
+    @cached_property
+    def feeds(self) -> tuple[Feed, ...]:
+        """Those that feed a synopsis; one that only counts rows is not worth a word."""
+        found = arrange_feeds(self.synopses, self.settings, self.costs)
+        return tuple(feed for feed in found if feed.synopses)
+
+    @cached_property
+    def passes(self) -> tuple[tuple[Feed, ...], ...]:
+        """Feeds of one scan are made in one pass over the rows."""
+        found: dict[object, list[Feed]] = {}
+        for feed in self.feeds:
+            found.setdefault(feed.scan, []).append(feed)
+        return tuple(map(tuple, found.values()))
+
+    @property
+    def synopses(self) -> tuple[Synopsis, ...]:
+        return self.plan.of_stream(self.stream)
+
+    @cached_property
+    def queries(self) -> tuple[QueryPlan, ...]:
+        name = self.stream.lower()
+        return tuple(query for query in self.plan.queries if query.stream.lower() == name)
+
+    @cached_property
+    def predicate_names(self) -> dict[Predicate, str]:
+        """A short name for each predicate that has a bit somewhere."""
+        found = dict.fromkeys(p for feed in self.feeds for p in feed.scan.predicates)
+        return {TRUE: "all rows", **{p: f"p{number}" for number, p in enumerate(found, 1)}}
+
+    def readers(self, synopsis: Synopsis) -> Readers:
+        return self.plan.readers_of(synopsis)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Of one core, for each second of the stream: passes, folds and slices."""
+        return sum(map(self.kept_seconds, self.synopses)) + sum(
+            map(self._pass_seconds, self.passes)
+        )
+
+    def kept_seconds(self, synopsis: Synopsis) -> float:
+        """What it costs to keep a synopsis, without the passes that feed it."""
+        needs = needs_of([query for query, _ in self.readers(synopsis)])
+        return self.costs.routed(needs) if synopsis.routed else self.costs.signed(needs)
+
+    @cached_property
+    def seconds_apart(self) -> float:
+        """The same if every query had a pass and slices of its own."""
+        return sum(map(self.seconds_alone, self.queries))
+
+    def seconds_alone(self, query: QueryPlan) -> float:
+        return self.costs.kept(needs_of([query]))
+
+    def _pass_seconds(self, feeds: tuple[Feed, ...]) -> float:
+        needs = [[needs_of_synopsis(s) for s in feed.synopses] for feed in feeds]
+        return self.costs.grouping_sets(needs) if len(needs) > 1 else self.costs.passes(needs)
+
+    def partial_rows(self, feed: Feed, node: Node) -> float:
+        """Partial rows per second, at a node of the feed's tree."""
+        all_needs = [needs_of_synopsis(synopsis) for synopsis in feed.synopses]
+        keys = frozenset(feed.scan.keys[place].sql for place in node.keys)
+        whole = replace(together(all_needs), keys=keys)
+        return self.costs.cells(whole)
+
+    @property
+    def is_sampled(self) -> bool:
+        return bool(self.costs.sample.keys or self.costs.sample.bits)
+
+    def rules(self, query: QueryPlan) -> Iterator[Found]:
+        """Every rule by which a query shares, with the first query that it shares with."""
+        synopsis = self.plan.synopsis_of(query.name)
+        others = [other for other, _ in self.readers(synopsis) if other.name != query.name]
+        for keeping in KEEPING:
+            if others and keeping.applies(query, synopsis):
+                yield Found(keeping.name, query.name)
+        for doing in (rule for rule in DOING if not (synopsis.routed and rule in BY_SIGNATURE)):
+            other = next((other for other in others if doing.applies(query, other)), None)
+            if other is not None:
+                yield Found(doing.name, query.name, other.name)
+
+    def edges(self, synopsis: Synopsis) -> Edges:
+        """Edges per second of the windows behind a synopsis."""
+        rate = self.costs.edge_rate
+        members = [rate(frozenset(specs_of(query))) for query, _ in self.readers(synopsis)]
+        return Edges(rate(frozenset(synopsis.windows)), tuple(members))
+
+    def slices(self, synopsis: Synopsis) -> float:
+        """Slices kept per second: once for all, or once for each predicate."""
+        windows = (frozenset(cuts.windows) for cuts in synopsis.all_cuts)
+        return sum(self.costs.edge_rate(each) for each in windows)

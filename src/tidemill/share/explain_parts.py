@@ -1,0 +1,83 @@
+"""A pass over the rows with the trees of its feeds, and a synopsis with its readers, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tidemill.share import explain_words as words
+from tidemill.share.explain_model import Arrangement
+from tidemill.synopsis.feed import Feed, Node
+from tidemill.synopsis.model import Synopsis
+
+# Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
+# these, and of more than that at least so many in each.
+MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
+
+
+def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
+    """What is read and evaluated once per row; below it each sub-aggregation as a tree of keys."""
+    scan = feeds[0].scan
+    joined = "".join(f", joined with {join.table}" for join in scan.joins)
+    yield f"pass {number} over {scan.stream}{joined}"
+    read = [words.in_users_words(name, scan.joins) for name in scan.columns]
+    yield words.wrapped("  reads       ", read or ["no columns"])
+    names = found.predicate_names
+    told = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
+    if told:
+        yield words.wrapped("  predicates  ", told, between="; ")
+    lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(found, feed)]
+    width = max(len(label) for label, _ in lines)
+    for label, rest in lines:
+        yield f"  {label:<{width}}  {rest}"
+    if len(feeds) > MOST_FEEDS:
+        yield f"  and {len(feeds) - MOST_FEEDS:,} more"
+
+
+def _tree(found: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
+    """The feed's sets of keys under each other, with the synopses that hang there."""
+    for label, node in _branches(feed, 0, "group by ", ""):
+        rate = f"{words.rows(found.partial_rows(feed, node)):>7} partial rows/s"
+        into = f"  ⇒ {', '.join(node.synopses)}" if node.synopses else ""
+        yield label, f"{rate}{into}"
+
+
+def _branches(feed: Feed, place: int, stem: str, below: str) -> Iterator[tuple[str, Node]]:
+    node = feed.nodes[place]
+    yield f"{stem}{words.keys_at(feed, node)}", node
+    children = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
+    for child in children:
+        mark, rest = ("└─ ", "   ") if child == children[-1] else ("├─ ", "│  ")
+        yield from _branches(feed, child, f"{below}{mark}", f"{below}{rest}")
+
+
+def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
+    """What it keeps, how it is cut, and who reads which rows of it."""
+    readers = found.readers(synopsis)
+    count = words.many(len(readers), "query")
+    asked = words.windows(query.window for query, _ in readers)
+    yield f"synopsis {synopsis.id} by {words.keys_of(synopsis)}: {count}, {asked}"
+    lanes = [words.in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes]
+    yield words.wrapped("  keeps  ", lanes)
+    yield f"  slices {_edges(found, synopsis)}"
+    by_reading: dict[str, list[str]] = {}
+    for query, stint in readers:
+        rows = words.reading(stint.reading, synopsis, found.predicate_names)
+        by_reading.setdefault(rows, []).append(f"{query.name} ({words.window(query.window)})")
+    shown = list(by_reading.items())[:MOST_READINGS]
+    is_short = len(readers) <= MOST_NAMES
+    most = None if is_short else max(FEWEST_NAMES, MOST_NAMES // len(shown))
+    for rows, names in shown:
+        yield words.wrapped(f"  {rows}: ", names, most)
+    left = sum(map(len, by_reading.values())) - sum(len(names) for _, names in shown)
+    if left:
+        yield f"  other rows: {words.many(left, 'query')}"
+
+
+def _edges(found: Arrangement, synopsis: Synopsis) -> str:
+    edges = found.edges(synopsis)
+    per_minute = f"{words.rows(found.slices(synopsis) * 60)} a minute"
+    if synopsis.routed:
+        per_minute += " in all, each condition cut for its own queries"
+    if len(edges.members) == 1:
+        return per_minute
+    return f"{per_minute}; kept apart {words.rows(edges.apart * 60)}"

@@ -1,0 +1,101 @@
+"""EXPLAIN SHARED of one query: what it shares, or what it would add before it is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemill.plan.model import QueryPlan
+from tidemill.share import explain_words as words
+from tidemill.share.explain_model import Arrangement
+from tidemill.share.feeds import keeps_all
+from tidemill.share.rules import SENTENCES
+from tidemill.synopsis.feed import Feed
+from tidemill.synopsis.model import Synopsis
+
+_MOST_NAMES = 12
+
+
+def explain_query(found: Arrangement, without: Arrangement, query: QueryPlan) -> str:
+    """What concerns a query that stands; `without` is the plan as it would be if it went."""
+    lines = [f"query {query.name} on {query.stream}, window {words.window(query.window)}"]
+    lines += _place(found, query)
+    saved = max(0.0, found.seconds - without.seconds)
+    lines.append(
+        f"  cost    {words.work(saved)} of a core per second of stream more than without it; "
+        f"alone {words.work(found.seconds_alone(query))}"
+    )
+    return "\n".join([*lines, *_why(found, query)])
+
+
+def explain_newcomer(
+    found: Arrangement, before: Arrangement, query: QueryPlan, first_window: str | None
+) -> str:
+    """What a query that is not registered would add to the plan before.
+
+    `first_window` is when its first window would start; None: as the stream begins.
+    """
+    lines = [f"if registered, a query on {query.stream} with window {words.window(query.window)}"]
+    lines += _place(found, query)
+    added = [words.in_users_words(each, query.joins) for each in _added(found, before, query)]
+    lines.append(words.wrapped("  adds    ", added or ["nothing"]))
+    begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
+    lines.append(f"  begins  {begins}")
+    lines.append(
+        f"  cost    {words.work(before.seconds)} of a core per second of stream before, "
+        f"{words.work(found.seconds)} after; alone {words.work(found.seconds_alone(query))}"
+    )
+    return "\n".join([*lines, *_why(found, query)])
+
+
+def _place(found: Arrangement, query: QueryPlan) -> Iterator[str]:
+    """The way its rows go: pass, sub-aggregation, synopsis; and who else is there."""
+    synopsis = found.plan.synopsis_of(query.name)
+    feed = _feed_of(found, synopsis)
+    number = next(n for n, feeds in enumerate(found.passes, 1) if feed in feeds)
+    rate = words.rows(found.partial_rows(feed, feed.nodes[0]))
+    grouped = words.keys_at(feed, feed.nodes[0])
+    yield f"  fed by  pass {number}, group by {grouped}: {rate} partial rows/s"
+    yield f"  reads   synopsis {synopsis.id} by {words.keys_of(synopsis)}: {_rows(found, query)}"
+    others = [other.name for other, _ in found.readers(synopsis) if other.name != query.name]
+    yield words.wrapped("  with    ", others or ["nobody else"], _MOST_NAMES)
+
+
+def _rows(found: Arrangement, query: QueryPlan) -> str:
+    synopsis = found.plan.synopsis_of(query.name)
+    reading = found.plan.stints[query.name][-1].reading
+    if reading.bits and synopsis.bit(query.predicate) is None:
+        named = {bit.predicate: f"[{bit.predicate.sql}]" for bit in synopsis.bits}
+        return words.in_users_words(words.reading(reading, synopsis, named), synopsis.joins)
+    told = "all rows" if query.predicate.is_true else query.predicate.sql
+    return words.in_users_words(told, synopsis.joins)
+
+
+def _feed_of(found: Arrangement, synopsis: Synopsis) -> Feed:
+    return next(feed for feed in found.feeds if synopsis.id in feed.by_id)
+
+
+def _added(found: Arrangement, before: Arrangement, query: QueryPlan) -> Iterator[str]:
+    """Everything of the new plan that the old one does not have."""
+    if len(found.passes) > len(before.passes):
+        yield "a pass over the rows"
+    if len(found.feeds) > len(before.feeds):
+        yield "a sub-aggregation"
+    synopsis = found.plan.synopsis_of(query.name)
+    old = next((each for each in before.synopses if each.id == synopsis.id), None)
+    if old is None:
+        yield f"a synopsis, {synopsis.id}"
+        return
+    fresh = [bit.predicate for bit in synopsis.bits if not old.bit(bit.predicate)]
+    yield from (f"the bit {predicate.sql}" for predicate in fresh if not predicate.is_true)
+    if keeps_all(synopsis) and not keeps_all(old):
+        yield "rows of no bit"
+    yield from (f"the partial {lane.sql}" for lane in synopsis.lanes if lane not in old.lanes)
+    cut, cut_before = found.slices(synopsis), before.slices(old)
+    if cut != cut_before:
+        yield (f"slices: {words.rows(cut * 60)} a minute in place of {words.rows(cut_before * 60)}")
+
+
+def _why(found: Arrangement, query: QueryPlan) -> Iterator[str]:
+    for rule in found.rules(query):
+        other = f", with {rule.other}" if rule.other else ""
+        yield f"  {rule.rule:<6}  {SENTENCES[rule.rule]}{other}"

@@ -1,0 +1,163 @@
+"""The sharing rules of the synopsis papers, each by its name: why a thing is kept or done once.
+
+SS rules are about what is kept: they hold between a query and a synopsis. CS rules are about
+what is done: they hold between two queries that read one synopsis, the second of which has
+the first's work done already. They explain a plan; costs decide it. Three rules of the papers
+have no place here, SS3, CS4 and CS5: they are about joins of two windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Generic, TypeVar
+
+from tidemill.aggregates import Lane, lanes_behind
+from tidemill.language.statements import Window
+from tidemill.plan.model import Join, QueryPlan
+from tidemill.plan.predicates import read_by
+from tidemill.share.model import specs_of
+from tidemill.synopsis.model import Synopsis
+from tidemill.windows import WindowSpec
+
+With = TypeVar("With")
+
+
+@dataclass(frozen=True)
+class Rule(Generic[With]):
+    """`applies(query, other)`: whether the query shares by this rule with the other."""
+
+    name: str
+    sentence: str
+    applies: Callable[[QueryPlan, With], bool]
+
+
+def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
+    """The synopsis has the query's groups, its partials, and its windows' edges."""
+    same = _relation(query) == (synopsis.stream.lower(), synopsis.joins)
+    same = same and _keys(query) == frozenset(key.scalar.sql for key in synopsis.keys)
+    if not same or not _lanes(query) <= set(synopsis.lanes):
+        return False
+    bit = synopsis.bit(query.predicate)
+    if synopsis.routed and bit is None:
+        return False
+    cuts = bit.cuts if synopsis.routed and bit else synopsis.cuts
+    return all(cuts.cuts[-1].serves(spec) for spec in specs_of(query))
+
+
+def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
+    """It asks for an AVG, and the synopsis has the sum and the count of its argument."""
+    kept = set(synopsis.lanes)
+    means = [call for call in query.aggregates if call.function == "AVG"]
+    return any(kept.issuperset(lanes_behind(call)) for call in means)
+
+
+def covered(query: QueryPlan, synopsis: Synopsis) -> bool:
+    """Its predicate has no bit there, and yet the bits tell which rows are its own."""
+    if synopsis.routed or synopsis.bit(query.predicate) is not None:
+        return False
+    reading = read_by(query.predicate, {bit.number: bit.predicate for bit in synopsis.bits})
+    return reading is not None and bool(reading.bits)
+
+
+def one_probe(query: QueryPlan, other: QueryPlan) -> bool:
+    """Both ask for the same groups and rows of some equal windows."""
+    return _meet(query, other) and one_reading(query, other)
+
+
+def one_reading(query: QueryPlan, other: QueryPlan) -> bool:
+    """Both ask for the same groups and rows, in whatever windows."""
+    return one_pass(query, other) and query.predicate == other.predicate
+
+
+def one_lane(query: QueryPlan, other: QueryPlan) -> bool:
+    """Different aggregates of theirs come from one partial, as SUM(x) and AVG(x) do."""
+    if not one_pass(query, other):
+        return False
+    pairs = product(query.aggregates, other.aggregates)
+    return any(a.sql != b.sql and {*lanes_behind(a)} & {*lanes_behind(b)} for a, b in pairs)
+
+
+def cover_of_equal_windows(query: QueryPlan, other: QueryPlan) -> bool:
+    """As the next rule, and some of their windows are equal."""
+    return _meet(query, other) and cover(query, other)
+
+
+def cover(query: QueryPlan, other: QueryPlan) -> bool:
+    """The other's rows are some of those that the query's condition lets pass."""
+    wide, narrow = query.predicate, other.predicate
+    if wide.is_true or narrow.is_false or wide == narrow or not one_pass(query, other):
+        return False
+    return wide.contains(narrow)
+
+
+def longer_period(query: QueryPlan, other: QueryPlan) -> bool:
+    """The same query, answered less often: all of its windows are windows of the other."""
+    slower = query.window.slide_us > other.window.slide_us
+    return slower and _inside(query, other) and _question(query) == _question(other)
+
+
+def one_pass(query: QueryPlan, other: QueryPlan) -> bool:
+    """Both group the same relation alike, so that one synopsis can serve both."""
+    return _relation(query) == _relation(other) and _keys(query) == _keys(other)
+
+
+def _relation(query: QueryPlan) -> tuple[str, tuple[Join, ...]]:
+    return query.stream.lower(), query.joins
+
+
+def _keys(query: QueryPlan) -> frozenset[str]:
+    return frozenset(key.scalar.sql for key in query.keys)
+
+
+def _lanes(query: QueryPlan) -> set[Lane]:
+    return {lane for call in query.aggregates for lane in lanes_behind(call)}
+
+
+def _question(query: QueryPlan) -> QueryPlan:
+    """All that is asked, but for its name, its window and where the answers go."""
+    return replace(query, name="", sink=None, window=Window(1, 1), where=None)
+
+
+def _meet(query: QueryPlan, other: QueryPlan) -> bool:
+    """Whether some window of the one is a window of the other."""
+    pairs = product(specs_of(query), specs_of(other))
+    return any(a.range_us == b.range_us and _starts_meet(a, b) for a, b in pairs)
+
+
+def _starts_meet(one: WindowSpec, other: WindowSpec) -> bool:
+    return (one.start_us - other.start_us) % math.gcd(one.slide_us, other.slide_us) == 0
+
+
+def _inside(query: QueryPlan, other: QueryPlan) -> bool:
+    """Whether every window of the query is a window of the other."""
+    lengths = set(query.window.ranges_us) <= set(other.window.ranges_us)
+    mine, theirs = query.window, other.window
+    apart_us = mine.start_us - theirs.start_us
+    return lengths and mine.slide_us % theirs.slide_us == 0 == apart_us % theirs.slide_us
+
+
+SS1 = Rule("SS1", "one set of slices serves windows of any length and slide", any_window)
+SS2 = Rule("SS2", "AVG comes from a sum and a count", mean_of_sum_and_count)
+SS4 = Rule("SS4", "a predicate is read from the bits of others", covered)
+CS1 = Rule("CS1", "equal windows of the same rows are combined once", one_probe)
+CS2 = Rule("CS2", "windows of the same rows come from one pass over the slices", one_reading)
+CS3 = Rule("CS3", "SUM, COUNT and AVG of one expression share partials", one_lane)
+CS6 = Rule(
+    "CS6",
+    "a wider condition builds on a narrower one, equal windows",
+    cover_of_equal_windows,
+)
+CS7 = Rule("CS7", "a wider condition builds on a narrower one, any windows", cover)
+CS8 = Rule("CS8", "the same query asked less often takes the answers there are", longer_period)
+
+KEEPING: tuple[Rule[Synopsis], ...] = (SS1, SS2, SS4)
+DOING: tuple[Rule[QueryPlan], ...] = (CS1, CS2, CS3, CS6, CS7, CS8)
+# Where cells are kept once for each predicate, there is nothing to build on.
+BY_SIGNATURE = (CS6, CS7)
+SENTENCES = {
+    **{rule.name: rule.sentence for rule in KEEPING},
+    **{rule.name: rule.sentence for rule in DOING},
+}

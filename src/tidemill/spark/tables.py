@@ -1,0 +1,111 @@
+"""Tables: read once from their source and checked, then joined in from the file that keeps them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from tidemill.catalog import Table
+from tidemill.errors import Place, TidemillError, listing, refuse, suggest
+from tidemill.spark.admission import CORRUPT
+from tidemill.spark.sources.base import ddl
+from tidemill.spark.sources.files import list_files, read_files, short_reason
+from tidemill.spark.sources.probe import check_schema
+
+_FILE = "_file"
+
+
+def read_table(session: SparkSession, table: Table, place: Place | None) -> pa.Table:
+    """All rows of a table as it is declared; anything that does not fit is refused."""
+    files = sorted(found.path for found in list_files(table.source.path))
+    if not files:
+        _refuse_nothing(table, place)
+    try:
+        _check_columns(session, table, files, place)
+        return _without_marks(table, _frame(session, table, files).toArrow(), place)
+    except TidemillError:
+        raise
+    except Exception as error:
+        refuse(
+            "E_SOURCE",
+            f"table {table.name} cannot be read as its columns",
+            detail=f"{table.source.path}\n{short_reason(error)}",
+            place=place,
+        )
+
+
+@lru_cache(maxsize=64)  # a new tick must not look into the file again
+def kept_table(session: SparkSession, path: Path) -> DataFrame:
+    """The rows that a file keeps; it never changes."""
+    return session.read.option("__globPaths__", "false").parquet(f"file:{path}")
+
+
+def _frame(session: SparkSession, table: Table, files: Sequence[str]) -> DataFrame:
+    source = table.source
+    frame = read_files(session, ddl(table.columns), source.scheme, source.option_map, files)
+    is_text = source.scheme != "parquet"
+    return frame.selectExpr("*", f"_metadata.file_path AS {_FILE}") if is_text else frame
+
+
+def _without_marks(table: Table, rows: pa.Table, place: Place | None) -> pa.Table:
+    """The rows of a text without what tells of their parsing, which must have gone well."""
+    if CORRUPT not in rows.column_names:
+        return rows
+    wrong = rows.filter(rows.column(CORRUPT).is_valid())
+    if len(wrong):
+        file, line = (wrong.column(name)[0].as_py() for name in (_FILE, CORRUPT))
+        refuse(
+            "E_SOURCE",
+            f"table {table.name} has a line that does not parse as its columns",
+            detail=f"{unquote(urlparse(file).path)}\n{line.strip()}",
+            hint="a table is read whole or not at all: mend the line, or declare other types",
+            place=place,
+        )
+    return rows.drop_columns([CORRUPT, _FILE])
+
+
+def _check_columns(
+    session: SparkSession, table: Table, files: Sequence[str], place: Place | None
+) -> None:
+    """Refuse columns that are not there, which Spark would fill with NULLs.
+
+    Of CSV it is the columns' number that counts, or the header, and Spark compares both.
+    """
+    if table.source.scheme == "parquet":
+        for path in files:
+            check_schema(f"table {table.name}", table.columns, path, pq.read_schema(path), place)
+    if table.source.scheme == "json":
+        reader = session.read.format("json").options(**table.source.option_map)
+        found = reader.load([f"file:{path}" for path in files]).columns
+        for column in table.columns:
+            if column.name.lower() not in map(str.lower, found):
+                _refuse_column(table, column.name, found, place)
+
+
+def _refuse_column(table: Table, name: str, found: Sequence[str], place: Place | None) -> NoReturn:
+    refuse(
+        "E_SOURCE",
+        f"table {table.name} declares column '{name}', which its files lack",
+        detail=f"{table.source.path}\n{listing('columns', found)}",
+        hint=suggest(name, found),
+        place=place,
+    )
+
+
+def _refuse_nothing(table: Table, place: Place | None) -> NoReturn:
+    there = os.path.exists(table.source.path)
+    why = "where there is nothing to read" if there else "which does not exist"
+    refuse(
+        "E_SOURCE",
+        f"table {table.name} reads {table.source.path}, {why}",
+        hint="" if there else "paths are relative to the script that has CREATE TABLE",
+        place=place,
+    )

@@ -1,0 +1,122 @@
+"""Statements from another process: two connections to one mailbox, in one process here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tidemill.engine.home import Home
+from tidemill.engine.mailbox import Attached, Mailbox
+from tidemill.errors import Place, TidemillError, refuse
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    """A home that a runner holds."""
+    held = Home(tmp_path / "home")
+    held.open()
+    yield held
+    held.close()
+
+
+@pytest.fixture
+def box(home: Home) -> Iterator[Mailbox]:
+    with closing(Mailbox(home.path)) as opened:
+        yield opened
+
+
+def attached(home: Home, while_waiting: Callable[[], None]) -> Attached:
+    """The other side; what the runner does meanwhile is done whenever this one sleeps."""
+    looks = []
+
+    def sleep(_seconds: float) -> None:
+        looks.append(1)
+        assert len(looks) < 10, "no answer, and no refusal either"
+        while_waiting()
+
+    return Attached(home.path, sleep)
+
+
+def test_statements_are_carried_out_by_the_runner(home: Home, box: Mailbox, tmp_path: Path) -> None:
+    done: list[tuple[str, str]] = []
+
+    def answer(text: str, base: str) -> list[str]:
+        done.append((text, base))
+        return [f"reply {len(done)}", "and more"]
+
+    with attached(home, lambda: box.serve(answer)) as other:
+        assert other.sql("DROP QUERY a;", tmp_path) == ["reply 1", "and more"]
+        assert other.sql("SHOW QUERIES;", tmp_path) == ["reply 2", "and more"]
+    box.serve(answer)
+    assert done == [("DROP QUERY a;", str(tmp_path)), ("SHOW QUERIES;", str(tmp_path))]
+
+
+def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:
+    inner: list[list[str]] = []
+
+    def serve() -> None:
+        box.serve(lambda text, _: [text.lower()])
+
+    def ask_in_between() -> None:
+        if not inner:
+            inner.append([])
+            with attached(home, serve) as second:
+                inner[0] = second.sql("TWO")
+        serve()
+
+    with attached(home, ask_in_between) as first:
+        assert first.sql("ONE") == ["one"]
+    assert inner == [["two"]]
+
+
+def test_a_refusal_keeps_its_code_and_place(home: Home, box: Mailbox) -> None:
+    def answer(text: str, base: str) -> list[str]:
+        refuse("E_UNKNOWN", "no such query", hint="SHOW QUERIES", place=Place(3, 7))
+
+    with attached(home, lambda: box.serve(answer)) as other, pytest.raises(TidemillError) as told:
+        other.sql("DROP QUERY x")
+    assert told.value.code == "E_UNKNOWN"
+    assert told.value.problem.hint == "SHOW QUERIES"
+    assert told.value.problem.place == Place(3, 7)
+
+
+def test_what_breaks_a_statement_does_not_break_the_runner(home: Home, box: Mailbox) -> None:
+    def answer(text: str, base: str) -> list[str]:
+        if text == "bad":
+            raise ZeroDivisionError("by nothing")
+        return ["fine"]
+
+    with attached(home, lambda: box.serve(answer)) as other:
+        with pytest.raises(TidemillError) as told:
+            other.sql("bad")
+        assert told.value.code == "E_INTERNAL"
+        assert "by nothing" in told.value.render()
+        assert other.sql("good") == ["fine"]
+
+
+def test_a_runner_that_is_gone_is_told(home: Home) -> None:
+    with attached(home, home.close) as other, pytest.raises(TidemillError) as told:
+        other.sql("DROP QUERY x")
+    assert told.value.code == "E_NOT_ANSWERED"
+
+
+def test_the_next_runner_does_not_do_what_the_last_one_was_asked(home: Home) -> None:
+    done: list[str] = []
+
+    def answer(text: str, base: str) -> list[str]:
+        done.append(text)
+        return []
+
+    def another_comes() -> None:
+        home.close()
+        home.open()
+        with closing(Mailbox(home.path)) as box:
+            box.serve(answer)
+
+    with attached(home, another_comes) as other, pytest.raises(TidemillError) as told:
+        other.sql("DROP QUERY x")
+    assert told.value.code == "E_NOT_ANSWERED"
+    assert done == []

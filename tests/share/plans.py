@@ -1,0 +1,110 @@
+"""Shared plans without Spark: scripts bound as they are, and samples of generated packets.
+
+Expressions outside the typed set have no oracle here; scripts keep within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.catalog import Catalog
+from tidemill.engine.plans import binder
+from tidemill.language import parse_script
+from tidemill.operators.packet_model import PacketModel
+from tidemill.operators.packets import make_block
+from tidemill.plan.expressions import Slot
+from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate
+from tidemill.settings import Settings
+from tidemill.share import Context, EngineCosts, Sample, SharedPlan, Standing, change_plan
+from tidemill.share.explain_model import Arrangement
+from tidemill.types import Type
+
+ROOT = Path(__file__).parents[2]
+NETMON = (ROOT / "examples" / "netmon.sql").read_text(encoding="utf-8")
+PACKETS = """
+CREATE STREAM packets (
+  ts TIMESTAMP, src STRING, dst STRING, proto STRING, port INT, length BIGINT, flags INT
+) ORDER BY ts SOURCE 'parquet:data';
+"""
+
+
+def catalog_of(script: str) -> Catalog:
+    catalog = Catalog()
+    for statement in parse_script(script):
+        catalog = catalog.apply(statement)  # type: ignore[arg-type]
+    return catalog
+
+
+def bound(script: str) -> tuple[QueryPlan, ...]:
+    catalog = catalog_of(script)
+    bind = binder(catalog, _no_oracle, {})
+    return tuple(bind(query) for query in catalog.queries())
+
+
+def query(select: str, name: str = "q") -> QueryPlan:
+    (found,) = bound(f"{PACKETS} CREATE QUERY {name} AS {select};")
+    return found
+
+
+def planned(
+    queries: Sequence[QueryPlan],
+    sample: Sample | None = None,
+    settings: Settings | None = None,
+    before: SharedPlan | None = None,
+) -> Arrangement:
+    """The queries of one stream, all at once or on top of a plan that stands."""
+    context = Context(settings or Settings(), EngineCosts(sample or Sample()))
+    plan = change_plan(before or SharedPlan(), queries, lambda _: (Standing(), context))
+    return Arrangement(queries[0].stream, plan, context.settings, context.costs)
+
+
+def packets_sample(queries: Sequence[QueryPlan]) -> Sample:
+    """What the engine's sample of the example says: the first block of its generator."""
+    rows = pa.Table.from_batches([make_block(PacketModel(rate=1000, hosts=100, seed=11), 0)])
+    columns = {name: rows.column(name).to_pylist() for name in rows.column_names}
+    times = rows.column("ts").cast(pa.int64()).to_numpy()
+    keys = {key.scalar.sql for query in queries for key in query.keys}
+    predicates = dict.fromkeys(query.predicate for query in queries)
+    return Sample(
+        rows_per_second=len(rows) * 1e6 / float(times.max() - times.min()),
+        size=len(rows),
+        keys={name: _codes(columns[name]) for name in keys},
+        bits={p: _flags(p, columns, len(rows)) for p in predicates if not p.is_true},
+    )
+
+
+def _codes(values: list[object]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+
+
+def _flags(
+    predicate: Predicate, columns: Mapping[str, list[object]], size: int
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Row by row: a row is in a box when its value on every side is allowed."""
+
+    def holds(row: int) -> bool:
+        return any(
+            all(_point(columns[_name(dim)][row]) in allowed for dim, allowed in box.sides)
+            for box in predicate.boxes
+        )
+
+    return np.array([holds(row) for row in range(size)], dtype=np.bool_)
+
+
+def _name(dimension: object) -> str:
+    assert isinstance(dimension, Slot)
+    return dimension.name
+
+
+def _point(value: object) -> object:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _no_oracle(sql: str, _columns: Mapping[str, Type]) -> Type:
+    raise AssertionError(f"{sql} should be in the typed set")
