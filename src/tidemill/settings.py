@@ -13,6 +13,7 @@ from typing import Any
 from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
+SCANS = ("auto", "catalyst")
 OPTIMISER_STEPS = (
     "slices",
     "predicates",
@@ -51,6 +52,8 @@ class Settings:
     rebuild_percent: int = 25
     # Steps of the optimiser that are left out, as names with commas between.
     steps_off: str = ""
+    # Who reads Parquet files: arrays wherever they give the same (auto), or always Catalyst.
+    scan: str = "auto"
 
     def is_on(self, step: str) -> bool:
         """Whether the optimiser takes this step."""
@@ -98,6 +101,10 @@ def _sharing(_name: str, text: str) -> str:
     return _choice("sharing mode", text, SHARING_MODES)
 
 
+def _scan(_name: str, text: str) -> str:
+    return _choice("scan", text, SCANS)
+
+
 def _steps(_name: str, text: str) -> str:
     """In the order in which the steps are taken, each once; nothing switches all on."""
     words = [word.strip() for word in text.split(",") if word.strip()]
@@ -119,6 +126,7 @@ def _choice(what: str, text: str, choices: tuple[str, ...]) -> str:
 _READERS: dict[str, Callable[[str, str], Any]] = {
     "tick_bytes": _size,
     "roll_bytes": _size,
+    "scan": _scan,
     "sharing": _sharing,
     "steps_off": _steps,
 }

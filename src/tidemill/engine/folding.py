@@ -10,6 +10,9 @@ from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
 from tidemill.spark.admission import Admission
+from tidemill.spark.columnar.files import row_groups
+from tidemill.spark.columnar.fold import ArrayFold, run_columnar
+from tidemill.spark.columnar.program import hindrance, write_program
 from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows, set_aside
@@ -21,6 +24,8 @@ class Folding:
         self._around, self._stream, self._source = around, stream, source
         self._feeds = around.feeds[stream.name.lower()]
         self._last_partial_rows: int | None = None
+        is_columnar = around.settings.scan == "auto" and not hindrance(stream, self._feeds)
+        self._program = write_program(stream, self._feeds) if is_columnar else None
 
     def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """What was folded; the record comes back without files that cannot be read."""
@@ -37,20 +42,40 @@ class Folding:
         return record, report
 
     def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
+        report = self._on_arrays(record, watch) or self._in_catalyst(record, watch)
+        # Both steps may be one Spark job; the tasks say how long they folded.
+        watch.add("fold", report.seconds)
+        watch.add("partials", -report.seconds)
+        return report
+
+    def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> FoldReport | None:
+        """None if the plan or some file needs Catalyst."""
+        around, program = self._around, self._program
+        if program is None:
+            return None
+        with watch.phase("admit"):
+            groups = row_groups(record.taken.files, program.columns)
+        if groups is None:
+            return None
+        with watch.phase("partials"):
+            since_us = self._admission(record).since_us
+            fold = ArrayFold(program, since_us, around.buckets, self._place(record))
+            return run_columnar(around.session, fold, groups)
+
+    def _in_catalyst(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
         around = self._around
         with watch.phase("admit"):
             rows = self._rows(record)
             passes = passes_of(self._feeds, self._admission(record), around.buckets)
             frames = [(one, partials(around.session, rows, one, around.tables)) for one in passes]
         with watch.phase("partials"), self._kept(rows, len(passes)):
-            place = FoldPlace(around.home.synopses, record.number, around.failpoint)
             small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
-            report = run_fold(frames, place, small)
+            report = run_fold(frames, self._place(record), small)
         self._last_partial_rows = report.partial_rows
-        # Both steps may be one Spark job; the tasks say how long they folded.
-        watch.add("fold", report.seconds)
-        watch.add("partials", -report.seconds)
         return report
+
+    def _place(self, record: TickRecord) -> FoldPlace:
+        return FoldPlace(self._around.home.synopses, record.number, self._around.failpoint)
 
     def _admission(self, record: TickRecord) -> Admission:
         return Admission(

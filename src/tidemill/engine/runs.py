@@ -29,6 +29,7 @@ class RunReport:
     phases: dict[str, float] = field(default_factory=dict)
     queries: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
+    routes: dict[str, int] = field(default_factory=dict)  # ticks by who made the partials
     skipped_files: dict[str, str] = field(default_factory=dict)
     streams: dict[str, dict[str, object]] = field(default_factory=dict)
     plan: dict[str, object] = field(default_factory=dict)
@@ -43,6 +44,8 @@ class RunReport:
         for query, count in tick.answers.items():
             self.queries[query] = self.queries.get(query, 0) + count
         self.skipped_files.update(tick.skipped)
+        if tick.route:
+            self.routes[tick.route] = self.routes.get(tick.route, 0) + 1
 
 
 class Run:

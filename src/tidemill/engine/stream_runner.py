@@ -186,6 +186,7 @@ class StreamRunner:
             seconds=watch.total(),
             phases=watch.phases,
             skipped=record.skipped,
+            route=counted.route,
         )
 
 

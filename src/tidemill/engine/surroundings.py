@@ -63,6 +63,7 @@ class TickReport:
     seconds: float
     phases: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
+    route: str = ""  # who made the partials
 
 
 class Stopwatch:

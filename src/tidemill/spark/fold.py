@@ -27,6 +27,7 @@ from tidemill.synopsis.pieces import Piece, write_piece
 # only its input to judge by, which is usually many times more than its partials.
 MOST_ROWS_HERE = 100_000
 MOST_INPUT_ROWS_HERE = 3_000_000
+CATALYST = "catalyst"
 
 Pieces = Mapping[str, tuple[Piece, ...]]
 
@@ -41,6 +42,7 @@ class FoldReport:
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
+    route: str = ""  # who made the partials; nobody, if there was nothing to make them from
 
     def joined(self, other: FoldReport) -> FoldReport:
         """With what another task of the same pass did."""
@@ -51,6 +53,7 @@ class FoldReport:
             raised=_added(self.raised, other.raised),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
+            route=self.route or other.route,
         )
 
     def beside(self, other: FoldReport) -> FoldReport:
@@ -62,6 +65,7 @@ class FoldReport:
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
+            route=self.route or other.route,
         )
 
     @property
@@ -95,7 +99,7 @@ def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: 
     together = FoldReport()
     for report in reports:
         together = together.beside(report)
-    return together
+    return replace(together, route=CATALYST)
 
 
 def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool:
@@ -225,6 +229,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         raised=raw["raised"],
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],
+        route=raw.get("route", ""),
     )
 
 

@@ -1,0 +1,113 @@
+"""A tick's Parquet files folded on arrays: here in threads, or in one Spark job, no shuffle."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tidemill.spark.columnar.chunk import OutOfRangeError
+from tidemill.spark.columnar.files import RowGroup, read_chunks, split
+from tidemill.spark.columnar.program import Program
+from tidemill.spark.columnar.scan import Scanned, scan
+from tidemill.spark.fold import FoldPlace, FoldReport, read_report
+from tidemill.synopsis.fold import fold_cells
+from tidemill.synopsis.pieces import Piece, write_piece
+
+COLUMNAR = "columnar"
+# A Spark job costs a tenth of a second before it reads anything: a million rows' worth of work.
+MOST_ROWS_HERE = 1_000_000
+# Two threads share an interpreter, and more than a few only wait for each other.
+_MOST_THREADS = 4
+_UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError)
+
+
+@dataclass(frozen=True)
+class ArrayFold:
+    """One tick's work, whoever does it."""
+
+    program: Program
+    since_us: int
+    buckets: int
+    place: FoldPlace
+
+    def scan(self, groups: Sequence[RowGroup]) -> Scanned:
+        """What some parts of the files come to."""
+        return scan(self.program, read_chunks(groups, self.program.kinds), self.since_us)
+
+    def fold(self, scanned: Scanned) -> FoldReport:
+        """Pieces of all that was found."""
+        started = time.perf_counter()
+        self.place.failpoint.reach("partials", self.place.tick)
+        found = scanned.cells(self.program)
+        pieces: dict[str, tuple[Piece, ...]] = {}
+        for feed, cells in found:
+            for synopsis, by_bucket in fold_cells(feed, cells, self.buckets):
+                piece = write_piece(self.place.root / synopsis.id, by_bucket)
+                pieces |= {synopsis.id: (piece,)} if piece else {}
+        self.place.failpoint.reach("fold", self.place.tick)
+        return FoldReport(
+            pieces=pieces,
+            rows=scanned.rows,
+            newest_us=scanned.newest_us,
+            seconds=time.perf_counter() - started,
+            partial_rows=sum(len(cells) for _, cells in found),
+            route=COLUMNAR,
+        )
+
+
+def run_columnar(
+    session: SparkSession, fold: ArrayFold, groups: Sequence[RowGroup]
+) -> FoldReport | None:
+    """Fold the files; None if a part of them cannot be read here after all."""
+    cores = session.sparkContext.defaultParallelism
+    if sum(group.rows for group in groups) <= MOST_ROWS_HERE:
+        return _fold_here(fold, split(groups, min(_MOST_THREADS, cores)))
+    return _fold_there(session, fold, split(groups, cores))
+
+
+def _fold_here(fold: ArrayFold, runs: list[tuple[RowGroup, ...]]) -> FoldReport | None:
+    whole = Scanned()
+    try:
+        with ThreadPoolExecutor(max_workers=max(1, len(runs))) as pool:
+            for scanned in pool.map(fold.scan, runs):
+                whole.add(scanned)
+    except _UNREADABLE:
+        return None
+    return fold.fold(whole)
+
+
+def _fold_there(
+    session: SparkSession, fold: ArrayFold, runs: list[tuple[RowGroup, ...]]
+) -> FoldReport | None:
+    """One Spark job: each task folds what it has read."""
+    tasks = session.range(0, len(runs), 1, len(runs))
+    job = tasks.mapInArrow(_task(fold, runs), "report STRING")
+    reports = [json.loads(report) for report in job.toArrow().column("report").to_pylist()]
+    if not all(reports):
+        return None
+    together = FoldReport()
+    for report in reports:
+        together = together.joined(read_report(report))
+    return replace(together, route=COLUMNAR)
+
+
+def _task(
+    fold: ArrayFold, runs: list[tuple[RowGroup, ...]]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        for number in numbers:
+            try:
+                scanned = fold.scan(runs[number])
+            except _UNREADABLE:
+                scanned = None
+            report = asdict(fold.fold(scanned)) if scanned else {}
+            yield pa.RecordBatch.from_arrays([pa.array([json.dumps(report)])], ["report"])
+
+    return run

@@ -1,0 +1,122 @@
+"""What a plan asks of the rows, in the form that arrays are asked in; or why it cannot be.
+
+Whatever is not plainly the same on arrays as in Catalyst is left to Catalyst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tidemill.aggregates import Lane
+from tidemill.catalog import Stream
+from tidemill.language.names import quote_name
+from tidemill.plan.expressions import Slot
+from tidemill.plan.model import Scalar
+from tidemill.spark.columnar.signatures import Signing, signing
+from tidemill.synopsis.feed import Feed, Scan
+from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
+
+_MOST_DIGITS = 18  # decimals of so many digits are 64-bit integers
+
+
+@dataclass(frozen=True)
+class ArrayPass:
+    """The feeds of one scan, and how it signs rows."""
+
+    feeds: tuple[Feed, ...]
+    signing: Signing
+
+    @property
+    def scan(self) -> Scan:
+        return self.feeds[0].scan
+
+    @property
+    def keeps_all(self) -> bool:
+        return any(feed.keeps_all for feed in self.feeds)
+
+
+@dataclass(frozen=True)
+class Program:
+    """All passes over a stream's rows; `columns` are those they read, in lower case."""
+
+    time_column: str
+    columns: tuple[tuple[str, Type], ...]
+    passes: tuple[ArrayPass, ...]
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Type]:
+        return dict(self.columns)
+
+
+def write_program(stream: Stream, feeds: Sequence[Feed]) -> Program:
+    """The program for feeds of which `hindrance` knows none."""
+    by_scan: dict[Scan, list[Feed]] = {}
+    for feed in feeds:
+        by_scan.setdefault(feed.scan, []).append(feed)
+    names = {name.lower() for scan in by_scan for name in scan.columns}
+    names.add(stream.time_column.lower())
+    columns = ((column.name.lower(), column.type) for column in stream.columns)
+    return Program(
+        stream.time_column,
+        tuple((name, kind) for name, kind in columns if name in names),
+        tuple(ArrayPass(tuple(f), signing(scan.predicates)) for scan, f in by_scan.items()),
+    )
+
+
+def hindrance(stream: Stream, feeds: Sequence[Feed]) -> str:
+    """Why the rows of these feeds are left to Catalyst; empty if they need not be."""
+    scans = dict.fromkeys(feed.scan for feed in feeds)
+    reasons = (*_source(stream), *(reason for scan in scans for reason in _scan(scan)))
+    return next(iter(reasons), "")
+
+
+def _source(stream: Stream) -> Iterator[str]:
+    if stream.source.scheme != "parquet":
+        yield f"the source is {stream.source.scheme}"
+    if stream.source.options:
+        yield "the source has options"
+    if stream.stamped_on_arrival:
+        yield "rows are stamped on arrival"
+
+
+def _scan(scan: Scan) -> Iterator[str]:
+    if scan.joins:
+        yield "rows are joined to a table"
+    for key in scan.keys:
+        if not _is_column(key) or not _is_coded(key.type):
+            yield f"grouped by {key.sql}"
+    for lane in scan.lanes:
+        if not _is_lifted(lane):
+            yield f"keeps {lane.sql}"
+    for predicate in scan.predicates:
+        for side in predicate.dimensions:
+            if not isinstance(side, Slot) or not _has_numbers(side.type):
+                yield f"asks whether {predicate.sql}"
+
+
+def _is_column(scalar: Scalar) -> bool:
+    return scalar.columns[:1] != () and scalar.sql == quote_name(scalar.columns[0])
+
+
+def _is_coded(kind: Type) -> bool:
+    return kind.is_integer or kind in (STRING, BOOLEAN, DATE, TIMESTAMP)
+
+
+def _has_numbers(kind: Type) -> bool:
+    return _is_coded(kind) or (kind.is_decimal and kind.precision <= _MOST_DIGITS)
+
+
+def _is_lifted(lane: Lane) -> bool:
+    if lane.argument is None:
+        return lane.kind == "rows"
+    kind = lane.type
+    if not _is_column(lane.argument):
+        return False
+    if lane.kind == "count":
+        return _has_numbers(kind) or kind.is_float
+    if lane.kind == "sum":
+        return kind.is_integer or kind.is_float
+    ordered = kind.is_integer or kind.is_float or kind in (BOOLEAN, DATE, TIMESTAMP)
+    return lane.kind in ("min", "max") and ordered

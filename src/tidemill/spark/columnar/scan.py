@@ -1,0 +1,93 @@
+"""Chunks of rows ⇒ the accounts of a tick, and the cells of every feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tidemill.spark.columnar.cells import cells_of, together
+from tidemill.spark.columnar.chunk import Chunk
+from tidemill.spark.columnar.program import ArrayPass, Program
+from tidemill.spark.columnar.signatures import sign
+from tidemill.spark.columnar.times import Admitted, admit, slices
+from tidemill.spark.partials import COUNTED, FILTERED
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.feed import Feed, classes_from
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass
+class Scanned:
+    """What has been found so far: cells in parts, by pass and feed."""
+
+    rows: dict[int, int] = field(default_factory=dict)  # by verdict
+    newest_us: int | None = None
+    parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
+
+    def count(self, verdict: int, rows: int) -> None:
+        if rows:
+            self.rows[verdict] = self.rows.get(verdict, 0) + rows
+
+    def saw(self, newest_us: int | None) -> None:
+        known = [t for t in (self.newest_us, newest_us) if t is not None]
+        self.newest_us = max(known, default=None)
+
+    def add(self, other: Scanned) -> None:
+        """What was found elsewhere, too."""
+        for verdict, rows in other.rows.items():
+            self.count(verdict, rows)
+        self.saw(other.newest_us)
+        for place, parts in other.parts.items():
+            self.parts.setdefault(place, []).extend(parts)
+
+    def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
+        """The cells of each feed that got any, put together."""
+        return [
+            (feed, together(feed.lanes, parts))
+            for number, one_pass in enumerate(program.passes)
+            for place, feed in enumerate(one_pass.feeds)
+            if (parts := self.parts.get((number, place)))
+        ]
+
+
+def scan(program: Program, tables: Iterable[pa.Table], since_us: int) -> Scanned:
+    """Everything that the program asks of the rows; older ones than `since_us` are late."""
+    found = Scanned()
+    for table in tables:
+        admitted = admit(Chunk(table, program.kinds), program.time_column, since_us)
+        for verdict, rows in admitted.refused.items():
+            found.count(verdict, rows)
+        if len(admitted.chunk):
+            _scan_chunk(program, admitted, since_us, found)
+    return found
+
+
+def _scan_chunk(program: Program, admitted: Admitted, since_us: int, found: Scanned) -> None:
+    found.saw(int(admitted.times_us.max()))
+    for number, one_pass in enumerate(program.passes):
+        filtered = _scan_pass(one_pass, admitted, since_us, number, found)
+        # Every pass meets every row, so one of them has the accounts.
+        if number == 0:
+            found.count(FILTERED, filtered)
+            found.count(COUNTED, len(admitted.chunk) - filtered)
+
+
+def _scan_pass(
+    one_pass: ArrayPass, admitted: Admitted, since_us: int, number: int, found: Scanned
+) -> int:
+    """How many rows no feed of the pass keeps."""
+    signed = sign(one_pass.signing, admitted.chunk)
+    for place, feed in enumerate(one_pass.feeds):
+        sliced = slices(admitted.times_us, classes_from(feed.synopses, since_us))
+        cells = cells_of(feed, admitted.chunk, signed, *sliced)
+        if cells is not None:
+            found.parts.setdefault((number, place), []).append(cells)
+    if one_pass.keeps_all:
+        return 0
+    unsigned: BoolArray = np.logical_not(np.any(signed.words, axis=1))
+    return int(np.count_nonzero(unsigned[signed.ids]))

@@ -1,0 +1,127 @@
+"""Signatures on arrays: a class for each row and column, one signature for each set of classes.
+
+The constants of all predicates cut a column's line into stretches; stretches that allow the
+same bits are one class. Few combinations of classes occur, and bits are worked out for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tidemill.plan.expressions import Slot
+from tidemill.plan.predicates import Predicate
+from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
+from tidemill.spark.columnar.chunk import Chunk, Column
+from tidemill.spark.columnar.numbering import Digit, number
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A column's stretches between `cuts`, with NULL as the last, and their classes."""
+
+    column: str
+    cuts: pa.Array
+    classes: NDArray[np.int32]  # by stretch
+    masks: IntArray  # what each class allows of every word
+
+    def digit(self, column: Column) -> Digit:
+        """The class of every row."""
+        few = column.few
+        if few is None:
+            return Digit(self.classes[self._stretches(column)], len(self.masks))
+        by_code = self.classes[stretches(few.values, self.cuts)]
+        by_code = np.concatenate([by_code, np.repeat(self.classes[-1:], few.nulls)])
+        return Digit(by_code[few.digit.codes], len(self.masks))
+
+    def _stretches(self, column: Column) -> NDArray[Any]:
+        places = np.searchsorted(self.cuts.to_numpy(), column.numbers, side="right")
+        if column.valid is not None:
+            places[~column.valid] = len(self.classes) - 1
+        return places
+
+
+@dataclass(frozen=True)
+class Signing:
+    """How the words of signatures come from the classes of rows.
+
+    Words from `words` on are spare: (target, spare, mask) says what goes where.
+    """
+
+    words: int
+    whole: IntArray
+    sides: tuple[Side, ...]
+    spares: tuple[tuple[int, int, int], ...]
+
+    def of(self, classes: Sequence[NDArray[Any]], rows: int) -> IntArray:
+        """One row of words for each combination of classes."""
+        found = np.tile(self.whole, (rows, 1))
+        for side, mine in zip(self.sides, classes, strict=True):
+            found &= side.masks[mine]
+        for target, spare, mask in self.spares:
+            found[:, target] |= found[:, spare] & mask
+        return found[:, : self.words]
+
+
+@dataclass(frozen=True)
+class Signed:
+    """The signature of each row, as the number of a row of words; none is there in vain."""
+
+    ids: IntArray
+    words: IntArray
+
+
+def signing(predicates: Sequence[Predicate]) -> Signing:
+    """Tables for predicates without opaque conditions; each has the bit of its place."""
+    layout = lay_out(dict(enumerate(predicates)))
+    words = max((each.word for each in layout.placed), default=-1) + 1
+    words = max(words, layout.words)
+    whole = [sum(each.mask for each in layout.in_word(word)) for word in range(words)]
+    spares = [
+        (target, spare, mask)
+        for target in range(layout.words)
+        for spare, mask in layout.spare_masks(target).items()
+    ]
+    columns = [each for each in layout.dimensions() if isinstance(each, Slot)]
+    sides = tuple(_side(layout, words, column) for column in columns)
+    return Signing(layout.words, np.array(whole, dtype=np.int64), sides, tuple(spares))
+
+
+def sign(how: Signing, chunk: Chunk) -> Signed:
+    """The signatures of some rows."""
+    digits = [side.digit(chunk.column(side.column)) for side in how.sides]
+    found = number(digits, len(chunk))
+    classes = [digit.codes[found.rows] for digit in digits]
+    return Signed(found.ids, how.of(classes, found.count))
+
+
+def stretches(values: pa.Array, cuts: pa.Array) -> NDArray[Any]:
+    """How many cuts are not after each value."""
+    if not pa.types.is_binary(cuts.type):
+        whole = values.cast(pa.int32()) if pa.types.is_date(values.type) else values
+        return np.searchsorted(cuts.to_numpy(), _int64(whole), side="right")
+    # Sorted together, equal cuts before equal values, by bytes as Spark has it.
+    order = pc.sort_indices(pa.concat_arrays([cuts, values.cast(pa.binary())])).to_numpy()
+    passed = np.empty(len(order), dtype=np.int64)
+    passed[order] = np.cumsum(order < len(cuts))
+    return passed[len(cuts) :]
+
+
+def _int64(values: pa.Array) -> IntArray:
+    return np.asarray(values.cast(pa.int64()).to_numpy())
+
+
+def _side(layout: Layout, words: int, column: Slot) -> Side:
+    cuts = layout.cuts(column)
+    tables = [mask_table(layout.in_word(word), column, cuts) for word in range(words)]
+    masks, classes = np.unique(np.array(tables, dtype=np.int64).T, axis=0, return_inverse=True)
+    kind = pa.binary() if column.type.name == "STRING" else pa.int64()
+    return Side(column.name, pa.array(cuts, kind), classes.reshape(-1).astype(np.int32), masks)

@@ -1,0 +1,205 @@
+"""Random rows, queries and their feeds, and what a feed gets of the rows by plain loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from tidemill.aggregates import Lane, decode
+from tidemill.catalog import Stream
+from tidemill.catalog.streams import Address
+from tidemill.language import parse_script
+from tidemill.language.statements import ColumnDef, CreateQuery
+from tidemill.plan.binding import bind
+from tidemill.plan.expressions import Slot
+from tidemill.plan.model import QueryPlan
+from tidemill.plan.predicates import Predicate, has_bit
+from tidemill.settings import Settings
+from tidemill.share import EngineCosts, Standing, arrange_feeds
+from tidemill.share.synopses import new_synopsis
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.feed import Feed, classes_from
+from tidemill.types import parse_type
+from tidemill.windows.edges import slice_start
+
+COLUMNS = {
+    "ts": "TIMESTAMP",
+    "k": "STRING",
+    "t": "TINYINT",
+    "n": "INT",
+    "big": "BIGINT",
+    "flag": "BOOLEAN",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+    "x": "DOUBLE",
+    "f": "FLOAT",
+    "price": "DECIMAL(12,2)",
+}
+STREAM = Stream(
+    "s",
+    tuple(ColumnDef(name, parse_type(kind)) for name, kind in COLUMNS.items()),
+    "ts",
+    False,
+    Address("parquet", "/nowhere"),
+    0,
+)
+SCHEMA = pa.schema([(column.name, column.type.arrow) for column in STREAM.columns])
+KEYS = ("k", "t", "n", "big", "flag", "day", "at")
+CONDITIONS = (
+    *("k = 'a'", "k <> 'b' AND n > 0", "k IS NULL", "k > 'a' OR flag", "NOT flag", "n IN (1, -7)"),
+    *("n BETWEEN -10 AND 10 AND k < 'z'", "big >= 4294967296", "day < DATE '1970-01-02'"),
+    *("at > TIMESTAMP '1970-01-01 00:00:00'", "price > 1.245", "t = 1 OR n = 1 OR k = 'ä'"),
+    *("flag IS NULL AND big IS NOT NULL", "t < 100"),
+)
+AGGREGATES = (
+    "COUNT(*)",
+    *(f"COUNT({c})" for c in ("k", "x", "flag", "price")),
+    *(f"{f}({c})" for f in ("SUM", "AVG") for c in ("t", "n", "big", "x", "f")),
+    *(
+        f"{f}({c})"
+        for f in ("MIN", "MAX")
+        for c in ("t", "n", "big", "x", "f", "flag", "day", "at")
+    ),
+)
+Row = dict[str, Any]
+VALUES: dict[str, tuple[Any, ...]] = {
+    "k": (None, "", "a", "b", "ä", "a\0", "z" * 5),
+    "t": (None, 0, 1, -128, 127),
+    "n": (None, 0, 1, -7, 2**31 - 1, -(2**31), 700, 70_000),
+    "big": (None, 3, -4, 2**63 - 1, -(2**63), 2**32),
+    "flag": (None, True, False),
+    "day": (None, *(date(1969, 12, 31) + timedelta(days) for days in range(4))),
+    "at": (None, -1, 0, 10**15, 2**62),
+    "x": (None, 0.0, -0.0, 1.5, -2.25, math.nan, math.inf, -math.inf),
+    "f": (None, 0.5, -3.0, math.nan),
+    "price": (None, Decimal("1.25"), Decimal("1.24"), Decimal("-9999999999.99")),
+}
+
+
+@st.composite
+def rows(draw: st.DrawFn, most: int = 40) -> list[Row]:
+    """Rows with times near one another, now and then none, or one that no slice can hold."""
+    base = draw(st.sampled_from((0, -5_000_000, 1_700_000_000_000_000, 253_402_300_790_000_000)))
+    times = st.integers(0, 200_000).map(lambda t: base + t) | st.sampled_from(
+        (None, 2**61, -(2**62), base + 10**12)
+    )
+    values = st.fixed_dictionaries({k: st.sampled_from(v) for k, v in VALUES.items()})
+    drawn = draw(st.lists(st.tuples(times, values), max_size=most))
+    return [{"ts": time, **found} for time, found in drawn]
+
+
+def plan_of(number: int, sql: str) -> QueryPlan:
+    (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
+    assert isinstance(query, CreateQuery)
+
+    def no_oracle(text: str, columns: object) -> Any:
+        raise AssertionError(f"{text} should be in the typed set")
+
+    return bind(query.name, None, query.select, STREAM, no_oracle)
+
+
+@st.composite
+def feeds(draw: st.DrawFn) -> tuple[Feed, ...]:
+    """Feeds for a few queries; those of equal keys share a synopsis."""
+    by_keys: dict[tuple[str, ...], list[QueryPlan]] = {}
+    for number in range(draw(st.integers(1, 5))):
+        keys = tuple(draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True)))
+        chosen = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
+        items = [*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))]
+        where = draw(st.just("") | st.sampled_from(CONDITIONS).map(lambda c: f" WHERE {c}"))
+        slide = draw(st.integers(1, 40) | st.sampled_from((5, 10, 20, 3_600_000)))
+        window = f"[RANGE {draw(st.integers(1, 60))} ms SLIDE {slide} ms]"
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        plan = plan_of(number, f"SELECT {', '.join(items)} FROM s {window}{where}{group}")
+        by_keys.setdefault(tuple(sorted(keys)), []).append(plan)
+    synopses = [
+        new_synopsis(number, plans, Standing()).synopsis
+        for number, plans in enumerate(by_keys.values())
+    ]
+    return arrange_feeds(synopses, Settings(), EngineCosts())
+
+
+def table_of(found: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist(list(found), SCHEMA)
+
+
+def holds(predicate: Predicate, row: Row) -> bool:
+    return any(
+        all(_point(dim, row) in allowed for dim, allowed in box.sides) for box in predicate.boxes
+    )
+
+
+def _point(dimension: Any, row: Row) -> Any:
+    assert isinstance(dimension, Slot)
+    value = row[dimension.name]
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, Decimal):
+        return int(value.scaleb(2))
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+
+
+def plain_cells(feed: Feed, counted: Sequence[Row], since_us: int) -> dict[Any, list[Any]]:
+    """What the feed's cells must be: the lanes by (slice, keys, predicates that hold)."""
+    classes = classes_from(feed.synopses, since_us)
+    members: dict[Any, list[Row]] = {}
+    for row in counted:
+        held = frozenset(bit for bit in feed.bits if holds(feed.scan.predicates[bit], row))
+        if not held and not feed.keeps_all:
+            continue
+        keys = tuple(row[feed.scan.keys[place].sql] for place in feed.nodes[0].keys)
+        members.setdefault((slice_start(row["ts"], classes), keys, held), []).append(row)
+    return {cell: [plain_lane(lane, mine) for lane in feed.lanes] for cell, mine in members.items()}
+
+
+def plain_lane(lane: Lane, mine: list[Row]) -> Any:
+    if lane.argument is None:
+        return len(mine)
+    values = [row[lane.argument.sql] for row in mine]
+    values = [value for value in values if value is not None]
+    if lane.kind == "count" or not values:
+        return len(values) if lane.kind == "count" else None
+    if lane.kind == "sum":
+        return sum(values)
+    # Spark orders NaN above everything.
+    ordered = sorted(values, key=lambda v: (isinstance(v, float) and math.isnan(v), v))
+    return ordered[0] if lane.kind == "min" else ordered[-1]
+
+
+def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
+    """Cells in the same form."""
+    lanes = [_lane_values(lane, cells, place) for place, lane in enumerate(feed.lanes)]
+    keys = [_plain(cells.groups.column(name)) for name in feed.key_columns]
+    bits = {bit: has_bit(cells.signatures, bit) for bit in feed.bits}
+    for row in range(len(cells)):
+        group, signature = cells.group[row], cells.signature[row]
+        held = frozenset(bit for bit, flags in bits.items() if flags[signature])
+        start = int(cells.slices[cells.slice_index[row]])
+        yield (start, tuple(key[group] for key in keys), held), [lane[row] for lane in lanes]
+
+
+def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
+    parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
+    if len(parts) == 1:
+        return parts[0]
+    low, high = parts
+    return [None if a is None else b * 2**32 + a for a, b in zip(low, high, strict=True)]
+
+
+def _plain(column: Any) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return list(column.to_pylist())
+
+
+def same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, float) and isinstance(theirs, float):
+        return np.isclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True).item()
+    return bool(mine == theirs)

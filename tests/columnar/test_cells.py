@@ -1,0 +1,110 @@
+"""Cells made on arrays against plain loops over the same rows, without Spark.
+
+This catches wrong codes, classes, slices, lanes and accounts, and chunks put together wrongly.
+It takes canonical predicates as given; `tests/stories/test_columnar.py` has Spark's word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.columnar.rows import (
+    STREAM,
+    Row,
+    feeds,
+    holds,
+    listed_cells,
+    plain_cells,
+    plan_of,
+    rows,
+    same,
+    table_of,
+)
+from tidemill.settings import Settings
+from tidemill.share import EngineCosts, Standing, arrange_feeds
+from tidemill.share.synopses import new_synopsis
+from tidemill.spark.admission import EARLIEST_US, LATEST_US
+from tidemill.spark.columnar.program import hindrance, write_program
+from tidemill.spark.columnar.scan import Scanned, scan
+from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED
+from tidemill.synopsis.feed import Feed
+
+
+def scanned(some: tuple[Feed, ...], tables: list[pa.Table], since_us: int) -> Scanned:
+    assert hindrance(STREAM, some) == ""
+    return scan(write_program(STREAM, some), tables, since_us)
+
+
+def judged(some: tuple[Feed, ...], found: list[Row], since_us: int) -> dict[int, list[Row]]:
+    """The rows by verdict, as the first pass has it."""
+    first = [feed for feed in some if feed.scan == some[0].scan]
+    by_verdict: dict[int, list[Row]] = {}
+    for row in found:
+        time = row["ts"]
+        if time is None or not EARLIEST_US <= time <= LATEST_US:
+            verdict = MALFORMED
+        elif time < since_us:
+            verdict = LATE
+        else:
+            kept = any(f.keeps_all for f in first)
+            kept = kept or any(holds(p, row) for p in first[0].scan.predicates)
+            verdict = COUNTED if kept else FILTERED
+        by_verdict.setdefault(verdict, []).append(row)
+    return by_verdict
+
+
+@settings(max_examples=200)
+@given(feeds(), rows(), st.integers(1, 3), st.sampled_from((EARLIEST_US, 0, 1_700_000_000_050_000)))
+def test_cells_equal_plain_loops(
+    some: tuple[Feed, ...], found: list[Row], parts: int, since_us: int
+) -> None:
+    tables = [table_of(found[part::parts]) for part in range(parts)]
+    got = scanned(some, [table for table in tables if len(table)], since_us)
+    verdicts = judged(some, found, since_us)
+    assert got.rows == {verdict: len(mine) for verdict, mine in verdicts.items()}
+    accepted = verdicts.get(COUNTED, []) + verdicts.get(FILTERED, [])
+    assert got.newest_us == max((row["ts"] for row in accepted), default=None)
+    cells = dict(got.cells(write_program(STREAM, some)))
+    for feed in some:
+        mine = list(listed_cells(feed, cells[feed])) if feed in cells else []
+        agree(feed, mine, plain_cells(feed, accepted, since_us))
+
+
+def agree(feed: Feed, mine: list[tuple[Any, list[Any]]], expected: dict[Any, list[Any]]) -> None:
+    assert len(mine) == len(expected), "a cell twice, or one too few"
+    for cell, values in mine:
+        wanted = expected[cell]
+        for lane, value, want in zip(feed.lanes, values, wanted, strict=True):
+            assert same(value, want), f"{lane.sql} of {cell}: {value}, expected {want}"
+
+
+def test_large_sums_stay_exact() -> None:
+    plan = plan_of(0, "SELECT SUM(big) AS a FROM s [RANGE 1 s SLIDE 1 s]")
+    some = one_feed(plan)
+    values = [2**63 - 1] * 5 + [-(2**63)] + [2**53 + 1]
+    table = table_of([{"ts": 5, "big": value} for value in values])
+    (feed, cells), *_ = scanned(some, [table, table], EARLIEST_US).cells(
+        write_program(STREAM, some)
+    )
+    ((_, lanes),) = listed_cells(feed, cells)
+    assert lanes[[lane.kind for lane in feed.lanes].index("sum")] == 2 * sum(values)
+
+
+def test_what_arrays_cannot_do_is_said() -> None:
+    for sql, reason in (
+        ("SELECT n + 1 AS m, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY n + 1", "n + 1"),
+        ("SELECT x, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY x", "grouped by x"),
+        ("SELECT MIN(k) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps min(k)"),
+        ("SELECT SUM(price) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps sum(price)"),
+        ("SELECT COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] WHERE x > 1.5", "asks whether"),
+    ):
+        assert reason in hindrance(STREAM, one_feed(plan_of(0, sql)))
+
+
+def one_feed(*plans: Any) -> tuple[Feed, ...]:
+    synopsis = new_synopsis(1, plans, Standing()).synopsis
+    return arrange_feeds([synopsis], Settings(), EngineCosts())
