@@ -83,8 +83,9 @@ def test_the_share_of_rows_that_somebody_keeps() -> None:
 
 def test_what_is_not_in_the_sample_is_guessed_alike_every_time() -> None:
     sample = Stream(7, 1.5).sample()
-    assert sample.knows("knx", [HIGH, ODD])
-    assert not sample.knows(["price"], [])
+    assert sample.knows_enough("knx", [HIGH, ODD])
+    assert sample.knows_enough(["k", "n", "x", "price"], [HIGH])
+    assert not sample.knows_enough(["price"], [HIGH])
     assert sample.cells(["price"], [], 1.0) == sample.cells(["price"], [], 1.0) > 50
 
 

@@ -267,7 +267,7 @@ def interpreted(spark: SparkSession) -> Iterator[None]:
     """Spark without code generation and with one partition: many small batch queries, fast."""
     with ExitStack() as stack:
         for name, value in _INTERPRETED.items():
-            stack.callback(spark.conf.set, name, spark.conf.get(name))
+            stack.callback(spark.conf.set, name, str(spark.conf.get(name)))
             spark.conf.set(name, value)
         yield
 
