@@ -244,8 +244,8 @@ def merged_runs(lane: Lane, taken: Encoded, first: IntArray) -> Encoded:
     with np.errstate(invalid="ignore", over="ignore"):
         merged = lane.algebra.combine.reduceat(values, first, axis=0)
     valid = None if taken.valid is None else np.logical_or.reduceat(taken.valid, first)
-    return Encoded(_renormalised(merged), valid, taken.dictionary)
+    return Encoded(renormalised(merged), valid, taken.dictionary)
 
 
-def _renormalised(values: NDArray[Any]) -> NDArray[Any]:
+def renormalised(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(normalise(values)) if values.ndim == 2 else values

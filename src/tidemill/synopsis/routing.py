@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane
+from tidemill.aggregates import Encoded
 from tidemill.plan.predicates import has_bit, set_bit
-from tidemill.synopsis.cells import Cells, merged_runs
+from tidemill.synopsis.bundles import Bundle
+from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Bit, Synopsis
 
@@ -39,13 +40,13 @@ def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
         slice_index=cells.slice_index[order],
         group=cells.group[order],
         signature=cells.signature[order],
-        lanes=tuple(cells.lanes[place].take(order) for place in places),
     )
-    routes = [_route(feed, synopsis.lanes, sorted_cells, bit) for bit in synopsis.bits]
+    bundle = Bundle(synopsis.lanes, [cells.lanes[place].take(order) for place in places])
+    routes = [_route(feed, bundle, sorted_cells, bit) for bit in synopsis.bits]
     return _together(synopsis, cells, routes)
 
 
-def _route(feed: Feed, lanes: tuple[Lane, ...], cells: Cells, bit: Bit) -> _Route:
+def _route(feed: Feed, bundle: Bundle, cells: Cells, bit: Bit) -> _Route:
     starts = bit.cuts.starts(cells.slices)
     useful = bit.cuts.in_some_window(starts)
     holds = np.ones(len(cells.signatures), dtype=np.bool_)
@@ -59,11 +60,7 @@ def _route(feed: Feed, lanes: tuple[Lane, ...], cells: Cells, bit: Bit) -> _Rout
     is_first = np.ones(len(rows), dtype=np.bool_)
     is_first[1:] = (mine[1:] != mine[:-1]) | (group[1:] != group[:-1])
     first = np.flatnonzero(is_first)
-    combined = tuple(
-        merged_runs(lane, encoded.take(rows), first)
-        for lane, encoded in zip(lanes, cells.lanes, strict=True)
-    )
-    return _Route(mine[first], group[first], combined)
+    return _Route(mine[first], group[first], bundle.reduced(rows, first))
 
 
 def _together(synopsis: Synopsis, cells: Cells, routes: Sequence[_Route]) -> Cells:
