@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.stories.oracle import Case, Keyed, batch_answers, interpreted, shared_cases
+from tests.stories.oracle import Case, Keyed, many_batch_answers, shared_cases
 from tests.stories.streams import (
     COLUMNS,
     LATENESS_US,
@@ -49,10 +49,10 @@ class Expected:
         accepted = [row for rows in parts for row in rows if row not in late]
         spark.createDataFrame(table_of(accepted)).createOrReplaceTempView("s")
         self.cases = list(shared_cases(rng, "s", QUERIES))
-        with interpreted(spark):
-            self.batch: dict[str, Keyed] = {
-                case.name: case.keyed(batch_answers(spark, case)) for case in self.cases
-            }
+        answers = many_batch_answers(spark, self.cases)
+        self.batch: dict[str, Keyed] = {
+            case.name: keyed for case, keyed in zip(self.cases, answers, strict=True)
+        }
 
 
 @pytest.fixture(scope="module")
