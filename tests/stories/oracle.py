@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -262,8 +263,18 @@ def batch_answers(spark: SparkSession, case: Case) -> pa.Table:
     return spark.sql(case.batch()).toArrow()
 
 
+def many_batch_answers(spark: SparkSession, cases: Sequence[Case]) -> list[Keyed]:
+    """The batch answers of many queries, some of them at a time."""
+
+    def answers(case: Case) -> Keyed:
+        return case.keyed(batch_answers(spark, case))
+
+    with _interpreted(spark), ThreadPoolExecutor(4) as pool:
+        return list(pool.map(answers, cases))
+
+
 @contextmanager
-def interpreted(spark: SparkSession) -> Iterator[None]:
+def _interpreted(spark: SparkSession) -> Iterator[None]:
     """Spark without code generation and with one partition: many small batch queries, fast."""
     with ExitStack() as stack:
         for name, value in _INTERPRETED.items():

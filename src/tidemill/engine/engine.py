@@ -324,8 +324,10 @@ class Engine:
 
     def _keep(self, plan: SharedPlan) -> None:
         connection = self.home.open()
+        # Made before the transaction begins: it makes its tables, which would end one.
+        store = PlanStore(connection)
         with Journal(connection).transaction():
-            PlanStore(connection).save(self.plan, plan)
+            store.save(self.plan, plan)
         self.plan = plan
 
     def _open_source(self, stream: Stream) -> Source:

@@ -1,0 +1,41 @@
+"""Small queries, and contexts to plan them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.laws.queries import plan_of
+from tidemill.plan.model import QueryPlan
+from tidemill.settings import Settings
+from tidemill.share import Context, EngineCosts, Sample, Standing
+from tidemill.share.weave import MachineCosts
+
+ROWS = 5_000
+_RNG = np.random.default_rng(3)
+# Two keys of a hundred values each, independent of each other.
+KEYS = {name: _RNG.integers(0, 100, ROWS) for name in ("k", "n")}
+
+
+def query(
+    number: int, keys: str = "k", where: str = "", window: str = "RANGE 60 s SLIDE 60 s"
+) -> QueryPlan:
+    condition = f"WHERE {where}" if where else ""
+    group = f"GROUP BY {keys}" if keys else ""
+    items = f"{keys}, COUNT(*) AS c" if keys else "COUNT(*) AS c"
+    return plan_of(number, f"SELECT {items} FROM s [{window}] {condition} {group}")
+
+
+def costs(rate: float = 1_000.0, **machine: float) -> EngineCosts:
+    return EngineCosts(Sample(rate, ROWS, KEYS), MachineCosts(**machine))
+
+
+def context(sharing: str = "shared", steps_off: str = "", **machine: float) -> Context:
+    return Context(Settings(sharing=sharing, steps_off=steps_off), costs(**machine))
+
+
+def around(
+    standing: Standing | None = None, chosen: Context | None = None
+) -> Callable[[str], tuple[Standing, Context]]:
+    return lambda _stream: (standing or Standing(), chosen or context())

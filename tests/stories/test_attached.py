@@ -1,0 +1,90 @@
+"""`tidemill sql` beside a `tidemill run` on the same home: statements take effect there.
+
+run     ticks 1 … 8, then idle             files 9 … 12            Ctrl-C
+sql                        SHOW, CREATE, a bad one, PAUSE, DROP
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from typer.testing import CliRunner
+
+from tests.stories.streams import NOON_US, SECOND_US, cut, random_row, write_files
+from tests.stories.test_crash import FILES, command, delivered, write_input, write_script
+from tidemill.cli import app
+
+ADDED = 4
+LIVE = """CREATE QUERY live INTO rows AS SELECT g, COUNT(*) AS n
+  FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] WHERE m > 0 GROUP BY g"""
+
+
+def say(home: Path, statements: str) -> Any:
+    return CliRunner().invoke(app, ["sql", "-c", statements, "--home", str(home)])
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if text in line:
+            return
+    raise AssertionError("".join(seen))
+
+
+def write_more(folder: Path) -> None:
+    rng = random.Random(32)
+    times = [NOON_US + n * SECOND_US for n in range(20 * FILES, 20 * (FILES + ADDED))]
+    write_files(folder / "in", cut([random_row(rng, t) for t in times], ADDED), first=FILES)
+
+
+def last_end(folder: Path, query: str) -> int:
+    files = sorted(map(str, (folder / "rows" / f"query={query}").glob("[!_]*.parquet")))
+    ends = ds.dataset(files).to_table().column("window_end")
+    return max(ends.cast(pa.int64()).to_pylist())
+
+
+def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
+    write_input(tmp_path)
+    script, home = write_script(tmp_path / "here"), tmp_path / "home"
+    process = command(script, "--home", str(home))
+    read_until(process, f" tick {FILES} ")
+
+    shown = say(home, "SHOW QUERIES")
+    created = say(home, LIVE)
+    twice = say(home, LIVE.replace("m > 0", "m > 1"))
+    nonsense = say(home, "DROP QUERY; SELECT")
+    paused = say(home, "PAUSE QUERY top")
+    dropped = say(home, "DROP QUERY other")
+    answered = {name: len(rows) for name, rows in delivered(script.parent).items()}
+    write_more(tmp_path)
+    read_until(process, f" tick {FILES + ADDED} ")
+    os.killpg(process.pid, signal.SIGINT)
+    _, rest = process.communicate()
+    assert process.returncode == 0, rest
+
+    assert all(name in shown.stdout for name in ("by_key", "top", "line", "other"))
+    assert created.exit_code == 0, created.output
+    assert created.stdout.startswith("query live: its first window starts at 2024-03-01T12:02:4")
+    assert twice.exit_code == nonsense.exit_code == 1
+    assert "error[E_" in twice.stderr
+    assert "error[E_" in nonsense.stderr
+    assert paused.exit_code == dropped.exit_code == 0
+    after = {name: len(rows) for name, rows in delivered(script.parent).items()}
+    assert after["query=live"] > 0
+    assert after["query=by_key"] > answered.get("query=by_key", 0)
+    assert last_end(script.parent, "top") <= NOON_US + 20 * FILES * SECOND_US
+    assert last_end(script.parent, "by_key") > NOON_US + 20 * (FILES + 1) * SECOND_US
+    assert after["other"] == answered["other"]
+    assert after["line"] > answered["line"]
+    with_home = say(home, "SHOW QUERIES").stdout
+    assert "live" in with_home
+    assert "other" not in with_home
