@@ -57,7 +57,7 @@ def judged(some: tuple[Feed, ...], found: list[Row], since_us: int) -> dict[int,
     return by_verdict
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(feeds(), rows(), st.integers(1, 3), st.sampled_from((EARLIEST_US, 0, 1_700_000_000_050_000)))
 def test_cells_equal_plain_loops(
     some: tuple[Feed, ...], found: list[Row], parts: int, since_us: int

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane
 from tidemill.plan.predicates import WORD_BITS
-from tidemill.spark.columnar.chunk import Chunk, Coded
+from tidemill.spark.columnar.chunk import Chunk, Column
 from tidemill.spark.columnar.numbering import Digit, number
 from tidemill.spark.columnar.reduce import combine, lift
 from tidemill.spark.columnar.signatures import Signed
@@ -31,9 +31,9 @@ def cells_of(
     count = len(chunk) if rows is None else len(rows)
     if not count:
         return None
-    keys = [chunk.column(feed.scan.keys[n].columns[0]).coded for n in feed.nodes[0].keys]
+    keys = [chunk.column(feed.scan.keys[n].columns[0]) for n in feed.nodes[0].keys]
     signs = Digit(signature[signed.ids], len(signatures))
-    digits = [*(key.digit for key in keys), signs, sliced]
+    digits = [*(key.coded.digit for key in keys), signs, sliced]
     mine = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]
     found = number(mine, count)
     some = found.rows if rows is None else rows[found.rows]
@@ -93,9 +93,9 @@ def _factorised(words: IntArray) -> tuple[IntArray, IntArray]:
     return factorise(table, len(words))
 
 
-def _groups(feed: Feed, keys: list[Coded], some: IntArray) -> tuple[IntArray, pa.Table]:
+def _groups(feed: Feed, keys: list[Column], some: IntArray) -> tuple[IntArray, pa.Table]:
     """The group of each cell, of which some row is known, and the keys of each group."""
-    digits = [Digit(key.digit.codes[some], key.digit.size) for key in keys]
+    digits = [Digit(key.coded.digit.codes[some], key.coded.digit.size) for key in keys]
     found = number(digits, len(some))
     columns = {
         name: key.take(some[found.rows]) for name, key in zip(feed.key_columns, keys, strict=True)

@@ -28,7 +28,10 @@ class OutOfRangeError(Exception):
 
 @dataclass(frozen=True)
 class Coded:
-    """The code of each row and the value of each code; NULL is the code after the last value."""
+    """The code of each row and the value of each code; NULL is the code after the last value.
+
+    Values are texts, or numbers on the line of their type.
+    """
 
     digit: Digit
     values: pa.Array
@@ -36,11 +39,6 @@ class Coded:
     @property
     def nulls(self) -> int:
         return self.digit.size - len(self.values)
-
-    def take(self, rows: Array) -> pa.Array:
-        """The values of some rows."""
-        values = pa.concat_arrays([self.values, pa.nulls(self.nulls, self.values.type)])
-        return values.take(pa.array(self.digit.codes[rows]))
 
 
 class Column:
@@ -73,6 +71,12 @@ class Column:
         """Only where codes are cheaper to have than to do without."""
         return self._texts() if self._kind == STRING else self._small
 
+    def take(self, rows: Array) -> pa.Array:
+        """The values of some rows, in their own type."""
+        values = self._typed(self.coded.values)
+        values = pa.concat_arrays([values, pa.nulls(self.coded.nulls, values.type)])
+        return values.take(pa.array(self.coded.digit.codes[rows]))
+
     @cached_property
     def _raw(self) -> Array:
         array = self._array.fill_null(0) if self._array.null_count else self._array
@@ -84,23 +88,23 @@ class Column:
         ends = pc.min_max(self._array)
         low, high = ends["min"].as_py(), ends["max"].as_py()
         if low is None:
-            return self._with_null(np.zeros(len(self._array), np.int32), pa.nulls(0, self._plain))
+            return self._with_null(np.zeros(len(self._array), np.int32), pa.nulls(0, pa.int64()))
         if high - low > _FEW + 2 * len(self._array):
             return None
         # Under a NULL stands a zero, which may lie outside.
         wide = self._raw if self._raw.dtype == np.int64 else self._raw.astype(np.int32)
         codes = (wide - low).astype(np.int32, copy=False)
         if high - low < _DENSE:
-            return self._with_null(codes, self._typed(low + np.arange(high - low + 1)))
+            return self._with_null(codes, pa.array(low + np.arange(high - low + 1)))
         # Short codes make short tables for all that follows.
         if self.valid is not None:
             codes[~self.valid] = 0
         ranked, occurring = occurring_codes(Digit(codes, high - low + 1))
-        return self._with_null(ranked.codes, self._typed(low + occurring))
+        return self._with_null(ranked.codes, pa.array(low + occurring))
 
     def _hashed(self) -> Coded:
         encoded = pc.dictionary_encode(self._array)
-        values = self._typed(np.asarray(encoded.dictionary.to_numpy()))
+        values = encoded.dictionary.cast(pa.int64())
         return self._with_null(_filled(encoded.indices), values)
 
     def _texts(self) -> Coded:
@@ -116,16 +120,9 @@ class Column:
             return Coded(Digit(codes, len(values)), values)
         return Coded(Digit(np.where(self.valid, codes, len(values)), len(values) + 1), values)
 
-    @property
-    def _plain(self) -> pa.DataType:
-        return self._kind.arrow
-
-    def _typed(self, values: Array) -> pa.Array:
-        if self._kind == BOOLEAN:
-            return pa.array(values.astype(np.bool_))
-        if self._kind == DATE:
-            return pa.array(values.astype(np.int32)).cast(pa.date32())
-        return pa.array(values).cast(self._plain)
+    def _typed(self, values: pa.Array) -> pa.Array:
+        whole = values.cast(pa.int32()) if self._kind == DATE else values
+        return whole.cast(self._kind.arrow)
 
 
 def _filled(indices: pa.Array) -> Array:

@@ -106,17 +106,12 @@ def sign(how: Signing, chunk: Chunk) -> Signed:
 def stretches(values: pa.Array, cuts: pa.Array) -> NDArray[Any]:
     """How many cuts are not after each value."""
     if not pa.types.is_binary(cuts.type):
-        whole = values.cast(pa.int32()) if pa.types.is_date(values.type) else values
-        return np.searchsorted(cuts.to_numpy(), _int64(whole), side="right")
+        return np.searchsorted(np.asarray(cuts), np.asarray(values), side="right")
     # Sorted together, equal cuts before equal values, by bytes as Spark has it.
     order = pc.sort_indices(pa.concat_arrays([cuts, values.cast(pa.binary())])).to_numpy()
     passed = np.empty(len(order), dtype=np.int64)
     passed[order] = np.cumsum(order < len(cuts))
     return passed[len(cuts) :]
-
-
-def _int64(values: pa.Array) -> IntArray:
-    return np.asarray(values.cast(pa.int64()).to_numpy())
 
 
 def _side(layout: Layout, words: int, column: Slot) -> Side:

@@ -48,8 +48,9 @@ def admit(chunk: Chunk, time_column: str, since_us: int) -> Admitted:
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
     """The slice of each time as a code, and the start of each code's slice, ascending."""
-    if not len(times_us):
-        return Digit(np.zeros(0, np.int32), 0), np.zeros(0, np.int64)
+    if not classes:
+        # Nobody reads them; they are one slice.
+        return Digit(np.zeros(len(times_us), np.int32), 1), np.zeros(1, np.int64)
     pane, origin = pane_us(classes), pane_origin(classes)
     low, high = int(times_us.min()), int(times_us.max())
     first = low - (low - origin) % pane
