@@ -43,6 +43,7 @@ class Folding:
 
     def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
         report = self._on_arrays(record, watch) or self._in_catalyst(record, watch)
+        self._last_partial_rows = report.partial_rows
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
         watch.add("partials", -report.seconds)
@@ -60,7 +61,7 @@ class Folding:
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
             fold = ArrayFold(program, since_us, around.buckets, self._place(record))
-            return run_columnar(around.session, fold, groups)
+            return run_columnar(around.session, fold, groups, self._last_partial_rows or 0)
 
     def _in_catalyst(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
         around = self._around
@@ -70,9 +71,7 @@ class Folding:
             frames = [(one, partials(around.session, rows, one, around.tables)) for one in passes]
         with watch.phase("partials"), self._kept(rows, len(passes)):
             small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
-            report = run_fold(frames, self._place(record), small)
-        self._last_partial_rows = report.partial_rows
-        return report
+            return run_fold(frames, self._place(record), small)
 
     def _place(self, record: TickRecord) -> FoldPlace:
         return FoldPlace(self._around.home.synopses, record.number, self._around.failpoint)

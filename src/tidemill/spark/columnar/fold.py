@@ -21,7 +21,9 @@ from tidemill.synopsis.pieces import Piece, write_piece
 
 COLUMNAR = "columnar"
 # A Spark job costs a tenth of a second before it reads anything: a million rows' worth of work.
+# Threads read well together but fold in turn, so many cells are better folded by tasks.
 MOST_ROWS_HERE = 1_000_000
+MOST_CELLS_HERE = 100_000
 # Two threads share an interpreter, and more than a few only wait for each other.
 _MOST_THREADS = 4
 _UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError)
@@ -62,11 +64,15 @@ class ArrayFold:
 
 
 def run_columnar(
-    session: SparkSession, fold: ArrayFold, groups: Sequence[RowGroup]
+    session: SparkSession, fold: ArrayFold, groups: Sequence[RowGroup], last_cells: int
 ) -> FoldReport | None:
-    """Fold the files; None if a part of them cannot be read here after all."""
+    """Fold the files; None if a part of them cannot be read here after all.
+
+    How many cells will come is only known afterwards: it is guessed by the last tick.
+    """
     cores = session.sparkContext.defaultParallelism
-    if sum(group.rows for group in groups) <= MOST_ROWS_HERE:
+    rows = sum(group.rows for group in groups)
+    if rows <= MOST_ROWS_HERE and last_cells <= MOST_CELLS_HERE:
         return _fold_here(fold, split(groups, min(_MOST_THREADS, cores)))
     return _fold_there(session, fold, split(groups, cores))
 

@@ -55,6 +55,8 @@ def number(digits: Sequence[Digit], rows: int) -> Numbered:
         if packed.size * digit.size > _MOST_BITS * rows + _FEW:
             packed = _ranked(packed)
         packed = _joined(packed, digit)
+    if packed.size <= 1:
+        return Numbered(np.zeros(rows, np.int64), packed.size, np.zeros(packed.size, np.int64))
     ranked = _ranked(packed)
     ids = ranked.codes.astype(np.int64, copy=False)
     some = np.empty(ranked.size, dtype=np.int64)
