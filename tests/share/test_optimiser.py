@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.share.shared import context, query
-from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES
+from tidemill.settings import SHARING_MODES
 from tidemill.share.merging import merge_greedily
-from tidemill.share.optimiser import STEPS, Group, optimise
+from tidemill.share.optimiser import Group, optimise
 
 Part = frozenset[int]
 
@@ -84,7 +84,3 @@ def test_every_query_is_in_one_group_of_its_keys(sharing: str) -> None:
         "q4",
     ]
     assert all(len({one.keys for one in group.queries}) == 1 for group in groups)
-
-
-def test_every_step_has_a_switch() -> None:
-    assert {name for name, _ in STEPS} < set(OPTIMISER_STEPS)

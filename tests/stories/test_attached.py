@@ -49,7 +49,7 @@ def write_more(folder: Path) -> None:
 def last_end(folder: Path, query: str) -> int:
     files = sorted(map(str, (folder / "rows" / f"query={query}").glob("[!_]*.parquet")))
     ends = ds.dataset(files).to_table().column("window_end")
-    return max(ends.cast(pa.int64()).to_pylist())
+    return int(max(ends.cast(pa.int64()).to_pylist()))
 
 
 def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
