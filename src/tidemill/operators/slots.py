@@ -36,10 +36,11 @@ class Source:
     The keys are those of the queries, in their order and under their slots.
     """
 
-    def __init__(self, synopsis: Synopsis, cells: Cells, keys: tuple[Key, ...]) -> None:
+    def __init__(
+        self, synopsis: Synopsis, cells: Cells, groups: pa.Table, keys: tuple[Key, ...]
+    ) -> None:
         self._keys = {
-            key.slot.name: cells.groups.column(synopsis.key_column(key)).combine_chunks()
-            for key in keys
+            key.slot.name: groups.column(synopsis.key_column(key)).combine_chunks() for key in keys
         }
         self._columns: dict[str, Column] = {}
         self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
@@ -89,6 +90,10 @@ class Slots:
         else:
             self.shape = cells.shape
             self.window, self.group = block.windows_at(cells), block.groups_at(cells)
+
+    def at(self, cells: IntArray) -> Slots:
+        """The slots of some cells, by their places in the flattened block."""
+        return Slots(self._source, self._evaluations, self.block, cells)
 
     def __call__(self, slot: Slot) -> Column:
         if slot.name not in self._known:

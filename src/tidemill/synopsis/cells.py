@@ -7,6 +7,7 @@ NULL equals NULL and NaN equals NaN; Catalyst has already made -0.0 into 0.0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -62,8 +63,10 @@ class Cells:
         return order, np.concatenate([[0], np.cumsum(counts)])
 
     def where(self, wanted: NDArray[np.bool_]) -> Cells:
+        return self.at(np.flatnonzero(wanted))
+
+    def at(self, rows: IntArray) -> Cells:
         """Some of the rows; groups, signatures and slices keep their numbers."""
-        rows = np.flatnonzero(wanted)
         return replace(
             self,
             slice_index=self.slice_index[rows],
@@ -105,24 +108,22 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
     )
 
 
-def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
-    """What a query reads of the cells: those with matching signatures, which then fall away."""
-    if reading == ALL_ROWS and not cells.signatures.shape[1]:
+def narrow(lanes: tuple[Lane, ...], cells: Cells, readings: Sequence[Reading]) -> Cells:
+    """What is read of the cells; the number of a reading takes the place of signatures."""
+    if tuple(readings) == (ALL_ROWS,) and not cells.signatures.shape[1]:
         return cells
-    rows = cells.with_signatures(reading.matches(cells.signatures))
-    numbers, groups = _renumbered(cells.group[rows], cells.group_count)
-    return merged(
-        lanes,
-        Cells(
-            cells.slices,
-            cells.slice_index[rows],
-            numbers,
-            cells.groups.take(pa.array(groups)) if cells.groups.column_names else cells.groups,
-            np.zeros(len(rows), np.int64),
-            np.zeros((1, 0), np.int64),
-            tuple(lane.take(rows) for lane in cells.lanes),
-        ),
-    )
+    wanted = np.array([reading.matches(cells.signatures) for reading in readings])
+    read_as = np.zeros((len(readings), 0), np.int64)
+    if wanted.sum(axis=0).max() <= 1 and wanted.sum(axis=1).max() <= 1:
+        # As in a routed synopsis: no cell is read twice, and none has to be combined.
+        read = np.logical_or.reduce(wanted, axis=0)
+        kept = cells if read.all() else cells.where(read[cells.signature])
+        number = wanted.argmax(axis=0)[kept.signature]
+        return replace(kept, signature=number, signatures=read_as)
+    runs = [cells.with_signatures(mine) for mine in wanted]
+    rows = np.concatenate(runs)
+    number = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    return merged(lanes, replace(cells.at(rows), signature=number, signatures=read_as))
 
 
 def scatter(partials: Partials, cells: Cells) -> pa.Table:
@@ -212,7 +213,7 @@ def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
     return distinct[order], place[_int64(coded.indices)]
 
 
-def _renumbered(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
+def renumbered(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Numbers without gaps for those that occur, and what each stood for."""
     occurs = np.zeros(count, dtype=np.bool_)
     occurs[numbers] = True
