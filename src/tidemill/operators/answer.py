@@ -69,12 +69,20 @@ def _work_out(
 ) -> None:
     numbers = {reading: number for number, reading in enumerate(readings)}
     spans = [one.spans(cells, numbers) for one in working]
-    lo, hi = (np.concatenate([getattr(own, end) for own in spans]) for end in ("lo", "hi"))
-    for bundle in bundles(synopsis, cells, Spans(lo, hi)):
-        sources: dict[tuple[Key, ...], Source] = {}
+    sources: dict[tuple[Key, ...], Source] = {}
+    for bundle in bundles(synopsis, cells, _joined(spans)):
         for one, own in zip(working, spans, strict=True):
             keys = one.wanted.sheet.shape.keys
             if keys not in sources:
-                sources[keys] = Source(synopsis, cells, bundle.groups, keys)
+                sources[keys] = Source(synopsis, cells, keys)
+            naming = bundle.naming(own)
             for block in bundle.laid.blocks(*bundle.bounds(own)):
-                one.found.block(sources[keys], block)
+                one.found.block(sources[keys], block, naming)
+
+
+def _joined(spans: Sequence[Spans]) -> Spans:
+    return Spans(
+        np.concatenate([own.reading for own in spans]),
+        np.concatenate([own.lo for own in spans]),
+        np.concatenate([own.hi for own in spans]),
+    )

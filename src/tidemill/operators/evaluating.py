@@ -22,6 +22,7 @@ from tidemill.operators.columns import EVERY, NOWHERE, Flags, to_arrow
 from tidemill.operators.rows import order_name, output_name, tie_name, worked_out_schema
 from tidemill.operators.slots import Slots, Source
 from tidemill.operators.top import Order, top_cells
+from tidemill.synopsis.bundles import Naming
 from tidemill.synopsis.combine import Block
 
 IntArray = NDArray[np.int64]
@@ -51,9 +52,9 @@ class Evaluating:
     def is_ordered(self) -> bool:
         return self._shape.is_ordered
 
-    def block(self, source: Source, block: Block) -> None:
+    def block(self, source: Source, block: Block, naming: Naming) -> None:
         """Windows that are whole in the block."""
-        slots = Slots(source, self.wanted, block)
+        slots = Slots(source, self.wanted, block, naming)
         kept, flags = self._having(slots, block.present)
         orders = [Order.of(ordering, slots) for ordering in self._shape.order_by]
         for order in orders:

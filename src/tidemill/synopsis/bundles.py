@@ -2,7 +2,7 @@
 
 Slices of one reading follow those of another along one axis, so that a window is a run of it
 whosever it is, and to the layouts many readings look like one that lasts longer. Each keeps
-slices of its own length; what they share is the numbering of groups.
+slices of its own length and numbers its groups by itself.
 
     reading 0          reading 1                a window of reading 1
     |--|--|--|--|--|   |----|----|----|         is the run 6:8
@@ -15,112 +15,154 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.synopsis.cells import Cells, renumbered
-from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, lay_out
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.synopsis.dense import MOST_CELLS
 from tidemill.synopsis.lanes import Lane
 from tidemill.synopsis.model import Synopsis
 
 IntArray = NDArray[np.int64]
 
-# A reading with more rows and pairs, and a matrix too empty beside others, is laid out alone:
-# its arithmetic outweighs the millisecond or two that it takes to ask once more.
-LEAST_ALONE = 2**15
+# Cells left empty for the sake of a common matrix, in all: a lane of them takes about as long
+# as asking once more. Readings with half as many groups as the widest are taken anyhow.
+MOST_EMPTY = 2**17
+# Pairs of reading and group that may be numbered: 256 MiB. Beyond it readings stay alone.
+MOST_NUMBERED = 2**25
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Windows as bounds in (reading, slice) places: slice s of reading r is `r * slices + s`."""
+    """Windows, each of a reading; slice s of reading r is at place `r * slices + s`."""
 
+    reading: IntArray
     lo: IntArray
     hi: IntArray
 
     @staticmethod
     def of(cells: Cells, reading: IntArray, starts: IntArray, ends: IntArray) -> Spans:
-        """A window without a reading, told by -1, is empty."""
+        """A window without a reading here, told by -1, is empty."""
         first = reading * len(cells.slices)
         lo, hi = (first + np.searchsorted(cells.slices, bound) for bound in (starts, ends))
-        return Spans(np.where(reading < 0, 0, lo), np.where(reading < 0, 0, hi))
+        return Spans(reading, np.where(reading < 0, 0, lo), np.where(reading < 0, 0, hi))
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Which group of the cells a number stands for, in each window."""
+
+    groups: IntArray
+    first: IntArray  # by window
+
+    def __call__(self, window: IntArray, number: IntArray) -> IntArray:
+        """What it gives for a number that its reading does not use is some group."""
+        found: IntArray = self.groups[self.first[window] + number]
+        return found
 
 
 @dataclass(frozen=True)
 class Bundle:
     """Cells of some readings, ready for windows; those of other readings are empty in it."""
 
-    groups: pa.Table
     laid: LaidOut
     before: IntArray  # places on the axis before each (reading, slice)
+    groups: IntArray  # reading after reading, the groups of each
+    first: IntArray  # by reading, where its groups begin
 
     def bounds(self, spans: Spans) -> tuple[IntArray, IntArray]:
         return self.before[spans.lo], self.before[spans.hi]
 
+    def naming(self, spans: Spans) -> Naming:
+        return Naming(self.groups, self.first[spans.reading])
+
 
 def bundles(synopsis: Synopsis, cells: Cells, spans: Spans) -> Iterator[Bundle]:
     """Cells whose signatures are numbers of readings, made ready for the windows, in turn."""
-    numbers = bundle_numbers(cells, spans)
-    for number in range(int(numbers.max()) + 1):
-        mine = numbers == number
-        yield _bundle(synopsis, cells if mine.all() else _some(cells, mine), spans)
+    for readings, layout in _arranged(cells, spans):
+        wanted = np.zeros(len(cells.signatures), dtype=np.bool_)
+        wanted[readings] = True
+        mine = cells if wanted.all() else cells.where(wanted[cells.signature])
+        yield _bundle(synopsis, mine, spans, layout)
 
 
-def bundle_numbers(cells: Cells, spans: Spans) -> IntArray:
-    """The bundle of each reading.
+def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
+    """Which readings go together, and how they are laid out."""
+    readings = len(cells.signatures)
+    if readings == 1 or readings * cells.group_count > MOST_NUMBERED:
+        return [([number], "auto") for number in range(readings)]
+    work, height = _sizes(cells, spans)
+    width = np.count_nonzero(_is_used(cells).reshape(readings, -1), axis=1)
+    fills = height * width < CELLS_PER_ROW * work
+    dense = sorted(np.flatnonzero(fills).tolist(), key=lambda number: -width[number])
+    runs: list[tuple[list[int], Layout]] = [(run, "dense") for run in _runs(dense, height, width)]
+    sparse = np.flatnonzero(~fills & (work > 0)).tolist()
+    return [*runs, (sparse, "sparse")] if sparse else runs
 
-    Those that fill a matrix over all groups go together as far as one matrix may grow; so do
-    the small ones of the others.
-    """
+
+def _sizes(cells: Cells, spans: Spans) -> tuple[IntArray, IntArray]:
+    """By reading: rows and pairs of window and group; slices and windows."""
     readings, slices = len(cells.signatures), len(cells.slices)
-    if readings == 1:
-        return np.zeros(1, dtype=np.int64)
     rows = np.bincount(_places(cells), minlength=readings * slices)
     before = np.concatenate([[0], np.cumsum(rows)])
-    wanted = spans.lo < spans.hi
-    lo, hi = spans.lo[wanted], spans.hi[wanted]
-    pairs = np.minimum(before[hi] - before[lo], cells.group_count)
+    pairs = np.minimum(before[spans.hi] - before[spans.lo], cells.group_count)
+    wanted = pairs > 0
+    asked = spans.reading[wanted]
     work = rows.reshape(readings, slices).sum(axis=1)
-    work += np.bincount(lo // slices, pairs, minlength=readings).astype(np.int64)
+    work += np.bincount(asked, pairs[wanted], minlength=readings).astype(np.int64)
     height = np.count_nonzero(rows.reshape(readings, slices), axis=1)
-    windows = np.bincount(lo // slices, minlength=readings)
-    fills = (height + windows) * cells.group_count < CELLS_PER_ROW * work
-    bulk = np.cumsum(np.where(fills, height * cells.group_count, 0)) // MOST_CELLS
-    alone = ~fills & (work > LEAST_ALONE)
-    kind = np.where(fills, bulk, -1)
-    kind[alone] = -2 - np.arange(np.count_nonzero(alone))
-    return np.unique(kind, return_inverse=True)[1]
+    return work, height + np.bincount(asked, minlength=readings)
 
 
-def _some(cells: Cells, readings: NDArray[np.bool_]) -> Cells:
-    kept = cells.where(readings[cells.signature])
-    group, numbers = renumbered(kept.group, cells.group_count)
-    groups = cells.groups
-    if groups.column_names:
-        groups = groups.take(pa.array(numbers))
-    return Cells(
-        kept.slices,
-        kept.slice_index,
-        group,
-        groups,
-        kept.signature,
-        kept.signatures,
-        kept.lanes,
-    )
+def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[list[int]]:
+    """Readings, the widest first, in matrices that are neither too large nor too empty."""
+    run, cells, empty = list[int](), 0, 0
+    for reading in readings:
+        widest = int(width[run[0]]) if run else int(width[reading])
+        more, bare = int(height[reading]) * widest, int(height[reading] * (widest - width[reading]))
+        is_near = 2 * width[reading] >= widest or empty + bare <= MOST_EMPTY
+        if run and (cells + more > MOST_CELLS or not is_near):
+            yield run
+            run, cells, empty = [], 0, 0
+            more, bare = int(height[reading] * width[reading]), 0
+        run, cells, empty = [*run, reading], cells + more, empty + bare
+    if run:
+        yield run
 
 
-def _bundle(synopsis: Synopsis, cells: Cells, spans: Spans) -> Bundle:
+def _bundle(synopsis: Synopsis, cells: Cells, spans: Spans, layout: Layout) -> Bundle:
     places = _places(cells)
-    is_used = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
-    before = np.concatenate([[0], np.cumsum(is_used)])
+    is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
+    before = np.concatenate([[0], np.cumsum(is_met)])
+    group, groups, first = _renumbered(cells)
     lanes = [
         Lane(encoded.values, lane.algebra, encoded.valid)
         for lane, encoded in zip(synopsis.lanes, cells.lanes, strict=True)
     ]
+    width = int(np.diff(first).max())
     windows = before[spans.lo], before[spans.hi]
-    at, groups = before[places], cells.group_count
-    laid = lay_out(at, cells.group, groups, int(before[-1]), *windows, lanes)
-    return Bundle(cells.groups, laid, before)
+    laid = lay_out(before[places], group, width, int(before[-1]), *windows, lanes, layout)
+    # Beyond the last reading's groups there is room for the numbers it does not use.
+    return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
+
+
+def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:
+    """Numbers of groups without gaps in each reading, what they stand for, and its bounds."""
+    readings, groups = len(cells.signatures), cells.group_count
+    is_used = _is_used(cells)
+    if readings == 1 and is_used.all():
+        return cells.group, np.arange(groups), np.array([0, groups])
+    used = np.flatnonzero(is_used)
+    first = np.searchsorted(used, np.arange(readings + 1) * groups)
+    number = np.cumsum(is_used) - 1
+    group = number[cells.signature * groups + cells.group] - first[cells.signature]
+    return group, used % max(1, groups), first
+
+
+def _is_used(cells: Cells) -> NDArray[np.bool_]:
+    is_used = np.zeros(len(cells.signatures) * cells.group_count, dtype=np.bool_)
+    is_used[cells.signature * cells.group_count + cells.group] = True
+    return is_used
 
 
 def _places(cells: Cells) -> IntArray:

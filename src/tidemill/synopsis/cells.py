@@ -91,21 +91,17 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
     """The cells with the rows of each (group, signature, slice) combined into one."""
     code = cells.group * len(cells.signatures) + cells.signature
     code = code * max(1, len(cells.slices)) + cells.slice_index
-    if _all_differ(code):
+    single, several = _by_company(code)
+    if not len(several):
         return cells
-    order = np.argsort(code, kind="stable")
+    order = several[np.argsort(code[several], kind="stable")]
     first = _run_starts(code[order])
-    kept = order[first]
-    return replace(
-        cells,
-        slice_index=cells.slice_index[kept],
-        group=cells.group[kept],
-        signature=cells.signature[kept],
-        lanes=tuple(
-            merged_runs(lane, encoded.take(order), first)
-            for lane, encoded in zip(lanes, cells.lanes, strict=True)
-        ),
+    kept = replace(cells, lanes=()).at(np.concatenate([single, order[first]]))
+    combined = (
+        _followed(encoded.take(single), merged_runs(lane, encoded.take(order), first))
+        for lane, encoded in zip(lanes, cells.lanes, strict=True)
     )
+    return replace(kept, lanes=tuple(combined))
 
 
 def narrow(lanes: tuple[Lane, ...], cells: Cells, readings: Sequence[Reading]) -> Cells:
@@ -213,18 +209,27 @@ def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
     return distinct[order], place[_int64(coded.indices)]
 
 
-def renumbered(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Numbers without gaps for those that occur, and what each stood for."""
-    occurs = np.zeros(count, dtype=np.bool_)
-    occurs[numbers] = True
-    return (np.cumsum(occurs) - 1)[numbers], np.flatnonzero(occurs)
+def _by_company(code: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows that are surely alone in their cells, and the others.
 
-
-def _all_differ(code: IntArray) -> bool:
-    """Whether it is plain that no cell has two rows; counting is cheap where cells are dense."""
+    Pieces meet in few slices, so that most rows are alone. Counting tells which, and is cheap
+    where cells are dense.
+    """
+    none = np.zeros(0, dtype=np.int64)
     if not len(code) or int(code.max()) > 8 * len(code):
-        return not len(code)
-    return int(np.bincount(code).max()) == 1
+        return none, np.arange(len(code))
+    alone = np.bincount(code)[code] == 1
+    return np.flatnonzero(alone), none if alone.all() else np.flatnonzero(~alone)
+
+
+def _followed(lane: Encoded, more: Encoded) -> Encoded:
+    """A lane with more rows of it; those taken from one lane share its dictionary."""
+    if not len(lane.values):
+        return more
+    valid = None
+    if lane.valid is not None and more.valid is not None:
+        valid = np.concatenate([lane.valid, more.valid])
+    return Encoded(np.concatenate([lane.values, more.values]), valid, lane.dictionary)
 
 
 def _run_starts(code: IntArray) -> IntArray:
