@@ -11,7 +11,6 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.asked import Asked, Sheet
 from tidemill.operators.shapes import Lifted, lift
 from tidemill.plan.model import QueryPlan
-from tidemill.plan.predicates import Reading
 from tidemill.schedule import Due
 from tidemill.share import Stint
 from tidemill.spark.answer import CARRY, COUNT, Question
@@ -24,7 +23,6 @@ class Page:
     queries: tuple[str, ...]
     sheet: Sheet
     route: str
-    reading: Reading
 
     def question(self, numbers: list[int], due: list[Due]) -> Question:
         """The windows of some of the queries, each given by its number."""
@@ -37,7 +35,7 @@ class Page:
         starts = first + within * slide
         wants_rows = self.route != COUNT
         owner = np.repeat(numbers, counts)
-        asked = Asked(self.sheet, owner, starts, starts + length, self.reading, wants_rows)
+        asked = Asked(self.sheet, owner, starts, starts + length, wants_rows)
         return Question(self.queries, asked, self.route)
 
 
@@ -93,8 +91,7 @@ class Pages:
         for number, (query, lifted, route) in enumerate(
             zip(self._queries, self._lifted, routes, strict=True)
         ):
-            key = (self._readings[number], self._key(query, lifted, *route))
-            groups.setdefault(key, []).append(number)
+            groups.setdefault(self._key(query, lifted, *route), []).append(number)
         self._pages = [self._page(numbers) for numbers in groups.values()]
         self._places = {
             query: (place, number)
@@ -113,5 +110,6 @@ class Pages:
         lifted = [self._lifted[number] for number in numbers]
         route, named = self._routes[numbers[0]]
         named = named or not lifted[0].finishes_here
-        sheet = Sheet.of(lifted, lifted[0].names if named else ())
-        return Page(queries, sheet, route, self._readings[numbers[0]])
+        readings = [self._readings[number] for number in numbers]
+        sheet = Sheet.of(lifted, lifted[0].names if named else (), readings)
+        return Page(queries, sheet, route)

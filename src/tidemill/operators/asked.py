@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from tidemill.plan.model import AggregateCall
 from tidemill.plan.predicates import ALL_ROWS, Reading
 
 IntArray = NDArray[np.int64]
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,18 @@ class Sheet:
     names: tuple[str, ...]
     values: tuple[tuple[Value, ...], ...]  # of the parameters, by query
     limits: IntArray  # by query
+    readings: tuple[Reading, ...]  # by query: which cells it reads
 
     @staticmethod
-    def of(lifted: Sequence[Lifted], names: tuple[str, ...] = ()) -> Sheet:
+    def of(
+        lifted: Sequence[Lifted],
+        names: tuple[str, ...] = (),
+        readings: Sequence[Reading] | None = None,
+    ) -> Sheet:
         limits = np.array([one.limit for one in lifted], dtype=np.int64)
-        return Sheet(lifted[0].shape, names, tuple(one.values for one in lifted), limits)
+        values = tuple(one.values for one in lifted)
+        read = tuple(readings or [ALL_ROWS] * len(lifted))
+        return Sheet(lifted[0].shape, names, values, limits, read)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -45,22 +54,22 @@ class Asked:
     owner: IntArray
     starts: IntArray
     ends: IntArray
-    # Which cells are read. Questions of one reading are answered together.
-    reading: Reading = ALL_ROWS
     # False: answers are worked out and counted, and no rows come of them.
     wants_rows: bool = True
 
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The distinct things to work out for some windows, ascending by start, then end.
+    """The distinct things to work out for some windows, ascending by reading, start and end.
 
     Rule CS8: a query that is another's twin but for its period has the other's answers where
-    their windows meet; so windows of equal bounds and constants are one evaluation, whoever
-    asks, and every owner takes from it what its LIMIT allows.
+    their windows meet; so windows of equal reading, bounds and constants are one evaluation,
+    whoever asks, and every owner takes from it what its LIMIT allows.
     """
 
     sheet: Sheet
+    readings: tuple[Reading, ...]  # the distinct ones
+    reading: IntArray  # which of them
     starts: IntArray
     ends: IntArray
     variant: IntArray  # which of the distinct tuples of constants
@@ -88,11 +97,11 @@ class Evaluations:
 
 def evaluations(asked: Asked) -> Evaluations:
     sheet = asked.sheet
-    numbers = {values: number for number, values in enumerate(dict.fromkeys(sheet.values))}
-    by_query = np.array([numbers[values] for values in sheet.values], dtype=np.int64)
-    variant = by_query[asked.owner]
-    order = np.lexsort((variant, asked.ends, asked.starts))
-    columns = [column[order] for column in (asked.starts, asked.ends, variant)]
+    readings, reading_of = _numbered(sheet.readings)
+    _, variant_of = _numbered(sheet.values)
+    owned = reading_of[asked.owner], asked.starts, asked.ends, variant_of[asked.owner]
+    order = np.lexsort(owned[::-1])
+    columns = [column[order] for column in owned]
     is_new = np.ones(len(order), dtype=np.bool_)
     if len(order):
         is_new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
@@ -101,6 +110,15 @@ def evaluations(asked: Asked) -> Evaluations:
     most = np.zeros(int(is_new.sum()), dtype=np.int64)
     np.maximum.at(most, number, sheet.limits[asked.owner])
     by_owner = np.lexsort((asked.ends, asked.starts, asked.owner))
-    starts, ends, variants = (column[is_new] for column in columns)
+    reading, starts, ends, variant = (column[is_new] for column in columns)
     owner = asked.owner[by_owner]
-    return Evaluations(sheet, starts, ends, variants, most, owner, number[by_owner])
+    return Evaluations(
+        sheet, readings, reading, starts, ends, variant, most, owner, number[by_owner]
+    )
+
+
+def _numbered(values: tuple[T, ...]) -> tuple[tuple[T, ...], IntArray]:
+    """The distinct values, and the number of each among them."""
+    distinct = tuple(dict.fromkeys(values))
+    numbers = {value: number for number, value in enumerate(distinct)}
+    return distinct, np.array([numbers[value] for value in values], dtype=np.int64)

@@ -19,38 +19,76 @@ from numpy.typing import NDArray
 
 from tidemill.operators.asked import Evaluations
 from tidemill.operators.columns import EVERY, NOWHERE, Flags, to_arrow
-from tidemill.operators.rows import RAISED, order_name, output_name, tie_name
+from tidemill.operators.rows import order_name, output_name, tie_name, worked_out_schema
 from tidemill.operators.slots import Slots, Source
 from tidemill.operators.top import Order, top_cells
+from tidemill.synopsis.bundles import Naming
 from tidemill.synopsis.combine import Block
 
 IntArray = NDArray[np.int64]
 
 
 class Evaluating:
-    """A sheet's evaluations, block after block; what comes of them is gathered here."""
+    """The evaluations of a form, block after block; what comes of them is gathered here.
 
-    def __init__(self, source: Source, wanted: Evaluations, wants_rows: bool) -> None:
-        self._source, self._wanted, self._wants_rows = source, wanted, wants_rows
+    Whether a query minds that an expression of the select list raises depends on whether it
+    selects it. So what the select list raises is kept apart from the rest.
+    """
+
+    def __init__(self, wanted: Evaluations, wants_rows: bool) -> None:
+        self.wanted, self._wants_rows = wanted, wants_rows
         self._shape = wanted.sheet.shape
         self.counts = np.zeros(len(wanted), dtype=np.int64)  # rows, by evaluation
-        self.raised = np.zeros(len(wanted), dtype=np.int64)  # by evaluation
-        self.parts: list[pa.Table] = []  # rows, evaluation after evaluation
+        self.first = np.zeros(len(wanted), dtype=np.int64)  # the first of them, by evaluation
+        # By evaluation, what raised, but for select lists and for rows that bear their flags:
+        # those of an ordered sheet, since the merge drops some of them.
+        self.raised = np.zeros(len(wanted), dtype=np.int64)
+        self._rows = 0
+        self._parts: list[pa.Table] = []
+        self._flagged: list[IntArray] = []  # rows in which anything but the select list raised
+        self._wrong: dict[int, list[IntArray]] = {}  # by output, rows in which it raised
 
-    def block(self, block: Block) -> None:
-        """Windows that are whole in the block, after all those of the blocks before."""
-        slots = Slots(self._source, self._wanted, block)
+    @property
+    def is_ordered(self) -> bool:
+        return self._shape.is_ordered
+
+    def block(self, source: Source, block: Block, naming: Naming) -> None:
+        """Windows that are whole in the block."""
+        slots = Slots(source, self.wanted, block, naming)
         kept, flags = self._having(slots, block.present)
         orders = [Order.of(ordering, slots) for ordering in self._shape.order_by]
         for order in orders:
             flags = _also(flags, order.column.raised, kept)
         if self._shape.is_ordered:
-            cells = top_cells(kept, orders, slots, self._source.rank, self._wanted.most)
+            cells = top_cells(kept, orders, slots, source.rank, self.wanted.most)
         elif kept is None:
-            return self._finish(slots, None, orders, flags)
+            cells = None
         else:
             cells = np.flatnonzero(np.broadcast_to(kept, slots.shape))
-        return self._finish(slots, cells, orders, flags)
+        if flags is not None:
+            self._flag(slots, cells, _flat(flags, slots.shape))
+        self._finish(slots, cells, orders)
+
+    def columns(self) -> dict[str, pa.Array]:
+        """The rows that came of it."""
+        schema = worked_out_schema(self._shape)
+        table = pa.concat_tables([schema.empty_table(), *self._parts]).combine_chunks()
+        return {name: table.column(name).combine_chunks() for name in schema.names}
+
+    def flags(self) -> Flags:
+        """By row, whether anything but the select list raised."""
+        return self._marked(self._flagged)
+
+    def wrong_in(self, outputs: Sequence[int]) -> Flags | None:
+        """By row, whether one of the outputs raised; None: nowhere."""
+        rows = [rows for output in outputs for rows in self._wrong.get(output, ())]
+        return self._marked(rows) if rows else None
+
+    def _marked(self, rows: Sequence[IntArray]) -> Flags:
+        marks = np.zeros(self._rows, dtype=np.bool_)
+        for some in rows:
+            marks[some] = True
+        return marks
 
     def _having(self, slots: Slots, present: Flags | None) -> tuple[Flags | None, Flags | None]:
         """Which cells stay, and which of all raised; None: all, none."""
@@ -60,72 +98,59 @@ class Evaluating:
         true = column.values if column.valid is EVERY else column.values & column.valid
         return _both(present, true), _also(None, column.raised, present)
 
-    def _finish(
-        self, slots: Slots, cells: IntArray | None, orders: Sequence[Order], flags: Flags | None
-    ) -> None:
-        """The select list of the cells that are left; what raised in others is counted."""
-        if cells is not None:
-            picked = Slots(self._source, self._wanted, slots.block, cells)
-            flags = self._tally_dropped(slots, cells, flags)
-        else:
-            picked, flags = slots, None if flags is None else _flat(flags, slots.shape)
-        columns, raised = self._select_list(picked)
-        for one in raised:
-            flags = _also(flags, _flat(one, picked.shape), None) if one.any() else flags
-        self._count(picked, flags)
-        if self._wants_rows:
-            columns |= self._hidden(slots, picked, cells, orders, flags)
-            self.parts.append(pa.table(columns))
+    def _flag(self, slots: Slots, cells: IntArray | None, flags: Flags) -> None:
+        """Note what raised before the select list, by cell of the block."""
+        self._flagged.append(self._rows + np.flatnonzero(flags if cells is None else flags[cells]))
+        if self._shape.is_ordered:
+            flags = flags.copy()
+            flags[cells] = False
+        windows = _flat(slots.window, slots.shape)[flags]
+        self.raised += np.bincount(windows, minlength=len(self.raised))
 
-    def _select_list(self, picked: Slots) -> tuple[dict[str, pa.Array], list[Flags]]:
-        if not self._wants_rows:
-            return {}, [picked.evaluate(node).raised for node in self._shape.outputs]
-        found = [picked.rows(node) for node in self._shape.outputs]
-        columns = {output_name(number): array for number, (array, _) in enumerate(found)}
-        return columns, [raised for _, raised in found]
+    def _finish(self, slots: Slots, cells: IntArray | None, orders: Sequence[Order]) -> None:
+        """The select list of the cells that are left."""
+        picked = slots if cells is None else slots.at(cells)
+        columns = {}
+        for number, node in enumerate(self._shape.outputs):
+            if self._wants_rows:
+                columns[output_name(number)], raised = picked.rows(node)
+            else:
+                raised = picked.evaluate(node).raised
+            if raised.any():
+                wrong = self._rows + np.flatnonzero(_flat(raised, picked.shape))
+                self._wrong.setdefault(number, []).append(wrong)
+        if self._wants_rows:
+            if cells is not None and self._shape.is_ordered:
+                columns |= self._hidden(slots, picked, cells, orders)
+            self._parts.append(pa.table(columns))
+        self._count(picked)
 
     def _hidden(
-        self,
-        slots: Slots,
-        picked: Slots,
-        cells: IntArray | None,
-        orders: Sequence[Order],
-        flags: Flags | None,
+        self, slots: Slots, picked: Slots, cells: IntArray, orders: Sequence[Order]
     ) -> dict[str, pa.Array]:
         """What the buckets' rows are put in order by, once they are together."""
-        if not self._shape.is_ordered or cells is None:
-            return {}
         columns = {}
         for number, (order, ordering) in enumerate(zip(orders, self._shape.order_by, strict=True)):
             column = order.column.flat(slots.shape).at(cells)
             columns[order_name(number)] = to_arrow(column, ordering.node.type)
         for number, key in enumerate(self._shape.keys):
             columns[tie_name(number)] = picked.rows(key.slot)[0]
-        columns[RAISED] = pa.array(np.zeros(len(cells), bool) if flags is None else flags)
         return columns
 
-    def _tally_dropped(self, slots: Slots, cells: IntArray, flags: Flags | None) -> Flags | None:
-        """Count what raised in cells that are not chosen; the flags of those that are."""
-        if flags is None:
-            return None
-        dropped = _flat(flags, slots.shape).copy()
-        chosen = dropped[cells]
-        dropped[cells] = False
-        self._tally(_flat(slots.window, slots.shape)[dropped])
-        return chosen
-
-    def _count(self, picked: Slots, flags: Flags | None) -> None:
-        windows = len(self.counts)
+    def _count(self, picked: Slots) -> None:
+        """The rows of every window follow one another."""
         if len(picked.shape) == 2:
-            self.counts[picked.window.ravel()] += picked.shape[1]
+            windows = picked.window.ravel()
+            lengths = np.full(len(windows), picked.shape[1])
         else:
-            self.counts += np.bincount(picked.window, minlength=windows)
-        # An ordered sheet's rows carry their flags, since the merge drops some of them.
-        if flags is not None and not self._shape.is_ordered:
-            self._tally(_flat(picked.window, picked.shape)[flags])
-
-    def _tally(self, windows: IntArray) -> None:
-        self.raised += np.bincount(windows, minlength=len(self.raised))
+            is_new = np.ones(len(picked.window), dtype=np.bool_)
+            is_new[1:] = picked.window[1:] != picked.window[:-1]
+            begins = np.flatnonzero(is_new)
+            windows = picked.window[begins]
+            lengths = np.diff(begins, append=len(picked.window))
+        self.counts[windows] = lengths
+        self.first[windows] = self._rows + np.cumsum(lengths) - lengths
+        self._rows += int(lengths.sum())
 
 
 def _both(left: Flags | None, right: Flags) -> Flags:

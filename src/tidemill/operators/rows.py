@@ -52,14 +52,19 @@ def bound_columns(query: IntArray, starts: IntArray, ends: IntArray) -> pa.Table
     return pa.table({QUERY: pa.array(query), **columns})
 
 
-def row_schema(shape: Shape) -> pa.Schema:
-    """The columns beside query and bounds."""
+def worked_out_schema(shape: Shape) -> pa.Schema:
+    """The columns that come of working out a form: outputs, and what rows are ordered by."""
     fields = [(output_name(n), node.type.arrow) for n, node in enumerate(shape.outputs)]
     if shape.is_ordered:
         fields += [(order_name(n), o.node.type.arrow) for n, o in enumerate(shape.order_by)]
         fields += [(tie_name(n), key.slot.type.arrow) for n, key in enumerate(shape.keys)]
-        fields.append((RAISED, pa.bool_()))
     return pa.schema(fields)
+
+
+def row_schema(shape: Shape) -> pa.Schema:
+    """The columns beside query and bounds."""
+    schema = worked_out_schema(shape)
+    return schema.append(pa.field(RAISED, pa.bool_())) if shape.is_ordered else schema
 
 
 def together(sheet: Sheet, tables: Sequence[pa.Table]) -> Together:

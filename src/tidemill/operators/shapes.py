@@ -7,16 +7,17 @@ of a hundred small calls.
 >>> from tidemill.plan.expressions import Call
 >>> from tidemill.types import BIGINT, BOOLEAN
 >>> total = Slot("total", BIGINT)
->>> lifting = _Lifting()
+>>> lifting = _Lifting({})
 >>> print(lifting.node(Call("gt", (total, Literal(5, BIGINT)), BOOLEAN)), lifting.values)
 gt(total, ?0) [5]
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised
+from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised, walk
 from tidemill.plan.model import AggregateCall, Key, Ordering, QueryPlan
 
 _NO_LIMIT = 2**62
@@ -37,6 +38,18 @@ class Shape:
     having: Node | None = None
     order_by: tuple[Ordering, ...] = ()
     is_limited: bool = False
+
+    @property
+    def chooses(self) -> bool:
+        """Whether some of the groups of a window may be left out."""
+        return self.having is not None or self.is_limited
+
+    @property
+    def constant_outputs(self) -> bool:
+        """Whether a constant has been lifted from the select list."""
+        lifted = {slot.name for slot in self.parameters}
+        inner = (node for output in self.outputs for node in walk(output))
+        return any(isinstance(node, Slot) and node.name in lifted for node in inner)
 
     @property
     def is_ordered(self) -> bool:
@@ -64,26 +77,35 @@ def lift(plan: QueryPlan) -> Lifted:
         names = tuple(slot.name for slot in plan.slots)
         shape = Shape(plan.keys, plan.aggregates, (), plan.slots)
         return Lifted(shape, (), _NO_LIMIT, names, finishes_here=False)
-    lifting = _Lifting()
+    lifting = _Lifting({call.slot: _slot_of(call) for call in plan.aggregates})
     having = None if plan.having is None else lifting.node(plan.having)
     order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)
     outputs = tuple(lifting.node(output.node) for output in plan.outputs)
     limited = plan.limit is not None
+    aggregates = tuple(replace(call, slot=_slot_of(call)) for call in plan.aggregates)
     parameters = tuple(lifting.slots)
-    shape = Shape(plan.keys, plan.aggregates, parameters, outputs, having, order_by, limited)
+    shape = Shape(plan.keys, aggregates, parameters, outputs, having, order_by, limited)
     limit = _NO_LIMIT if plan.limit is None else plan.limit
     names = tuple(output.name for output in plan.outputs)
     return Lifted(shape, tuple(lifting.values), limit, names)
 
 
+def _slot_of(call: AggregateCall) -> Slot:
+    """A slot named for what it holds, so that queries name alike what is alike."""
+    return replace(call.slot, name=call.sql)
+
+
 class _Lifting:
     """Puts a parameter in the place of each constant, in order of appearance."""
 
-    def __init__(self) -> None:
+    def __init__(self, renamed: Mapping[Slot, Slot]) -> None:
         self.slots: list[Slot] = []
         self.values: list[Value] = []
+        self._renamed = renamed
 
     def node(self, node: Node) -> Node:
+        if isinstance(node, Slot):
+            return self._renamed.get(node, node)
         if isinstance(node, Literal) and node.value is not None:
             self.slots.append(Slot(f"?{len(self.slots)}", node.type))
             self.values.append(node.value)

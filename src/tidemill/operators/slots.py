@@ -23,6 +23,7 @@ from tidemill.operators.finish import evaluate_column
 from tidemill.operators.ordering import order_rows
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.synopsis.bundles import Naming
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import Block
 from tidemill.synopsis.model import Synopsis
@@ -80,15 +81,25 @@ class Slots:
         source: Source,
         evaluations: Evaluations,
         block: Block,
+        naming: Naming,
         cells: IntArray | None = None,
     ) -> None:
-        self._source, self._evaluations, self.block = source, evaluations, block
-        self._cells, self._known = cells, dict[str, Column]()
+        self._source, self._evaluations, self._block = source, evaluations, block
+        self._naming, self._cells, self._known = naming, cells, dict[str, Column]()
         if cells is None:
-            self.shape, self.window, self.group = block.shape, block.window, block.group
+            self.shape, self.window = block.shape, block.window
         else:
-            self.shape = cells.shape
-            self.window, self.group = block.windows_at(cells), block.groups_at(cells)
+            self.shape, self.window = cells.shape, block.windows_at(cells)
+
+    @cached_property
+    def group(self) -> IntArray:
+        """The groups as the source numbers them."""
+        cells, block = self._cells, self._block
+        return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
+
+    def at(self, cells: IntArray) -> Slots:
+        """The slots of some cells, by their places in the flattened block."""
+        return Slots(self._source, self._evaluations, self._block, self._naming, cells)
 
     def __call__(self, slot: Slot) -> Column:
         if slot.name not in self._known:
@@ -144,7 +155,7 @@ class Slots:
         return {lane: self._lane(number) for lane, number in numbers.items()}
 
     def _lane(self, number: int) -> Encoded:
-        block, dictionary = self.block, self._source.dictionaries[number]
+        block, dictionary = self._block, self._source.dictionaries[number]
         if self._cells is not None:
             return Encoded(*block.lane_at(number, self._cells), dictionary)
         values, valid = block.lane(number)

@@ -60,9 +60,10 @@ def top_cells(
         cells = np.arange(int(np.prod(slots.shape)))
     else:
         cells = np.flatnonzero(np.broadcast_to(candidates, slots.shape))
-    window, group = slots.block.windows_at(cells), slots.block.groups_at(cells)
+    chosen = slots.at(cells)
+    window = chosen.window
     keys = [window, *(key for order in orders for key in order.at(cells, slots.shape))]
-    by_order = np.lexsort([rank[group], *keys[::-1]])
+    by_order = np.lexsort([rank[chosen.group], *keys[::-1]])
     return cells[cut_runs(by_order, [window], most[window])]
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tidemill.failpoints import Failpoint
-from tidemill.operators.answer import Answers, answer
+from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
+from tidemill.operators.handing import Answers
 from tidemill.operators.rows import visible
 from tidemill.synopsis.cells import SLICE, Cells, gather, scatter
 from tidemill.synopsis.model import Synopsis

@@ -1,75 +1,169 @@
-"""Lanes bundled into one matrix, so that rows of all of them are taken and added at once.
+"""Readings in bundles: the cells of several laid end to end, and windows of all in one go.
 
-Sums and counts of whole numbers are bundled, each NULL mask as a column of its own; others
-(minima, maxima, floats) stay by themselves.
+Slices of one reading follow those of another along one axis, so that a window is a run of it
+whosever it is, and to the layouts many readings look like one that lasts longer. Each keeps
+slices of its own length and numbers its groups by itself.
+
+    reading 0          reading 1                a window of reading 1
+    |--|--|--|--|--|   |----|----|----|         is the run 6:8
+     0  1  2  3  4      5    6    7
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane
-from tidemill.synopsis.cells import merged_runs, renormalised
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
+from tidemill.synopsis.dense import MOST_CELLS
+from tidemill.synopsis.lanes import Lane
+from tidemill.synopsis.model import Synopsis
 
 IntArray = NDArray[np.int64]
 
+# Cells left empty for the sake of a common matrix, in all: a lane of them takes about as long
+# as asking once more. Readings with half as many groups as the widest are taken anyhow.
+MOST_EMPTY = 2**17
+# Pairs of reading and group that may be numbered: 256 MiB. Beyond it readings stay alone.
+MOST_NUMBERED = 2**25
+
 
 @dataclass(frozen=True)
-class _Columns:
-    """Where a lane lies in the matrix; `valid` is the column that counts its values."""
+class Spans:
+    """Windows, each of a reading; slice s of reading r is at place `r * slices + s`."""
 
-    values: slice
-    valid: int | None
-    has_limbs: bool
+    reading: IntArray
+    lo: IntArray
+    hi: IntArray
+
+    @staticmethod
+    def of(cells: Cells, reading: IntArray, starts: IntArray, ends: IntArray) -> Spans:
+        """A window without a reading here, told by -1, is empty."""
+        first = reading * len(cells.slices)
+        lo, hi = (first + np.searchsorted(cells.slices, bound) for bound in (starts, ends))
+        return Spans(reading, np.where(reading < 0, 0, lo), np.where(reading < 0, 0, hi))
 
 
+@dataclass(frozen=True)
+class Naming:
+    """Which group of the cells a number stands for, in each window."""
+
+    groups: IntArray
+    first: IntArray  # by window
+
+    def __call__(self, window: IntArray, number: IntArray) -> IntArray:
+        """What it gives for a number that its reading does not use is some group."""
+        found: IntArray = self.groups[self.first[window] + number]
+        return found
+
+
+@dataclass(frozen=True)
 class Bundle:
-    """Lanes of some rows, ready to be combined for many choices of rows."""
+    """Cells of some readings, ready for windows; those of other readings are empty in it."""
 
-    def __init__(self, lanes: Sequence[Lane], encoded: Sequence[Encoded]) -> None:
-        self._lanes, self._encoded = tuple(lanes), tuple(encoded)
-        self._places: dict[int, _Columns] = {}
-        columns: list[IntArray] = []
-        for number, (lane, one) in enumerate(zip(lanes, encoded, strict=True)):
-            if _adds_whole_numbers(lane, one):
-                self._places[number] = _append(columns, one)
-        self._matrix = np.stack(columns, axis=1) if columns else np.zeros((0, 0), np.int64)
+    laid: LaidOut
+    before: IntArray  # places on the axis before each (reading, slice)
+    groups: IntArray  # reading after reading, the groups of each
+    first: IntArray  # by reading, where its groups begin
 
-    def reduced(self, rows: IntArray, first: IntArray) -> tuple[Encoded, ...]:
-        """Every lane of the rows, combined in runs that begin at `first`."""
-        sums = self._matrix[:0]
-        if self._places and len(first):
-            sums = np.add.reduceat(self._matrix[rows], first, axis=0)
-        return tuple(
-            self._of(number, sums)
-            if number in self._places
-            else merged_runs(self._lanes[number], self._encoded[number].take(rows), first)
-            for number in range(len(self._lanes))
-        )
+    def bounds(self, spans: Spans) -> tuple[IntArray, IntArray]:
+        return self.before[spans.lo], self.before[spans.hi]
 
-    def _of(self, number: int, sums: IntArray) -> Encoded:
-        place = self._places[number]
-        values = sums[:, place.values]
-        valid = None if place.valid is None else sums[:, place.valid] > 0
-        return Encoded(renormalised(values) if place.has_limbs else values[:, 0], valid)
+    def naming(self, spans: Spans) -> Naming:
+        return Naming(self.groups, self.first[spans.reading])
 
 
-def _adds_whole_numbers(lane: Lane, encoded: Encoded) -> bool:
-    return lane.algebra.combine is np.add and encoded.values.dtype == np.int64
+def bundles(synopsis: Synopsis, cells: Cells, spans: Spans) -> Iterator[Bundle]:
+    """Cells whose signatures are numbers of readings, made ready for the windows, in turn."""
+    for readings, layout in _arranged(cells, spans):
+        wanted = np.zeros(len(cells.signatures), dtype=np.bool_)
+        wanted[readings] = True
+        mine = cells if wanted.all() else cells.where(wanted[cells.signature])
+        yield _bundle(synopsis, mine, spans, layout)
 
 
-def _append(columns: list[IntArray], encoded: Encoded) -> _Columns:
-    values = encoded.values if encoded.values.ndim == 2 else encoded.values[:, None]
-    if encoded.valid is not None:
-        values = np.where(encoded.valid[:, None], values, 0)
-    first = len(columns)
-    columns.extend(values.T)
-    place = slice(first, len(columns))
-    if encoded.valid is None:
-        return _Columns(place, None, encoded.values.ndim == 2)
-    columns.append(encoded.valid.astype(np.int64))
-    return _Columns(place, len(columns) - 1, encoded.values.ndim == 2)
+def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
+    """Which readings go together, and how they are laid out."""
+    readings = len(cells.signatures)
+    if readings == 1 or readings * cells.group_count > MOST_NUMBERED:
+        return [([number], "auto") for number in range(readings)]
+    work, height = _sizes(cells, spans)
+    width = np.count_nonzero(_is_used(cells).reshape(readings, -1), axis=1)
+    fills = height * width < CELLS_PER_ROW * work
+    dense = sorted(np.flatnonzero(fills).tolist(), key=lambda number: -width[number])
+    runs: list[tuple[list[int], Layout]] = [(run, "dense") for run in _runs(dense, height, width)]
+    sparse = np.flatnonzero(~fills & (work > 0)).tolist()
+    return [*runs, (sparse, "sparse")] if sparse else runs
+
+
+def _sizes(cells: Cells, spans: Spans) -> tuple[IntArray, IntArray]:
+    """By reading: rows and pairs of window and group; slices and windows."""
+    readings, slices = len(cells.signatures), len(cells.slices)
+    rows = np.bincount(_places(cells), minlength=readings * slices)
+    before = np.concatenate([[0], np.cumsum(rows)])
+    pairs = np.minimum(before[spans.hi] - before[spans.lo], cells.group_count)
+    wanted = pairs > 0
+    asked = spans.reading[wanted]
+    work = rows.reshape(readings, slices).sum(axis=1)
+    work += np.bincount(asked, pairs[wanted], minlength=readings).astype(np.int64)
+    height = np.count_nonzero(rows.reshape(readings, slices), axis=1)
+    return work, height + np.bincount(asked, minlength=readings)
+
+
+def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[list[int]]:
+    """Readings, the widest first, in matrices that are neither too large nor too empty."""
+    run, cells, empty = list[int](), 0, 0
+    for reading in readings:
+        widest = int(width[run[0]]) if run else int(width[reading])
+        more, bare = int(height[reading]) * widest, int(height[reading] * (widest - width[reading]))
+        is_near = 2 * width[reading] >= widest or empty + bare <= MOST_EMPTY
+        if run and (cells + more > MOST_CELLS or not is_near):
+            yield run
+            run, cells, empty = [], 0, 0
+            more, bare = int(height[reading] * width[reading]), 0
+        run, cells, empty = [*run, reading], cells + more, empty + bare
+    if run:
+        yield run
+
+
+def _bundle(synopsis: Synopsis, cells: Cells, spans: Spans, layout: Layout) -> Bundle:
+    places = _places(cells)
+    is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
+    before = np.concatenate([[0], np.cumsum(is_met)])
+    group, groups, first = _renumbered(cells)
+    lanes = [
+        Lane(encoded.values, lane.algebra, encoded.valid)
+        for lane, encoded in zip(synopsis.lanes, cells.lanes, strict=True)
+    ]
+    width = int(np.diff(first).max())
+    windows = before[spans.lo], before[spans.hi]
+    laid = lay_out(before[places], group, width, int(before[-1]), *windows, lanes, layout)
+    # Beyond the last reading's groups there is room for the numbers it does not use.
+    return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
+
+
+def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:
+    """Numbers of groups without gaps in each reading, what they stand for, and its bounds."""
+    readings, groups = len(cells.signatures), cells.group_count
+    is_used = _is_used(cells)
+    if readings == 1 and is_used.all():
+        return cells.group, np.arange(groups), np.array([0, groups])
+    used = np.flatnonzero(is_used)
+    first = np.searchsorted(used, np.arange(readings + 1) * groups)
+    number = np.cumsum(is_used) - 1
+    group = number[cells.signature * groups + cells.group] - first[cells.signature]
+    return group, used % max(1, groups), first
+
+
+def _is_used(cells: Cells) -> NDArray[np.bool_]:
+    is_used = np.zeros(len(cells.signatures) * cells.group_count, dtype=np.bool_)
+    is_used[cells.signature * cells.group_count + cells.group] = True
+    return is_used
+
+
+def _places(cells: Cells) -> IntArray:
+    return cells.signature * len(cells.slices) + cells.slice_index

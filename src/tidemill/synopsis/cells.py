@@ -7,6 +7,7 @@ NULL equals NULL and NaN equals NaN; Catalyst has already made -0.0 into 0.0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -62,8 +63,10 @@ class Cells:
         return order, np.concatenate([[0], np.cumsum(counts)])
 
     def where(self, wanted: NDArray[np.bool_]) -> Cells:
+        return self.at(np.flatnonzero(wanted))
+
+    def at(self, rows: IntArray) -> Cells:
         """Some of the rows; groups, signatures and slices keep their numbers."""
-        rows = np.flatnonzero(wanted)
         return replace(
             self,
             slice_index=self.slice_index[rows],
@@ -88,41 +91,35 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
     """The cells with the rows of each (group, signature, slice) combined into one."""
     code = cells.group * len(cells.signatures) + cells.signature
     code = code * max(1, len(cells.slices)) + cells.slice_index
-    if _all_differ(code):
+    single, several = _by_company(code)
+    if not len(several):
         return cells
-    order = np.argsort(code, kind="stable")
+    order = several[np.argsort(code[several], kind="stable")]
     first = _run_starts(code[order])
-    kept = order[first]
-    return replace(
-        cells,
-        slice_index=cells.slice_index[kept],
-        group=cells.group[kept],
-        signature=cells.signature[kept],
-        lanes=tuple(
-            merged_runs(lane, encoded.take(order), first)
-            for lane, encoded in zip(lanes, cells.lanes, strict=True)
-        ),
+    kept = replace(cells, lanes=()).at(np.concatenate([single, order[first]]))
+    combined = (
+        _followed(encoded.take(single), merged_runs(lane, encoded.take(order), first))
+        for lane, encoded in zip(lanes, cells.lanes, strict=True)
     )
+    return replace(kept, lanes=tuple(combined))
 
 
-def narrow(lanes: tuple[Lane, ...], cells: Cells, reading: Reading) -> Cells:
-    """What a query reads of the cells: those with matching signatures, which then fall away."""
-    if reading == ALL_ROWS and not cells.signatures.shape[1]:
+def narrow(lanes: tuple[Lane, ...], cells: Cells, readings: Sequence[Reading]) -> Cells:
+    """What is read of the cells; the number of a reading takes the place of signatures."""
+    if tuple(readings) == (ALL_ROWS,) and not cells.signatures.shape[1]:
         return cells
-    rows = cells.with_signatures(reading.matches(cells.signatures))
-    numbers, groups = _renumbered(cells.group[rows], cells.group_count)
-    return merged(
-        lanes,
-        Cells(
-            cells.slices,
-            cells.slice_index[rows],
-            numbers,
-            cells.groups.take(pa.array(groups)) if cells.groups.column_names else cells.groups,
-            np.zeros(len(rows), np.int64),
-            np.zeros((1, 0), np.int64),
-            tuple(lane.take(rows) for lane in cells.lanes),
-        ),
-    )
+    wanted = np.array([reading.matches(cells.signatures) for reading in readings])
+    read_as = np.zeros((len(readings), 0), np.int64)
+    if wanted.sum(axis=0).max() <= 1 and wanted.sum(axis=1).max() <= 1:
+        # As in a routed synopsis: no cell is read twice, and none has to be combined.
+        read = np.logical_or.reduce(wanted, axis=0)
+        kept = cells if read.all() else cells.where(read[cells.signature])
+        number = wanted.argmax(axis=0)[kept.signature]
+        return replace(kept, signature=number, signatures=read_as)
+    runs = [cells.with_signatures(mine) for mine in wanted]
+    rows = np.concatenate(runs)
+    number = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    return merged(lanes, replace(cells.at(rows), signature=number, signatures=read_as))
 
 
 def scatter(partials: Partials, cells: Cells) -> pa.Table:
@@ -212,18 +209,27 @@ def _number(starts: IntArray) -> tuple[IntArray, IntArray]:
     return distinct[order], place[_int64(coded.indices)]
 
 
-def _renumbered(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Numbers without gaps for those that occur, and what each stood for."""
-    occurs = np.zeros(count, dtype=np.bool_)
-    occurs[numbers] = True
-    return (np.cumsum(occurs) - 1)[numbers], np.flatnonzero(occurs)
+def _by_company(code: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows that are surely alone in their cells, and the others.
 
-
-def _all_differ(code: IntArray) -> bool:
-    """Whether it is plain that no cell has two rows; counting is cheap where cells are dense."""
+    Pieces meet in few slices, so that most rows are alone. Counting tells which, and is cheap
+    where cells are dense.
+    """
+    none = np.zeros(0, dtype=np.int64)
     if not len(code) or int(code.max()) > 8 * len(code):
-        return not len(code)
-    return int(np.bincount(code).max()) == 1
+        return none, np.arange(len(code))
+    alone = np.bincount(code)[code] == 1
+    return np.flatnonzero(alone), none if alone.all() else np.flatnonzero(~alone)
+
+
+def _followed(lane: Encoded, more: Encoded) -> Encoded:
+    """A lane with more rows of it; those taken from one lane share its dictionary."""
+    if not len(lane.values):
+        return more
+    valid = None
+    if lane.valid is not None and more.valid is not None:
+        valid = np.concatenate([lane.valid, more.valid])
+    return Encoded(np.concatenate([lane.values, more.values]), valid, lane.dictionary)
 
 
 def _run_starts(code: IntArray) -> IntArray:

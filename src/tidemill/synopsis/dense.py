@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,46 +93,62 @@ class DenseBlock:
 
 
 class DenseCells:
-    """Cells laid out densely, for the windows `lo:hi` of slices."""
+    """Cells laid out densely, for windows like `lo:hi` of slices."""
 
     def __init__(
-        self, slice_index: IntArray, group: IntArray, groups: int, lanes: Sequence[Lane]
+        self,
+        slice_index: IntArray,
+        group: IntArray,
+        groups: int,
+        lanes: Sequence[Lane],
+        windows: tuple[IntArray, IntArray],
     ) -> None:
         self._at, self._group, self._groups, self._lanes = slice_index, group, groups, lanes
-        self._sections: dict[tuple[int, int], _Section] = {}
+        self._windows = _ascending(*windows)[1:]
+        self._first = np.array(list(self._firsts()), dtype=np.int64)
+        self._made: tuple[int, _Section] | None = None
 
     def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[DenseBlock]:
         """Every window that is not empty, in runs, each over the slices its windows reach."""
-        order = np.argsort(lo, kind="stable")
-        order = order[lo[order] < hi[order]]
-        lo, hi = lo[order], hi[order]
+        numbers, lo, hi = _ascending(lo, hi)
         step = max(1, BLOCK_CELLS // max(1, self._groups))
-        for low, high in self._runs(lo):
-            section = self._section(lo[low:high], hi[low:high])
+        bounds = [*np.searchsorted(lo, self._first).tolist(), len(lo)]
+        for run, (low, high) in enumerate(pairwise(bounds)):
             for begin in range(low, high, step):
-                part = slice(begin, min(begin + step, high))
-                bounds = lo[part] - section.first, hi[part] - section.first
-                yield DenseBlock(section, order[part], *bounds)
+                part, section = slice(begin, min(begin + step, high)), self._section(run)
+                inside = lo[part] - section.first, hi[part] - section.first
+                yield DenseBlock(section, numbers[part], *inside)
 
-    def _runs(self, lo: IntArray) -> Iterator[tuple[int, int]]:
+    def _firsts(self) -> Iterator[int]:
+        """The first slice of every section, of as many as `MOST_CELLS` allow to begin in it."""
+        lo, _ = self._windows
         span, low = max(1, MOST_CELLS // max(1, self._groups)), 0
         while low < len(lo):
-            high = int(np.searchsorted(lo, lo[low] + span))
-            yield low, high
-            low = high
+            yield int(lo[low])
+            low = int(np.searchsorted(lo, lo[low] + span))
 
-    def _section(self, lo: IntArray, hi: IntArray) -> _Section:
-        first, last = int(lo[0]), int(hi.max())
-        known = self._sections.get((first, last))
-        if known is None:
-            inside = (self._at >= first) & (self._at < last)
-            mine = slice(None) if inside.all() else np.nonzero(inside)[0]
-            rows = self._at[mine] - first, self._group[mine]
-            lanes = [lane.take(mine) for lane in self._lanes]
-            known = _Section(first, last - first, self._groups, *rows, lanes, (lo, hi))
+    def _section(self, run: int) -> _Section:
+        if self._made is None or self._made[0] != run:
             # One at a time: the next windows lie further on.
-            self._sections = {(first, last): known}
-        return known
+            self._made = run, self._make(run)
+        return self._made[1]
+
+    def _make(self, run: int) -> _Section:
+        bounds = np.append(np.searchsorted(self._windows[0], self._first), len(self._windows[0]))
+        lo, hi = (end[bounds[run] : bounds[run + 1]] for end in self._windows)
+        first, last = int(lo[0]), int(hi.max())
+        inside = (self._at >= first) & (self._at < last)
+        mine = slice(None) if inside.all() else np.nonzero(inside)[0]
+        rows = self._at[mine] - first, self._group[mine]
+        lanes = [lane.take(mine) for lane in self._lanes]
+        return _Section(first, last - first, self._groups, *rows, lanes, (lo, hi))
+
+
+def _ascending(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The windows that are not empty, by where they begin: their numbers and bounds."""
+    order = np.argsort(lo, kind="stable")
+    order = order[lo[order] < hi[order]]
+    return order, lo[order], hi[order]
 
 
 class _Section:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded
 from tidemill.plan.predicates import has_bit, set_bit
-from tidemill.synopsis.bundles import Bundle
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.feed import Feed
+from tidemill.synopsis.lane_matrix import LaneMatrix
 from tidemill.synopsis.model import Bit, Synopsis
 
 IntArray = NDArray[np.int64]
@@ -41,12 +41,12 @@ def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
         group=cells.group[order],
         signature=cells.signature[order],
     )
-    bundle = Bundle(synopsis.lanes, [cells.lanes[place].take(order) for place in places])
-    routes = [_route(feed, bundle, sorted_cells, bit) for bit in synopsis.bits]
+    matrix = LaneMatrix(synopsis.lanes, [cells.lanes[place].take(order) for place in places])
+    routes = [_route(feed, matrix, sorted_cells, bit) for bit in synopsis.bits]
     return _together(synopsis, cells, routes)
 
 
-def _route(feed: Feed, bundle: Bundle, cells: Cells, bit: Bit) -> _Route:
+def _route(feed: Feed, matrix: LaneMatrix, cells: Cells, bit: Bit) -> _Route:
     starts = bit.cuts.starts(cells.slices)
     useful = bit.cuts.in_some_window(starts)
     holds = np.ones(len(cells.signatures), dtype=np.bool_)
@@ -60,7 +60,7 @@ def _route(feed: Feed, bundle: Bundle, cells: Cells, bit: Bit) -> _Route:
     is_first = np.ones(len(rows), dtype=np.bool_)
     is_first[1:] = (mine[1:] != mine[:-1]) | (group[1:] != group[:-1])
     first = np.flatnonzero(is_first)
-    return _Route(mine[first], group[first], bundle.reduced(rows, first))
+    return _Route(mine[first], group[first], matrix.reduced(rows, first))
 
 
 def _together(synopsis: Synopsis, cells: Cells, routes: Sequence[_Route]) -> Cells:

@@ -8,6 +8,8 @@ array([3.5, 6. ])
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
@@ -36,10 +38,22 @@ class Basic:
         return result
 
     def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
-        """The group of each window; laid out group after group, a window is a run again."""
-        slices = len(self._cells)
+        """The group of each window, whose slices are a run once they are laid out for it."""
+        lengths = np.maximum(hi - lo, 0)
+        slices, groups = self._cells.shape[:2]
+        if int(lengths.sum()) > slices * groups:
+            return self._by_group.windows(group * slices + lo, group * slices + hi)
+        end = np.cumsum(lengths)
+        first = end - lengths
+        at = np.arange(int(lengths.sum())) + np.repeat(lo - first, lengths)
+        taken = self._cells[at, np.repeat(group, lengths)]
+        return Basic(taken, self._algebra).windows(first, end)
+
+    @cached_property
+    def _by_group(self) -> Basic:
+        """All slices of a group, then those of the next: worth it for many windows."""
         column = np.moveaxis(self._cells, 0, 1).reshape(-1, *self._cells.shape[2:])
-        return Basic(column, self._algebra).windows(group * slices + lo, group * slices + hi)
+        return Basic(column, self._algebra)
 
 
 def _at_once(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
