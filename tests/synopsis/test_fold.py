@@ -55,7 +55,7 @@ def counted(made: Suited, tables: list[pa.Table], reading: Any) -> Counter[tuple
     synopsis = made.synopsis
     if not tables:
         return Counter()
-    cells = narrow(synopsis.lanes, gather(synopsis, pa.concat_tables(tables)), reading)
+    cells = narrow(synopsis.lanes, gather(synopsis, pa.concat_tables(tables)), [reading])
     found = scatter(_unsigned(synopsis), cells)
     keys = [found.column(name).to_pylist() for name in synopsis.key_columns]
     place = [kept.lane.kind for kept in synopsis.kept].index("rows")
