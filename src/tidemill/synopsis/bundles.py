@@ -89,14 +89,15 @@ def bundles(synopsis: Synopsis, cells: Cells, spans: Spans) -> Iterator[Bundle]:
 def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
     """Which readings go together, and how they are laid out."""
     readings = len(cells.signatures)
+    is_asked = np.bincount(spans.reading[spans.lo < spans.hi], minlength=readings) > 0
     if readings == 1 or readings * cells.group_count > MOST_NUMBERED:
-        return [([number], "auto") for number in range(readings)]
+        return [([number], "auto") for number in np.flatnonzero(is_asked).tolist()]
     work, height = _sizes(cells, spans)
     width = np.count_nonzero(_is_used(cells).reshape(readings, -1), axis=1)
     fills = height * width < CELLS_PER_ROW * work
-    dense = sorted(np.flatnonzero(fills).tolist(), key=lambda number: -width[number])
+    dense = sorted(np.flatnonzero(is_asked & fills).tolist(), key=lambda number: -width[number])
     runs: list[tuple[list[int], Layout]] = [(run, "dense") for run in _runs(dense, height, width)]
-    sparse = np.flatnonzero(~fills & (work > 0)).tolist()
+    sparse = np.flatnonzero(is_asked & ~fills).tolist()
     return [*runs, (sparse, "sparse")] if sparse else runs
 
 

@@ -83,7 +83,7 @@ def lay_out(
     if layout == "auto":
         layout = pick_layout(slice_index, groups, slices, lo, hi)
     if layout == "dense":
-        return DenseCells(slice_index, group, groups, lanes, (lo, hi))
+        return DenseCells(slice_index, group, groups, slices, lanes, (lo, hi))
     return SparseCells(slice_index, group, groups, slices, lanes)
 
 

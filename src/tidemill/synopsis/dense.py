@@ -100,10 +100,12 @@ class DenseCells:
         slice_index: IntArray,
         group: IntArray,
         groups: int,
+        slices: int,
         lanes: Sequence[Lane],
         windows: tuple[IntArray, IntArray],
     ) -> None:
         self._at, self._group, self._groups, self._lanes = slice_index, group, groups, lanes
+        self._slices = slices
         self._windows = _ascending(*windows)[1:]
         self._first = np.array(list(self._firsts()), dtype=np.int64)
         self._made: tuple[int, _Section] | None = None
@@ -137,6 +139,9 @@ class DenseCells:
         bounds = np.append(np.searchsorted(self._windows[0], self._first), len(self._windows[0]))
         lo, hi = (end[bounds[run] : bounds[run + 1]] for end in self._windows)
         first, last = int(lo[0]), int(hi.max())
+        if 2 * (last - first) > self._slices and self._slices * self._groups <= MOST_CELLS:
+            # To take out what is needed would cost more than a few slices too many do.
+            first, last = 0, self._slices
         inside = (self._at >= first) & (self._at < last)
         mine = slice(None) if inside.all() else np.nonzero(inside)[0]
         rows = self._at[mine] - first, self._group[mine]
