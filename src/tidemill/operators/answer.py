@@ -70,7 +70,7 @@ def _work_out(
     numbers = {reading: number for number, reading in enumerate(readings)}
     spans = [one.spans(cells, numbers) for one in working]
     sources: dict[tuple[Key, ...], Source] = {}
-    for bundle in bundles(synopsis, cells, _joined(spans)):
+    for bundle in bundles(synopsis.lanes, cells, _joined(spans)):
         for one, own in zip(working, spans, strict=True):
             keys = one.wanted.sheet.shape.keys
             if keys not in sources:

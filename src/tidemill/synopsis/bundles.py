@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tidemill.aggregates import Lane
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.synopsis.dense import MOST_CELLS
-from tidemill.synopsis.lanes import Lane
-from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.lanes import Lane as LaneRows
 
 IntArray = NDArray[np.int64]
 
@@ -77,13 +77,13 @@ class Bundle:
         return Naming(self.groups, self.first[spans.reading])
 
 
-def bundles(synopsis: Synopsis, cells: Cells, spans: Spans) -> Iterator[Bundle]:
+def bundles(lanes: tuple[Lane, ...], cells: Cells, spans: Spans) -> Iterator[Bundle]:
     """Cells whose signatures are numbers of readings, made ready for the windows, in turn."""
     for readings, layout in _arranged(cells, spans):
         wanted = np.zeros(len(cells.signatures), dtype=np.bool_)
         wanted[readings] = True
         mine = cells if wanted.all() else cells.where(wanted[cells.signature])
-        yield _bundle(synopsis, mine, spans, layout)
+        yield _bundle(lanes, mine, spans, layout)
 
 
 def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
@@ -131,18 +131,18 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
         yield run
 
 
-def _bundle(synopsis: Synopsis, cells: Cells, spans: Spans, layout: Layout) -> Bundle:
+def _bundle(lanes: tuple[Lane, ...], cells: Cells, spans: Spans, layout: Layout) -> Bundle:
     places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
     before = np.concatenate([[0], np.cumsum(is_met)])
     group, groups, first = _renumbered(cells)
-    lanes = [
-        Lane(encoded.values, lane.algebra, encoded.valid)
-        for lane, encoded in zip(synopsis.lanes, cells.lanes, strict=True)
+    rows = [
+        LaneRows(encoded.values, lane.algebra, encoded.valid)
+        for lane, encoded in zip(lanes, cells.lanes, strict=True)
     ]
     width = int(np.diff(first).max())
     windows = before[spans.lo], before[spans.hi]
-    laid = lay_out(before[places], group, width, int(before[-1]), *windows, lanes, layout)
+    laid = lay_out(before[places], group, width, int(before[-1]), *windows, rows, layout)
     # Beyond the last reading's groups there is room for the numbers it does not use.
     return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
 

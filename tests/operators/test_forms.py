@@ -1,0 +1,77 @@
+"""Questions that differ in what they select are one form, and nobody gets another's errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.laws.mill import Mill
+from tests.laws.queries import Asked as Wanted
+from tests.laws.queries import plan_of
+from tidemill.operators.answer import answer
+from tidemill.operators.asked import Asked, Sheet
+from tidemill.operators.forms import forms
+from tidemill.operators.shapes import lift
+from tidemill.plan.model import QueryPlan
+from tidemill.reference.answers import Row
+from tidemill.synopsis.cells import gather
+from tidemill.synopsis.pieces import read_bucket
+from tidemill.windows import BEGINNING_US
+
+SELECTS = ("k, COUNT(*) / COUNT(n) AS b", "k, COUNT(*) AS c", "COUNT(n) AS d, SUM(n) AS e")
+KEPT = "FROM s [RANGE 8 ms SLIDE 8 ms] GROUP BY k HAVING COUNT(*) > {}"
+TOP = f"{KEPT} ORDER BY COUNT(*) DESC LIMIT {{}}"
+
+
+def question(plan: QueryPlan) -> Asked:
+    starts = np.arange(0, 24_000, 8_000)
+    return Asked(Sheet.of([lift(plan)]), np.zeros(3, np.int64), starts, starts + 8_000)
+
+
+def plans(*endings: str) -> list[QueryPlan]:
+    texts = [f"SELECT {chosen} {ending}" for ending in endings for chosen in SELECTS]
+    return [plan_of(number, text) for number, text in enumerate(texts)]
+
+
+def test_select_lists_without_constants_are_worked_out_together() -> None:
+    asked = [question(plan) for plan in plans(KEPT.format(1), KEPT.format(2), TOP.format(1, 2))]
+    assert [form.places for form in forms(asked)] == [(0, 1, 2, 3, 4, 5), (6, 7, 8)]
+
+
+def test_constants_and_whole_windows_stay_apart() -> None:
+    tails = "FROM s [RANGE 8 ms SLIDE 8 ms] GROUP BY k", KEPT.format(1)
+    chosen = ("k", "COUNT(*) AS c"), ("COUNT(*) + 1 AS c", "COUNT(*) + COUNT(n) * 2 AS c")
+    for tail, texts in zip(tails, chosen, strict=True):
+        made = [plan_of(n, f"SELECT {text} {tail}") for n, text in enumerate(texts)]
+        assert len(forms([question(plan) for plan in made])) == 2
+
+
+def test_together_and_alone_give_the_same(tmp_path: Path) -> None:
+    """Of group b every n is NULL: to divide by their number raises, where it is selected."""
+    made = plans(KEPT.format(1), KEPT.format(3), TOP.format(0, 2), TOP.format(0, 1))
+    rows = [Row(t * 500, {"k": "abc"[t % 3], "n": None if t % 3 == 1 else t}) for t in range(48)]
+    mill = Mill(tmp_path, buckets=1, lateness_us=10**6)
+    mill.change([Wanted(plan, lambda _row: True) for plan in made])
+    mill.tick(rows)
+    (synopsis,) = mill.plan.synopses
+    (piece,) = mill.version.of(synopsis.id)
+    folder = tmp_path / "synopses" / synopsis.id
+    cells = gather(synopsis, read_bucket(folder, piece, 0, BEGINNING_US, 2**62))
+    asked = [question(plan) for plan in made]
+    together = answer(synopsis, cells, asked)
+    for one, found in zip(asked, together, strict=True):
+        (alone,) = answer(synopsis, cells, [one])
+        assert found.counts.tolist() == alone.counts.tolist()
+        assert found.raised.tolist() == alone.raised.tolist()
+        assert found.rows is not None
+        assert found.rows.equals(alone.rows)
+    raised = [found.raised.tolist() for found in together]
+    flags = [
+        sum(found.rows.column("_raised").to_pylist())
+        for found in together[6:]
+        if found.rows is not None
+    ]
+    assert raised == [[3], [0], [0], [3], [0], [0], *[[0]] * 6]
+    assert flags[0] > 0
+    assert flags[1:3] == [0, 0]
