@@ -29,6 +29,8 @@ from tidemill.synopsis.feed import Feed, Scan, classes_from
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
+# Of the 64 bits of Spark's GROUPING_ID all but the sign.
+_MOST_GROUP_COLUMNS = 63
 
 
 def partials(session: SparkSession, rows: DataFrame, one_pass: Pass, tables: Tables) -> DataFrame:
@@ -174,12 +176,29 @@ def signed_rows(
 
 
 def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:
-    """Feeds of one scan are one pass."""
+    """Feeds of one scan are one pass, or as few as Spark can tell their grouping sets apart in."""
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
     name = fingerprint([admission.stream.name.lower()])
+    runs = (run for mine in by_scan.values() for run in _runs(mine))
     return tuple(
-        Pass(f"{name}_{number}", tuple(mine), admission, buckets)
-        for number, mine in enumerate(by_scan.values())
+        Pass(f"{name}_{number}", run, admission, buckets) for number, run in enumerate(runs)
     )
+
+
+def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:
+    """Runs of feeds that are grouped by no more columns than an id has bits."""
+    run: list[Feed] = []
+    for feed in feeds:
+        if run and _group_columns([*run, feed]) > _MOST_GROUP_COLUMNS:
+            yield tuple(run)
+            run = []
+        run.append(feed)
+    yield tuple(run)
+
+
+def _group_columns(feeds: Sequence[Feed]) -> int:
+    """Verdict, slice, everybody's keys, and each feed's own words."""
+    keys = {name for feed in feeds for name in feed.key_columns}
+    return 2 + len(keys) + sum(len(feed.signature_columns) for feed in feeds)
