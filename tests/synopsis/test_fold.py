@@ -56,7 +56,8 @@ def counted(made: Suited, tables: list[pa.Table], reading: Any) -> Counter[tuple
     if not tables:
         return Counter()
     cells = narrow(synopsis.lanes, gather(synopsis, pa.concat_tables(tables)), [reading])
-    found = scatter(_unsigned(synopsis), cells)
+    # Under the number after the reading's lies what it does not read.
+    found = scatter(_unsigned(synopsis), cells.where(cells.signature == 0))
     keys = [found.column(name).to_pylist() for name in synopsis.key_columns]
     place = [kept.lane.kind for kept in synopsis.kept].index("rows")
     numbers = found.column(synopsis.lane_columns(place)[0]).to_pylist()
