@@ -127,7 +127,7 @@ def _write(table: pa.Table, path: Path, file_format: str) -> None:
     if file_format == "parquet":
         pa.parquet.write_table(table, path)
         return
-    # Without a zone, so that every reader takes the same text; the session's zone is UTC.
+    # Without a zone, so that every reader takes the same text; all of them read it as UTC.
     plain = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us")).cast(pa.string()))
     options = pa.csv.WriteOptions(include_header=False, quoting_style="none")
     pa.csv.write_csv(plain, path, options)
