@@ -13,8 +13,8 @@ from tidemill.aggregates import Lane
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import Row
 from tidemill.reference.recalc import greatest, least
-from tidemill.synopsis.cells import SLICE
 from tidemill.synopsis.feed import Feed, Scan, classes_from
+from tidemill.synopsis.partial_rows import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
 
 Truths = Mapping[Predicate, Truth]

@@ -40,11 +40,11 @@ from tidemill.share import (
     retire_stints,
 )
 from tidemill.spark.answer import CARRY, TaskResult
-from tidemill.spark.fold import FoldReport
+from tidemill.spark.fold import FoldReport, write_pieces
 from tidemill.spark.sources import Input
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.fold import fold_feed
-from tidemill.synopsis.pieces import write_piece
+from tidemill.synopsis.partial_rows import gather
 from tidemill.synopsis.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US
@@ -135,11 +135,9 @@ class Mill:
         for one_pass in passes(self.feeds) if rows else ():
             for feed in one_pass:
                 table = partial_rows(one_pass, feed, rows, self.truths, since_us, self.in_panes)
-                for synopsis, by_bucket in (
-                    fold_feed(feed, table, self.buckets) if len(table) else ()
-                ):
-                    piece = write_piece(self._home.synopses / synopsis.id, by_bucket)
-                    pieces[synopsis.id] = (piece,) if piece else ()
+                if len(table):
+                    folded = fold_feed(feed, gather(feed, table))
+                    pieces |= write_pieces(self._home.synopses, folded, self.buckets)
         return FoldReport(pieces=pieces, newest_us=max((r.time_us for r in rows), default=None))
 
     def _after(

@@ -37,7 +37,6 @@ from tidemill.reference.answers import Row
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings
 from tidemill.share import specs_of
-from tidemill.synopsis.cells import gather
 from tidemill.synopsis.pieces import read_bucket
 from tidemill.windows import BEGINNING_US
 
@@ -182,7 +181,7 @@ def test_counting_gives_the_numbers_of_rows_and_errors(tmp_path: Path) -> None:
     (synopsis,) = mill.plan.synopses
     (piece,) = mill.version.of(synopsis.id)
     folder = tmp_path / "synopses" / synopsis.id
-    cells = gather(synopsis, read_bucket(folder, piece, 0, BEGINNING_US, 2**62))
+    cells = read_bucket(folder, synopsis, piece, 0, BEGINNING_US, 2**62)
     asked = asked_of(plans, cells.slices)
     (kept,), (counted,) = (
         answer(synopsis, cells, [replace(asked, wants_rows=wants)]) for wants in (True, False)

@@ -15,7 +15,6 @@ from tidemill.operators.forms import forms
 from tidemill.operators.shapes import lift
 from tidemill.plan.model import QueryPlan
 from tidemill.reference.answers import Row
-from tidemill.synopsis.cells import gather
 from tidemill.synopsis.pieces import read_bucket
 from tidemill.windows import BEGINNING_US
 
@@ -57,7 +56,7 @@ def test_together_and_alone_give_the_same(tmp_path: Path) -> None:
     (synopsis,) = mill.plan.synopses
     (piece,) = mill.version.of(synopsis.id)
     folder = tmp_path / "synopses" / synopsis.id
-    cells = gather(synopsis, read_bucket(folder, piece, 0, BEGINNING_US, 2**62))
+    cells = read_bucket(folder, synopsis, piece, 0, BEGINNING_US, 2**62)
     asked = [question(plan) for plan in made]
     together = answer(synopsis, cells, asked)
     for one, found in zip(asked, together, strict=True):

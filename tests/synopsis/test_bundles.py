@@ -69,7 +69,7 @@ def in_bundles(
 ) -> Found:
     found: Found = {}
     reading, starts, ends = np.array(windows, dtype=np.int64).T
-    read = narrow(LANES, cells, readings)
+    read = narrow(cells, readings)
     spans = Spans.of(read, reading, starts, ends)
     for number, bundle in enumerate(bundles(LANES, read, spans)):
         seen[f"bundle {number}"] += 1

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
 
 from tests.laws.lifting import partial_rows
@@ -22,8 +23,10 @@ from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
 from tidemill.share import Standing, arrange_feeds, specs_of
 from tidemill.share.synopses import Suited, new_synopsis
-from tidemill.synopsis.cells import SLICE, gather, narrow, scatter
+from tidemill.synopsis.cells import Cells, joined, narrow
 from tidemill.synopsis.fold import fold_feed
+from tidemill.synopsis.partial_rows import gather
+from tidemill.synopsis.pieces import read_bucket, write_piece
 from tidemill.windows import BEGINNING_US
 
 
@@ -39,38 +42,44 @@ def counting(number: int, keys: str, where: str = "", window: str = "") -> Any:
 
 
 def folded(
-    synopses: list[Suited], asked: list[Asked], rows: list[Row], buckets: int
-) -> dict[str, dict[int, pa.Table]]:
-    """Every synopsis's rows by bucket, all fed from one sub-aggregation."""
+    folder: Path, synopses: list[Suited], asked: list[Asked], rows: list[Row], buckets: int
+) -> dict[str, dict[int, Cells]]:
+    """Every synopsis's cells by bucket, all fed from one sub-aggregation, from disk."""
     feeds = arrange_feeds(
         [one.synopsis for one in synopses], Settings(sharing="shared"), costs(scan_ns=1e9)
     )
     (feed,) = feeds
     table = partial_rows([feed], feed, rows, truths_of(asked), BEGINNING_US, True)
-    return {synopsis.id: parts for synopsis, parts in fold_feed(feed, table, buckets)}
+    found: dict[str, dict[int, Cells]] = {}
+    for synopsis, cells in fold_feed(feed, gather(feed, table)):
+        piece = write_piece(folder, synopsis, cells, buckets)
+        spans = [bucket for bucket, _, _ in piece.spans] if piece else []
+        found[synopsis.id] = {
+            bucket: read_bucket(folder, synopsis, piece, bucket, BEGINNING_US, 2**62)
+            for bucket in spans
+            if piece
+        }
+    return found
 
 
-def counted(made: Suited, tables: list[pa.Table], reading: Any) -> Counter[tuple[Any, ...]]:
+def counted(made: Suited, parts: list[Cells], reading: Any) -> Counter[tuple[Any, ...]]:
     """Rows by (slice, keys) as a query with the reading sees them."""
-    synopsis = made.synopsis
-    if not tables:
+    if not parts:
         return Counter()
-    cells = narrow(synopsis.lanes, gather(synopsis, pa.concat_tables(tables)), [reading])
+    cells = narrow(joined(parts), [reading])
     # Under the number after the reading's lies what it does not read.
-    found = scatter(_unsigned(synopsis), cells.where(cells.signature == 0))
-    keys = [found.column(name).to_pylist() for name in synopsis.key_columns]
-    place = [kept.lane.kind for kept in synopsis.kept].index("rows")
-    numbers = found.column(synopsis.lane_columns(place)[0]).to_pylist()
+    cells = cells.where(cells.signature == 0)
+    place = [kept.lane.kind for kept in made.synopsis.kept].index("rows")
+    numbers = cells.lanes[place].values.tolist()
     total: Counter[tuple[Any, ...]] = Counter()
-    for slice_us, number, *key in zip(found.column(SLICE).to_pylist(), numbers, *keys, strict=True):
-        total[slice_us, *key] += number
+    starts = cells.slices[cells.slice_index].tolist()
+    for slice_us, group, number in zip(starts, cells.group.tolist(), numbers, strict=True):
+        total[slice_us, *_key(cells, group)] += number
     return total
 
 
-def _unsigned(synopsis: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(synopsis, bits=(), retired=())
+def _key(cells: Cells, group: int) -> tuple[Any, ...]:
+    return tuple(column[group].as_py() for column in cells.groups.columns)
 
 
 def expected(asked: Asked, made: Suited, rows: list[Row], specs: Any) -> Counter[tuple[Any, ...]]:
@@ -84,7 +93,7 @@ def expected(asked: Asked, made: Suited, rows: list[Row], specs: Any) -> Counter
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_readers_find_their_rows_in_their_slices(seed: int) -> None:
+def test_readers_find_their_rows_in_their_slices(tmp_path: Path, seed: int) -> None:
     """Random queries over (k), (n) and no keys, each set with a synopsis, rolled up together."""
     rng = random.Random(seed)
     rows = rows_of(rng)
@@ -102,7 +111,7 @@ def test_readers_find_their_rows_in_their_slices(seed: int) -> None:
     ]
     if not made:
         return
-    found = folded([suited for suited, _ in made], asked, rows, buckets=3)
+    found = folded(tmp_path, [suited for suited, _ in made], asked, rows, buckets=3)
     for suited, mine in made:
         specs = [spec for one in mine for spec in specs_of(one.plan)]
         for one in mine:
@@ -122,32 +131,32 @@ def test_some_of_the_seeds_have_rows_to_find() -> None:
     assert sum(size > 100 for size in sizes) > 6
 
 
-def test_slices_that_no_window_reads_are_left_out() -> None:
+def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
     plan = counting(0, "k", window="RANGE 2 ms SLIDE 10 ms")
     asked = Asked(plan, lambda _: True)
     made = new_synopsis(1, [plan], Standing())
     rows = [Row(t * 1_000, {"k": "a"}) for t in range(40)]
-    found = folded([made], [asked], rows, buckets=1)
+    found = folded(tmp_path, [made], [asked], rows, buckets=1)
     got = counted(made, list(found["s1"].values()), made.readings["q0"])
     assert got == {(t * 10_000, "a"): 2 for t in range(4)}
 
 
-def test_a_bucket_is_a_function_of_the_keys() -> None:
+def test_a_bucket_is_a_function_of_the_keys(tmp_path: Path) -> None:
     rng = random.Random(4)
     plan = counting(0, "k, n", window="RANGE 10 ms SLIDE 10 ms")
     made = new_synopsis(1, [plan], Standing())
     homes: dict[Any, set[int]] = {}
     for _ in range(3):
-        found = folded([made], [Asked(plan, lambda _: True)], rows_of(rng), buckets=4)
-        for bucket, table in found["s1"].items():
-            for key in zip(*(table.column(c).to_pylist() for c in ("_k0", "_k1")), strict=True):
-                homes.setdefault(key, set()).add(bucket)
+        found = folded(tmp_path, [made], [Asked(plan, lambda _: True)], rows_of(rng), buckets=4)
+        for bucket, cells in found["s1"].items():
+            for group in np.unique(cells.group).tolist():
+                homes.setdefault(_key(cells, group), set()).add(bucket)
     assert len(homes) > 10
     assert all(len(buckets) == 1 for buckets in homes.values())
     assert len(set().union(*homes.values())) > 1
 
 
-def test_readings_of_all_and_of_nothing() -> None:
+def test_readings_of_all_and_of_nothing(tmp_path: Path) -> None:
     rng = random.Random(5)
     rows = rows_of(rng)
     plans = [
@@ -157,6 +166,6 @@ def test_readings_of_all_and_of_nothing() -> None:
     asked = [Asked(plans[0], lambda _: True), Asked(plans[1], lambda _: False)]
     made = new_synopsis(1, plans, Standing())
     assert [made.readings[plan.name] for plan in plans] == [ALL_ROWS, NO_ROWS]
-    tables = list(folded([made], asked, rows, buckets=2)["s1"].values())
+    tables = list(folded(tmp_path, [made], asked, rows, buckets=2)["s1"].values())
     assert sum(counted(made, tables, ALL_ROWS).values()) == len(rows)
     assert counted(made, tables, NO_ROWS) == {}

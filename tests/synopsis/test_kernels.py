@@ -23,7 +23,6 @@ from tidemill.aggregates.limbs import (
 )
 from tidemill.synopsis import dense as dense_layout
 from tidemill.synopsis.combine import pick_layout
-from tidemill.synopsis.dense import dense
 from tidemill.synopsis.kernels import (
     ALGEBRAS,
     COUNT,
@@ -219,11 +218,6 @@ def test_floats_of_wide_integers():
 # --- layouts ---
 
 
-def test_scatter():
-    cells = dense(np.array([0, 2]), np.array([1, 0]), np.array([[1, 2], [3, 4]]), 3, 2, 0)
-    assert cells.tolist() == [[[0, 0], [1, 2]], [[0, 0], [0, 0]], [[3, 4], [0, 0]]]
-
-
 @pytest.mark.parametrize("layout", ["dense", "sparse", "auto"])
 def test_groups_without_rows_do_not_appear_and_nulls_stay_null(layout):
     # slice     0    1    2        window 0 = [0,2), 1 = [1,3), 2 is empty
@@ -251,10 +245,20 @@ def test_groups_without_rows_do_not_appear_and_nulls_stay_null(layout):
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_two_rows_of_one_slice_and_group_are_refused(layout):
-    twice = np.array([1, 1])
-    with pytest.raises(ValueError, match="fold them"):
-        combine_windows(twice, twice, 2, 2, *windows((0, 2)), [Lane(twice, COUNT)], layout)
+def test_rows_of_one_slice_and_group_are_combined(layout):
+    """As two pieces have them, whose tick ended within a slice."""
+    at, group = np.array([1, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 0])
+    lanes = [
+        Lane(np.array([5, 6, 7, 8, 9]), COUNT),
+        Lane(np.array([5, 6, 7, 8, 9]), INTEGER_MIN, np.array([False, True, True, True, False])),
+    ]
+    got = combine_windows(at, group, 2, 3, *windows((0, 2), (1, 2), (1, 3), (2, 3)), lanes, layout)
+    assert got.window.tolist() == [0, 0, 1, 1, 2, 2, 3]
+    assert got.group.tolist() == [0, 1, 0, 1, 0, 1, 0]
+    (count, _), (least, known) = got.lanes
+    assert count.tolist() == [18, 8, 12, 8, 21, 8, 9]
+    assert known.tolist() == [True] * 6 + [False]
+    assert least[known].tolist() == [6, 8, 7, 8, 7, 8]
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse", "auto"])

@@ -1,14 +1,17 @@
 """Aggregates as lift, combine, lower: lanes in Catalyst, arrays in the kernels, values out."""
 
-from tidemill.aggregates.encoding import Encoded, absent, decode, encode
+from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.encoding import Encoded, absent, concatenated, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind, lanes_of
 from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
 
 __all__ = [
     "ROWS",
+    "Algebra",
     "Encoded",
     "Lane",
     "absent",
+    "concatenated",
     "decode",
     "encode",
     "gives_numbers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tidemill.aggregates.lanes import Lane
-from tidemill.aggregates.limbs import normalise, split_decimal, to_decimal
+from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_int64, to_decimal
 from tidemill.plan.aggregates import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -23,7 +24,8 @@ class Encoded:
     """A lane of n rows. `valid` is None when every row has a value.
 
     Types that NumPy cannot compare (text, binary, decimals) are kept as ranks into
-    `dictionary`, sorted, so that MIN and MAX work on integers.
+    `dictionary`, sorted, so that MIN and MAX work on integers. Sums that may pass 64 bits are
+    rows of limbs, or plain integers where every row fits.
     """
 
     values: Array
@@ -36,7 +38,10 @@ class Encoded:
 
 
 def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
-    """The lane of some partial rows, from the columns named by `lane.parts`."""
+    """The lane of some partial rows, from the columns named by `lane.parts`.
+
+    Of sums that fit 64 bits the first column may be all there is.
+    """
     arrays = [_flat(column) for column in columns]
     valid = _valid(arrays[0])
     if lane.kind == "sum":
@@ -47,7 +52,7 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
 
 
 def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
-    """The columns back, as the lift made them: what a snapshot writes."""
+    """The columns back, as the lift made them, or one alone if each row fits 64 bits."""
     absent = None if encoded.valid is None else ~encoded.valid
     values = encoded.values
     if absent is not None:
@@ -67,6 +72,32 @@ def _from_ranks(dictionary: pa.Array, ranks: Array) -> pa.Array:
     if not len(dictionary):
         return pa.nulls(len(ranks), dictionary.type)
     return dictionary.take(pa.array(ranks))
+
+
+def concatenated(parts: Sequence[Encoded]) -> Encoded:
+    """The rows of all parts of one lane, one part after the other."""
+    values = [part.values for part in parts]
+    dictionary = None
+    if parts[0].dictionary is not None:
+        values, dictionary = _same_ranks(parts)
+    elif any(one.ndim == 2 for one in values):
+        values = [one if one.ndim == 2 else split_int64(one) for one in values]
+    if all(part.valid is None for part in parts):
+        return Encoded(np.concatenate(values), None, dictionary)
+    masks = [np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in parts]
+    return Encoded(np.concatenate(values), np.concatenate(masks), dictionary)
+
+
+def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
+    dictionaries: list[Any] = [part.dictionary for part in parts]
+    whole = _rank(pa.concat_arrays(dictionaries), None)
+    ranks = np.split(whole.values, np.cumsum([len(one) for one in dictionaries])[:-1])
+    values = []
+    for part, mine in zip(parts, ranks, strict=True):
+        # What stands under a NULL need not be a rank.
+        own = part.values if part.valid is None else np.where(part.valid, part.values, 0)
+        values.append(mine[own] if len(mine) else np.zeros(len(own), np.int64))
+    return values, whole.dictionary
 
 
 def absent(lane: Lane, rows: int) -> Encoded:
@@ -109,7 +140,7 @@ def _encode_sum(lane: Lane, arrays: list[pa.Array]) -> Array:
     if lane.type.is_decimal:
         return np.asarray(split_decimal(arrays[0]))
     if len(arrays) == 2:
-        return np.asarray(normalise(np.stack([_numbers(a) for a in arrays], axis=1)))
+        return fitted(normalise(np.stack([_numbers(a) for a in arrays], axis=1)))
     return _numbers(arrays[0])
 
 

@@ -59,22 +59,27 @@ def normalise(limbs: IntArray) -> IntArray:
     return limbs
 
 
-def narrowed(limbs: IntArray) -> IntArray:
-    """Normalised rows as one 64-bit integer each if the sum of any of them fits, else as given.
-
-    >>> narrowed(split_int64(np.array([5, -7]))).tolist()
-    [5, -7]
-    >>> narrowed(split_int64(np.array([2**62, -7]))).shape
-    (2, 2)
-    """
+def fitted(limbs: IntArray) -> IntArray:
+    """Normalised rows as one 64-bit integer each if every one fits, else as given."""
     if limbs.shape[-1] == 2:
         low, high = limbs[:, 0], limbs[:, 1]
-        values, fits = high << _BITS | low, np.all((high >= -_SIGN) & (high < _SIGN))
-    else:
-        values, overflow = to_int64(limbs)
-        fits = ~overflow.any()
-    sure = fits and float(np.abs(values.astype(np.float64)).sum()) < _SURE_SUM
-    return values if sure else limbs
+        return high << _BITS | low if np.all((high >= -_SIGN) & (high < _SIGN)) else limbs
+    values, overflow = to_int64(limbs)
+    return limbs if overflow.any() else values
+
+
+def summable(values: IntArray) -> IntArray:
+    """Integers, or normalised limbs, as integers if the sum of any of them fits, else as limbs.
+
+    >>> summable(split_int64(np.array([5, -7]))).tolist()
+    [5, -7]
+    >>> summable(np.array([2**62, -7])).shape
+    (2, 2)
+    """
+    whole = fitted(values) if values.ndim == 2 else values
+    if whole.ndim == 2 or float(np.abs(whole.astype(np.float64)).sum()) < _SURE_SUM:
+        return whole
+    return values if values.ndim == 2 else split_int64(values)
 
 
 def to_int64(limbs: IntArray) -> tuple[IntArray, BoolArray]:

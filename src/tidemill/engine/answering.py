@@ -46,6 +46,7 @@ class Answering:
                 synopsis=synopsis,
                 bucket=bucket,
                 folder=home.synopses / synopsis.id,
+                buckets=self._around.buckets,
                 pieces=tuple(piece for piece in pieces if piece.span(bucket)),
                 questions=questions,
                 staging=home.staging,

@@ -30,7 +30,7 @@ def answer(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> list[Ans
     working = [_Working(form) for form in forms(asked)]
     readings = list(dict.fromkeys(r for one in working for r in one.wanted.readings))
     for batch in _batches(cells, readings):
-        _work_out(synopsis, narrow(synopsis.lanes, cells, batch), batch, working)
+        _work_out(synopsis, narrow(cells, batch), batch, working)
     results = {
         place: answers for one in working for place, answers in handed_out(one.form, one.found)
     }

@@ -19,7 +19,7 @@ from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
 from tidemill.operators.handing import Answers
 from tidemill.operators.rows import visible
-from tidemill.synopsis.cells import SLICE, Cells, gather, scatter
+from tidemill.synopsis.cells import Cells, joined, merged
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
 
@@ -45,6 +45,7 @@ class AnswerTask:
     synopsis: Synopsis
     bucket: int
     folder: Path
+    buckets: int
     pieces: tuple[Piece, ...]
     questions: tuple[Question, ...]
     staging: Path
@@ -118,8 +119,9 @@ def run_task(task: AnswerTask) -> TaskResult:
 def _cells(task: AnswerTask) -> Cells:
     """The cells some question or the snapshot needs, and no others."""
     low, high = _needed(task)
-    tables = [read_bucket(task.folder, p, task.bucket, low, high) for p in task.pieces]
-    return gather(task.synopsis, pa.concat_tables(tables, promote_options="default"))
+    return joined(
+        [read_bucket(task.folder, task.synopsis, p, task.bucket, low, high) for p in task.pieces]
+    )
 
 
 def _needed(task: AnswerTask) -> tuple[int, int]:
@@ -155,7 +157,5 @@ def stage(folder: Path, tick: int, rows: pa.Table) -> str:
 def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
     if task.snapshot_from_us is None:
         return None
-    rows = scatter(task.synopsis, cells)
-    starts = rows.column(SLICE).to_numpy()
-    live = rows.slice(int(np.searchsorted(starts, task.snapshot_from_us)))
-    return write_piece(task.folder, {task.bucket: live})
+    live = cells.where((cells.slices >= task.snapshot_from_us)[cells.slice_index])
+    return write_piece(task.folder, task.synopsis, merged(task.synopsis.lanes, live), task.buckets)

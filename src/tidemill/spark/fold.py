@@ -19,7 +19,10 @@ from pyspark.sql import DataFrame
 from tidemill.failpoints import Failpoint
 from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED, NEWEST, VERDICT, Pass
 from tidemill.spark.values import raised_column
+from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.fold import fold_feed
+from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.partial_rows import gather
 from tidemill.synopsis.pieces import Piece, write_piece
 
 # Up to this many partial rows are folded by the driver: a Python stage in the job costs a
@@ -182,8 +185,18 @@ def _pieces(
     counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
     if not len(counted):
         return {}
-    folded = fold_feed(one_pass.feeds[number], counted, one_pass.buckets)
-    written = {synopsis.id: write_piece(root / synopsis.id, parts) for synopsis, parts in folded}
+    feed = one_pass.feeds[number]
+    return write_pieces(root, fold_feed(feed, gather(feed, counted)), one_pass.buckets)
+
+
+def write_pieces(
+    root: Path, folded: Iterable[tuple[Synopsis, Cells]], buckets: int
+) -> dict[str, tuple[Piece, ...]]:
+    """What each synopsis got, by its id; those that got nothing are not there."""
+    written = {
+        synopsis.id: write_piece(root / synopsis.id, synopsis, cells, buckets)
+        for synopsis, cells in folded
+    }
     return {key: (piece,) for key, piece in written.items() if piece}
 
 

@@ -24,8 +24,8 @@ from tidemill.spark.joins import Tables, with_tables
 from tidemill.spark.signature import with_lookups
 from tidemill.spark.slices import slice_sql
 from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
-from tidemill.synopsis.cells import SLICE
 from tidemill.synopsis.feed import Feed, Scan, classes_from
+from tidemill.synopsis.partial_rows import SLICE
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3

@@ -2,7 +2,8 @@
 
 >>> from tidemill.synopsis.kernels import COUNT
 >>> rows, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
->>> dense(rows, groups, np.array([5, 6, 7]), slices=3, groups=2, identity=0).tolist()
+>>> cells = _Matrix(rows, groups, slices=3, groups=2, rows=np.arange(3))
+>>> cells(np.array([5, 6, 7]), COUNT).tolist()
 [[5, 6], [0, 0], [0, 7]]
 """
 
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from tidemill.synopsis.kernels import COUNT, AnyArray, BoolArray, IntArray
+from tidemill.synopsis.combining import at_places
+from tidemill.synopsis.kernels import COUNT, Algebra, AnyArray, BoolArray, IntArray, combiner
 from tidemill.synopsis.lanes import Lane, PreparedLane, Values
 
 # Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
@@ -23,20 +24,6 @@ MOST_CELLS = 2**23
 # Cells of windows by groups in a block. A megabyte stays in a core's cache from one step of
 # finishing to the next; blocks of 32 MiB took twice as long.
 BLOCK_CELLS = 2**17
-
-
-def dense(
-    slice_index: IntArray,
-    group: IntArray,
-    values: AnyArray,
-    slices: int,
-    groups: int,
-    identity: Any,
-) -> AnyArray:
-    """Rows of distinct (slice, group) scattered to (slices, groups, …), identity elsewhere."""
-    cells = np.full((slices, groups, *values.shape[1:]), identity, dtype=values.dtype)
-    cells[slice_index, group] = values
-    return cells
 
 
 class DenseBlock:
@@ -53,8 +40,7 @@ class DenseBlock:
         """Which cells have rows behind them; None if all have."""
         if np.all(self._section.full[self._hi] > self._section.full[self._lo]):
             return None
-        counts, _ = self._section.rows.windows(self._lo, self._hi)
-        return np.asarray(counts > 0)
+        return np.asarray(self._section.rows.windows(self._lo, self._hi) > 0)
 
     def lane(self, number: int) -> Values:
         """The lane of every cell, window after window."""
@@ -143,10 +129,14 @@ class DenseCells:
             # To take out what is needed would cost more than a few slices too many do.
             first, last = 0, self._slices
         inside = (self._at >= first) & (self._at < last)
-        mine = slice(None) if inside.all() else np.nonzero(inside)[0]
-        rows = self._at[mine] - first, self._group[mine]
-        lanes = [lane.take(mine) for lane in self._lanes]
-        return _Section(first, last - first, self._groups, *rows, lanes, (lo, hi))
+        mine = np.flatnonzero(inside)
+        at, group = (
+            (self._at - first, self._group)
+            if inside.all()
+            else (self._at[mine] - first, self._group[mine])
+        )
+        matrix = _Matrix(at, group, last - first, self._groups, mine)
+        return _Section(first, matrix, self._lanes, (lo, hi))
 
 
 def _ascending(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -156,29 +146,40 @@ def _ascending(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray, IntArray
     return order, lo[order], hi[order]
 
 
+class _Matrix:
+    """Lanes by row ⇒ (slices, groups, …): some rows combined, the identity elsewhere."""
+
+    def __init__(
+        self, slice_index: IntArray, group: IntArray, slices: int, groups: int, rows: IntArray
+    ) -> None:
+        self._place, self._rows = slice_index * groups + group, rows
+        self._slices, self.groups = slices, groups
+
+    def __call__(self, values: AnyArray, algebra: Algebra) -> AnyArray:
+        cells = self._slices * self.groups
+        laid = at_places(algebra, values, self._place, cells, self._rows)
+        return laid.reshape(self._slices, self.groups, *values.shape[1:])
+
+    @cached_property
+    def counts(self) -> AnyArray:
+        """How many rows are in each."""
+        found = np.bincount(self._place, minlength=self._slices * self.groups)
+        return found.reshape(self._slices, self.groups)
+
+
 class _Section:
     """The slices from `first` on as matrices, each lane made ready when it is asked for."""
 
     def __init__(
         self,
         first: int,
-        slices: int,
-        groups: int,
-        slice_index: IntArray,
-        group: IntArray,
+        matrix: _Matrix,
         lanes: Sequence[Lane],
         windows: tuple[IntArray, IntArray],
     ) -> None:
-        self.first, self.groups = first, groups
+        self.first, self.groups = first, matrix.groups
         bounds = windows[0] - first, windows[1] - first
-
-        def cells(values: AnyArray, identity: Any) -> AnyArray:
-            return dense(slice_index, group, values, slices, groups, identity)
-
-        present = cells(np.ones(len(group), np.int32), 0)
-        if np.count_nonzero(present) != len(group):
-            raise ValueError("two rows have the same slice and group; fold them before combining")
         # How many slices before each have every group.
-        self.full = np.concatenate([[0], np.cumsum(present.all(axis=1))])
-        self.rows = PreparedLane(Lane(np.ones(len(group), np.int32), COUNT), cells, bounds)
-        self.lanes = [PreparedLane(lane, cells, bounds) for lane in lanes]
+        self.full = np.concatenate([[0], np.cumsum(matrix.counts.all(axis=1))])
+        self.rows = combiner(matrix.counts, *bounds, COUNT)
+        self.lanes = [PreparedLane(lane, matrix, bounds) for lane in lanes]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tidemill.aggregates.limbs import narrowed
+from tidemill.aggregates.limbs import summable
+from tidemill.synopsis.combining import masked
 from tidemill.synopsis.kernels import (
     COUNT,
+    INTEGER_SUM,
     Algebra,
     AnyArray,
     BoolArray,
@@ -22,8 +23,8 @@ from tidemill.synopsis.kernels import (
 
 # Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
 Values = tuple[AnyArray, BoolArray | None]
-# (values by row, identity) ⇒ the cells a kernel takes.
-Lay = Callable[[AnyArray, Any], AnyArray]
+# (values by row, how they combine) ⇒ the cells a kernel takes.
+Lay = Callable[[AnyArray, Algebra], AnyArray]
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,6 @@ class Lane:
     def take(self, rows: IntArray | slice) -> Lane:
         valid = None if self.valid is None else self.valid[rows]
         return Lane(self.values[rows], self.algebra, valid)
-
-    @property
-    def masked(self) -> AnyArray:
-        """The values with the identity in place of NULLs, of which nothing is assumed."""
-        if self.valid is None or self.valid.all():
-            return self.values
-        values = self.values.copy()
-        values[~self.valid] = self.algebra.identity
-        return values
 
 
 class PreparedLane:
@@ -67,14 +59,15 @@ class PreparedLane:
 
     @cached_property
     def _values(self) -> Combiner:
-        algebra, values = self._lane.algebra, self._lane.masked
-        if values.ndim == 2 and algebra.subtractable:
-            values = narrowed(values)
-        return combiner(self._lay(values, algebra.identity), *self._like, algebra)
+        algebra = self._lane.algebra
+        values = masked(self._lane.values, self._lane.valid, algebra)
+        if algebra is INTEGER_SUM:
+            values = summable(values)
+        return combiner(self._lay(values, algebra), *self._like, algebra)
 
     @cached_property
     def _valid(self) -> Combiner | None:
         if self._lane.valid is None:
             return None
-        known = self._lay(self._lane.valid.astype(np.int32), 0)
+        known = self._lay(self._lane.valid.astype(np.int64), COUNT)
         return combiner(known, *self._like, COUNT)

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import os
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tidemill.synopsis.cells import SLICE
+from tidemill.synopsis.buckets import buckets_of
+from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.model import Partials
+from tidemill.synopsis.partial_rows import SLICE, code_rows, decode_rows
+
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,37 +42,53 @@ class Piece:
         return next(((at, n) for b, at, n in self.spans if b == bucket), None)
 
 
-def write_piece(folder: Path, by_bucket: dict[int, pa.Table]) -> Piece | None:
-    """One new piece with these rows, on disk before it is returned; None if there are none."""
-    tables = {bucket: table for bucket, table in sorted(by_bucket.items()) if len(table)}
-    if not tables:
+def write_piece(folder: Path, partials: Partials, cells: Cells, buckets: int) -> Piece | None:
+    """One new piece with these cells, on disk before it is returned; None if there are none."""
+    if not len(cells):
         return None
+    cells, bucket = _by_bucket(cells, buckets)
+    table = code_rows(partials, cells, _order(cells, bucket))
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{uuid.uuid4().hex}.arrow"
-    whole = pa.concat_tables(map(_plain, tables.values())).combine_chunks()
-    _write(folder / name, whole)
-    slices = np.unique(whole.column(SLICE).to_numpy())
-    return Piece(
-        name, len(whole), (folder / name).stat().st_size, tuple(slices.tolist()), _spans(tables)
-    )
+    _write(folder / name, table)
+    counts = np.bincount(bucket[cells.group])
+    first = np.cumsum(counts) - counts
+    spans = [(int(b), int(first[b]), int(counts[b])) for b in np.flatnonzero(counts)]
+    used = np.bincount(cells.slice_index, minlength=len(cells.slices)) > 0
+    size = (folder / name).stat().st_size
+    return Piece(name, len(cells), size, tuple(cells.slices[used].tolist()), tuple(spans))
 
 
-def read_bucket(folder: Path, piece: Piece, bucket: int, low_us: int, high_us: int) -> pa.Table:
-    """The rows of one bucket whose slice starts in `[low_us, high_us)`, without copying."""
+def read_bucket(
+    folder: Path, partials: Partials, piece: Piece, bucket: int, low_us: int, high_us: int
+) -> Cells:
+    """The cells of one bucket whose slice starts in `[low_us, high_us)`."""
     with pa.memory_map(str(folder / piece.name)) as source:
         table = pa.ipc.open_file(source).read_all()
-    span = piece.span(bucket)
-    if span is None:
-        return table.slice(0, 0)
-    run = table.slice(*span)
-    starts = run.column(SLICE).to_numpy()
-    low, high = np.searchsorted(starts, [low_us, high_us])
-    return run.slice(int(low), int(high - low))
+    run = table.slice(*(piece.span(bucket) or (0, 0)))
+    coded = run.column(SLICE).combine_chunks()
+    bounds = np.searchsorted(coded.dictionary.to_numpy(), [low_us, high_us])
+    low, high = np.searchsorted(coded.indices.to_numpy(), bounds)
+    return decode_rows(partials, run.slice(int(low), int(high - low)))
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """All pieces of a synopsis have one schema, whoever made the columns and declared what."""
-    return table.cast(pa.schema([(field.name, field.type) for field in table.schema]))
+def _by_bucket(cells: Cells, buckets: int) -> tuple[Cells, IntArray]:
+    """The cells with those groups next to each other that share a bucket, and each one's."""
+    if not cells.groups.column_names:
+        return cells, np.zeros(1, np.int64)
+    bucket = buckets_of(cells.groups, buckets)
+    order = np.argsort(bucket, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    moved = replace(cells, group=place[cells.group], groups=cells.groups.take(pa.array(order)))
+    return moved, bucket[order]
+
+
+def _order(cells: Cells, bucket: IntArray) -> IntArray:
+    code = bucket[cells.group] * len(cells.slices) + cells.slice_index
+    # NumPy sorts 16-bit integers by radix, several times as fast as wider ones.
+    few = (int(bucket[-1]) + 1) * len(cells.slices) <= 2**16
+    return np.argsort(code.astype(np.uint16) if few else code, kind="stable")
 
 
 def _write(path: Path, table: pa.Table) -> None:
@@ -75,11 +97,3 @@ def _write(path: Path, table: pa.Table) -> None:
             writer.write_table(table)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _spans(tables: dict[int, pa.Table]) -> tuple[tuple[int, int, int], ...]:
-    spans, at = [], 0
-    for bucket, table in tables.items():
-        spans.append((bucket, at, len(table)))
-        at += len(table)
-    return tuple(spans)

@@ -1,92 +1,95 @@
-"""Routing: cells per signature ⇒ cells per predicate, each cut at the edges of its own readers.
-
-A cell goes to every predicate that holds for it. Cells lie ordered by group and slice, and so
-do those of any one predicate, whatever its edges: what has to be combined is a run of them.
-"""
+"""Routing: cells per signature ⇒ cells per predicate, each cut at the edges of its own readers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded
 from tidemill.plan.predicates import has_bit, set_bit
 from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.combining import combined
 from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.lane_matrix import LaneMatrix
-from tidemill.synopsis.model import Bit, Synopsis
+from tidemill.synopsis.loops import hand_out
+from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.numbering import Digit, distinct_codes
 
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class _Route:
-    """What one predicate gets: starts of slices, groups and lanes of its cells."""
+class _Homes:
+    """Every slice of every predicate; `home` is the one of each (predicate, slice of the cells)."""
 
-    starts: IntArray
-    group: IntArray
-    lanes: tuple[Encoded, ...]
+    home: IntArray  # -1: no window reads it
+    predicate: IntArray
+    start: IntArray
 
 
 def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
     """The cells that the synopsis keeps, with signatures of one bit each."""
-    places = [feed.lanes.index(lane) for lane in synopsis.lanes]
-    order = np.lexsort((cells.slice_index, cells.group))
-    sorted_cells = replace(
-        cells,
-        slice_index=cells.slice_index[order],
-        group=cells.group[order],
-        signature=cells.signature[order],
-    )
-    matrix = LaneMatrix(synopsis.lanes, [cells.lanes[place].take(order) for place in places])
-    routes = [_route(feed, matrix, sorted_cells, bit) for bit in synopsis.bits]
-    return _together(synopsis, cells, routes)
-
-
-def _route(feed: Feed, matrix: LaneMatrix, cells: Cells, bit: Bit) -> _Route:
-    starts = bit.cuts.starts(cells.slices)
-    useful = bit.cuts.in_some_window(starts)
-    holds = np.ones(len(cells.signatures), dtype=np.bool_)
-    if not bit.predicate.is_true:
-        holds = has_bit(cells.signatures, feed.bit(bit.predicate))
-    wanted = holds[cells.signature]
-    if not useful.all():
-        wanted &= useful[cells.slice_index]
-    rows = np.flatnonzero(wanted)
-    mine, group = starts[cells.slice_index[rows]], cells.group[rows]
-    is_first = np.ones(len(rows), dtype=np.bool_)
-    is_first[1:] = (mine[1:] != mine[:-1]) | (group[1:] != group[:-1])
-    first = np.flatnonzero(is_first)
-    return _Route(mine[first], group[first], matrix.reduced(rows, first))
-
-
-def _together(synopsis: Synopsis, cells: Cells, routes: Sequence[_Route]) -> Cells:
-    counts = [len(route.group) for route in routes]
-    signatures = np.zeros((max(1, len(routes)), len(synopsis.signature_columns)), dtype=np.int64)
-    for place, bit in enumerate(synopsis.bits):
-        set_bit(signatures[place : place + 1], bit.number, np.ones(1, dtype=np.bool_))
-    starts = np.concatenate([np.zeros(0, np.int64), *(route.starts for route in routes)])
-    slices, slice_index = np.unique(starts, return_inverse=True)
+    homes, groups = _homes(synopsis, cells), max(1, cells.group_count)
+    handed, rows = _handed(_holding(feed, synopsis, cells), homes.home, cells)
+    codes, distinct = distinct_codes(Digit(handed, len(homes.start) * groups))
+    home, group = np.divmod(distinct, groups)
+    slices, slice_index = np.unique(homes.start, return_inverse=True)
+    places = (feed.lanes.index(lane) for lane in synopsis.lanes)
     return Cells(
         slices=slices,
-        slice_index=slice_index,
-        group=np.concatenate([np.zeros(0, np.int64), *(route.group for route in routes)]),
+        slice_index=slice_index[home],
+        group=group,
         groups=cells.groups,
-        signature=np.repeat(np.arange(len(routes)), counts),
-        signatures=signatures,
+        signature=homes.predicate[home],
+        signatures=_signatures(synopsis),
         lanes=tuple(
-            _joined([route.lanes[n] for route in routes]) for n in range(len(synopsis.lanes))
+            combined(lane, cells.lanes[place], codes.codes, codes.size, rows)
+            for lane, place in zip(synopsis.lanes, places, strict=True)
         ),
     )
 
 
-def _joined(parts: Sequence[Encoded]) -> Encoded:
-    """Lanes one after the other; they were taken from one, so they share its dictionary."""
-    valid = None
-    if any(part.valid is not None for part in parts):
-        masks = [np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in parts]
-        valid = np.concatenate(masks)
-    return Encoded(np.concatenate([part.values for part in parts]), valid, parts[0].dictionary)
+def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
+    home = np.full((len(synopsis.bits), len(cells.slices)), -1, dtype=np.int64)
+    predicate, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    count = 0
+    for place, bit in enumerate(synopsis.bits):
+        starts = bit.cuts.starts(cells.slices)
+        useful = bit.cuts.in_some_window(starts)
+        own, number = np.unique(starts[useful], return_inverse=True)
+        home[place, useful] = count + number
+        predicate.append(np.full(len(own), place))
+        start.append(own)
+        count += len(own)
+    return _Homes(home, np.concatenate(predicate), np.concatenate(start))
+
+
+def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
+    """Which of the predicates hold, by signature."""
+    holds = np.ones((len(cells.signatures), len(synopsis.bits)), dtype=np.bool_)
+    for place, bit in enumerate(synopsis.bits):
+        if not bit.predicate.is_true:
+            holds[:, place] = has_bit(cells.signatures, feed.bit(bit.predicate))
+    return holds
+
+
+def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[IntArray, IntArray]:
+    """Home and group of each cell under each predicate that holds for it, as a code; the cell."""
+    _, takers = np.nonzero(holds)
+    counts = np.count_nonzero(holds, axis=1)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    most = int(counts[cells.signature].sum())
+    codes, rows = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    groups = max(1, cells.group_count)
+    whose = cells.signature, cells.slice_index, cells.group
+    found = hand_out(first, takers, home, *whose, groups, codes, rows)
+    return codes[:found], rows[:found]
+
+
+def _signatures(synopsis: Synopsis) -> IntArray:
+    """Of each predicate, its own bit."""
+    words = np.zeros((max(1, len(synopsis.bits)), len(synopsis.signature_columns)), dtype=np.int64)
+    for place, bit in enumerate(synopsis.bits):
+        set_bit(words[place : place + 1], bit.number, np.ones(1, dtype=np.bool_))
+    return words

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidemill.synopsis.kernels import AnyArray, BoolArray, IntArray
+from tidemill.synopsis.kernels import Algebra, AnyArray, BoolArray, IntArray
 from tidemill.synopsis.lanes import Lane, PreparedLane, Values
 
 # Pairs of window and group held at a time, at least one window's.
@@ -63,8 +63,6 @@ class SparseCells:
         key = group.astype(np.int64) * slices + slice_index
         order = np.argsort(key, kind="stable")
         self._key, self._slices, self._groups = key[order], slices, groups
-        if np.any(self._key[1:] == self._key[:-1]):
-            raise ValueError("two rows have the same slice and group; fold them before combining")
         self._before = rows_before(slice_index, slices)
         self._lanes = [lane.take(order) for lane in lanes]
         self._prepared: list[PreparedLane] = []
@@ -95,7 +93,7 @@ def rows_before(slice_index: IntArray, slices: int) -> IntArray:
     return np.concatenate([[0], np.cumsum(np.bincount(slice_index, minlength=slices))])
 
 
-def _column(values: AnyArray, _identity: object) -> AnyArray:
+def _column(values: AnyArray, _algebra: Algebra) -> AnyArray:
     return values
 
 

@@ -1,22 +1,18 @@
-"""Rows ⇒ the cells of a feed's root, and the cells of several chunks put together."""
+"""Rows ⇒ the cells of a feed's root."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.spark.columnar.chunk import Chunk, Column
-from tidemill.spark.columnar.numbering import Digit, number
-from tidemill.spark.columnar.reduce import combine, lift
+from tidemill.spark.columnar.reduce import lift
 from tidemill.spark.columnar.signatures import Signed
-from tidemill.synopsis.cells import Cells, factorise
+from tidemill.synopsis.cells import Cells, factorise_words
 from tidemill.synopsis.feed import Feed
+from tidemill.synopsis.numbering import Digit, number
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -49,48 +45,14 @@ def cells_of(
     )
 
 
-def together(lanes: tuple[Lane, ...], parts: Sequence[Cells]) -> Cells:
-    """The cells of all parts, those of one slice, group and signature combined."""
-    if len(parts) == 1:
-        return parts[0]
-    all_starts = [part.slices[part.slice_index] for part in parts]
-    starts, place = np.unique(np.concatenate(all_starts), return_inverse=True)
-    group, groups = _joined_groups(parts)
-    signature, signatures = _joined_signatures(parts)
-    digits = [
-        Digit(group, max(1, len(groups))),
-        Digit(signature, len(signatures)),
-        Digit(place, len(starts)),
-    ]
-    found = number(digits, len(place))
-    some = found.rows
-    return Cells(
-        slices=starts,
-        slice_index=place[some],
-        group=group[some],
-        groups=groups,
-        signature=signature[some],
-        signatures=signatures,
-        lanes=tuple(
-            combine(lane, _concatenated([part.lanes[n] for part in parts]), found.ids, found.count)
-            for n, lane in enumerate(lanes)
-        ),
-    )
-
-
 def _own_signatures(feed: Feed, signed: Signed) -> tuple[IntArray, IntArray, BoolArray]:
     """Of every signature of the scan: the number of the feed's own, these, and which it keeps."""
     words = len(feed.signature_columns)
     mine = [sum(1 << b % WORD_BITS for b in feed.bits if b // WORD_BITS == w) for w in range(words)]
     own: IntArray = signed.words[:, :words] & np.array(mine, dtype=np.int64)
     kept = np.full(len(own), feed.keeps_all) | np.any(own, axis=1)
-    numbers, first = _factorised(own)
-    return numbers, own[first], kept
-
-
-def _factorised(words: IntArray) -> tuple[IntArray, IntArray]:
-    table = pa.table(list(words.T), [f"_{n}" for n in range(words.shape[1])])
-    return factorise(table, len(words))
+    numbers, some = factorise_words(own)
+    return numbers, own[some], kept
 
 
 def _groups(feed: Feed, keys: list[Column], some: IntArray) -> tuple[IntArray, pa.Table]:
@@ -101,36 +63,3 @@ def _groups(feed: Feed, keys: list[Column], some: IntArray) -> tuple[IntArray, p
         name: key.take(some[found.rows]) for name, key in zip(feed.key_columns, keys, strict=True)
     }
     return found.ids, pa.table(columns)
-
-
-def _joined_groups(parts: Sequence[Cells]) -> tuple[IntArray, pa.Table]:
-    if not parts[0].groups.column_names:
-        return np.zeros(sum(map(len, parts)), dtype=np.int64), parts[0].groups
-    whole = pa.concat_tables([part.groups for part in parts])
-    numbers, first = factorise(whole, len(whole))
-    counts = [len(part.groups) for part in parts]
-    return _renumbered(numbers, counts, [part.group for part in parts]), whole.take(pa.array(first))
-
-
-def _joined_signatures(parts: Sequence[Cells]) -> tuple[IntArray, IntArray]:
-    whole = np.concatenate([part.signatures for part in parts])
-    numbers, first = _factorised(whole)
-    counts = [len(part.signatures) for part in parts]
-    return _renumbered(numbers, counts, [part.signature for part in parts]), whole[first]
-
-
-def _renumbered(numbers: IntArray, counts: list[int], mine: list[IntArray]) -> IntArray:
-    """Numbers within each part ⇒ numbers within all."""
-    ends = np.cumsum(counts)[:-1]
-    tables = np.split(numbers, ends)
-    return np.concatenate([table[own] for table, own in zip(tables, mine, strict=True)])
-
-
-def _concatenated(lanes: list[Encoded]) -> Encoded:
-    values = np.concatenate([lane.values for lane in lanes])
-    if all(lane.valid is None for lane in lanes):
-        return Encoded(values, None)
-    valid: list[Any] = [
-        np.ones(len(lane.values), np.bool_) if lane.valid is None else lane.valid for lane in lanes
-    ]
-    return Encoded(values, np.concatenate(valid))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.spark.columnar.numbering import Digit, occurring_codes
+from tidemill.synopsis.numbering import Digit, distinct_codes
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 BoolArray = NDArray[np.bool_]
@@ -99,7 +99,7 @@ class Column:
         # Short codes make short tables for all that follows.
         if self.valid is not None:
             codes[~self.valid] = 0
-        ranked, occurring = occurring_codes(Digit(codes, high - low + 1))
+        ranked, occurring = distinct_codes(Digit(codes, high - low + 1))
         return self._with_null(ranked.codes, pa.array(low + occurring))
 
     def _hashed(self) -> Coded:

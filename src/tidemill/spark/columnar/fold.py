@@ -15,9 +15,9 @@ from tidemill.spark.columnar.chunk import OutOfRangeError
 from tidemill.spark.columnar.files import RowGroup, read_chunks, split
 from tidemill.spark.columnar.program import Program
 from tidemill.spark.columnar.scan import Scanned, scan
-from tidemill.spark.fold import FoldPlace, FoldReport, read_report
-from tidemill.synopsis.fold import fold_cells
-from tidemill.synopsis.pieces import Piece, write_piece
+from tidemill.spark.fold import FoldPlace, FoldReport, read_report, write_pieces
+from tidemill.synopsis.fold import fold_feed
+from tidemill.synopsis.pieces import Piece
 
 COLUMNAR = "columnar"
 # A Spark job costs a tenth of a second before it reads anything: a million rows' worth of work.
@@ -49,9 +49,7 @@ class ArrayFold:
         found = scanned.cells(self.program)
         pieces: dict[str, tuple[Piece, ...]] = {}
         for feed, cells in found:
-            for synopsis, by_bucket in fold_cells(feed, cells, self.buckets):
-                piece = write_piece(self.place.root / synopsis.id, by_bucket)
-                pieces |= {synopsis.id: (piece,)} if piece else {}
+            pieces |= write_pieces(self.place.root, fold_feed(feed, cells), self.buckets)
         self.place.failpoint.reach("fold", self.place.tick)
         return FoldReport(
             pieces=pieces,

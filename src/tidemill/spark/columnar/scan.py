@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.spark.columnar.cells import cells_of, together
+from tidemill.spark.columnar.cells import cells_of
 from tidemill.spark.columnar.chunk import Chunk
 from tidemill.spark.columnar.program import ArrayPass, Program
 from tidemill.spark.columnar.signatures import sign
 from tidemill.spark.columnar.times import Admitted, admit, slices
 from tidemill.spark.partials import COUNTED, FILTERED
-from tidemill.synopsis.cells import Cells
+from tidemill.synopsis.cells import Cells, joined, merged
 from tidemill.synopsis.feed import Feed, classes_from
 
 BoolArray = NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Scanned:
     def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
         """The cells of each feed that got any, put together."""
         return [
-            (feed, together(feed.lanes, parts))
+            (feed, merged(feed.lanes, joined(parts)))
             for number, one_pass in enumerate(program.passes)
             for place, feed in enumerate(one_pass.feeds)
             if (parts := self.parts.get((number, place)))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.spark.columnar import numbering
-from tidemill.spark.columnar.numbering import Digit, number
+from tidemill.synopsis import numbering
+from tidemill.synopsis.numbering import Digit, distinct_codes, number
 
 
 @st.composite
@@ -26,14 +26,11 @@ def _codes(rows: int, size: int) -> st.SearchStrategy[list[int]]:
     return st.lists(some, min_size=rows, max_size=rows)
 
 
-@pytest.mark.parametrize("way", ["table", "bits", "hash"])
+@pytest.mark.parametrize("way", ["bits", "hash"])
 @given(drawn=digits())
 def test_numbers_tell_combinations_apart(way: str, drawn: list[Digit]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            numbering, "_FEW", 2**62 if way == "table" and _product(drawn) < 2**22 else 0
-        )
-        patched.setattr(numbering, "_MOST_RANKS", 0)
+        patched.setattr(numbering, "_FEW", 0)
         # So small that steps between are ranked too; so large that one bitmap takes all.
         patched.setattr(numbering, "_MOST_BITS", 2**22 if way == "bits" else 0)
         if way == "bits" and _product(drawn) >= 2**24:
@@ -43,6 +40,13 @@ def test_numbers_tell_combinations_apart(way: str, drawn: list[Digit]) -> None:
     assert found.count == len(set(rows)) == len(found.rows)
     assert len({*zip(rows, found.ids.tolist(), strict=True)}) == found.count
     assert found.ids[found.rows].tolist() == list(range(found.count))
+
+
+@given(drawn=digits())
+def test_new_codes_stand_for_old_ones(drawn: list[Digit]) -> None:
+    ranked, old = distinct_codes(drawn[0])
+    assert old[ranked.codes].tolist() == drawn[0].codes.tolist()
+    assert sorted(old.tolist()) == sorted(set(drawn[0].codes.tolist()))
 
 
 def _product(drawn: list[Digit]) -> int:

@@ -1,0 +1,114 @@
+"""The loops that NumPy has no call for, compiled once for a machine.
+
+Each says in plain Python what it does. They let go of the interpreter, so that threads use
+all cores, and what Numba makes of them is kept beside the source from one run to the next.
+
+>>> totals = np.zeros(2, np.int64)
+>>> add_at(totals, np.array([0, 1, 1]), np.array([5, 6, 7]), np.array([0, 1, 2]))
+>>> totals.tolist()
+[5, 13]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+compiled = cast(Callable[[F], F], njit(cache=True, nogil=True))
+
+
+@compiled
+def add_at(into: Array, place: Array, values: Array, rows: Array) -> None:
+    """Row `rows[i]` of the values is added at `place[i]`; so, too, in the loops after this."""
+    for i in range(len(place)):
+        into[place[i]] += values[rows[i]]
+
+
+@compiled
+def minimum_at(into: Array, place: Array, values: Array, rows: Array) -> None:
+    for i in range(len(place)):
+        into[place[i]] = np.minimum(into[place[i]], values[rows[i]])
+
+
+@compiled
+def maximum_at(into: Array, place: Array, values: Array, rows: Array) -> None:
+    for i in range(len(place)):
+        into[place[i]] = np.maximum(into[place[i]], values[rows[i]])
+
+
+@compiled
+def fmin_at(into: Array, place: Array, values: Array, rows: Array) -> None:
+    for i in range(len(place)):
+        into[place[i]] = np.fmin(into[place[i]], values[rows[i]])
+
+
+@compiled
+def mark_at(into: Array, place: Array, values: Array, rows: Array) -> None:
+    """True where any of the values is."""
+    for i in range(len(place)):
+        if values[rows[i]]:
+            into[place[i]] = True
+
+
+@compiled
+def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
+    """The rank of each code among those that occur; `words` has a bit for every code there is.
+
+    All bits are clear at first, and those of the codes set afterwards; a rank is the count of
+    bits before, in the words `before` and in the code's own.
+    """
+    one = np.uint64(1)
+    for i in range(len(codes)):
+        words[codes[i] >> 6] |= one << np.uint64(codes[i] & 63)
+    total = 0
+    for w in range(len(words)):
+        before[w] = total
+        total += _bits(words[w])
+    for i in range(len(codes)):
+        lower = words[codes[i] >> 6] & ((one << np.uint64(codes[i] & 63)) - one)
+        ranks[i] = before[codes[i] >> 6] + _bits(lower)
+    return total
+
+
+@compiled
+def _bits(word: Any) -> Any:
+    """How many are set; compilers know this form and make one instruction of it."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def hand_out(
+    first: Array,
+    taker: Array,
+    home: Array,
+    kind: Array,
+    column: Array,
+    group: Array,
+    groups: int,
+    code: Array,
+    row: Array,
+) -> int:
+    """Each row handed to the takers of its kind, `taker[first[kind]:first[kind + 1]]`.
+
+    A taker has homes by column, or -1 where it wants nothing. `code`, of home and group, and
+    `row` are filled; how many there are is told.
+    """
+    found = 0
+    for i in range(len(kind)):
+        for k in range(first[kind[i]], first[kind[i] + 1]):
+            at = home[taker[k], column[i]]
+            if at >= 0:
+                code[found] = at * groups + group[i]
+                row[found] = i
+                found += 1
+    return found
