@@ -11,8 +11,8 @@ slices of its own length and numbers its groups by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +82,10 @@ def bundles(lanes: tuple[Lane, ...], cells: Cells, spans: Spans) -> Iterator[Bun
     for readings, layout in _arranged(cells, spans):
         wanted = np.zeros(len(cells.signatures), dtype=np.bool_)
         wanted[readings] = True
-        mine = cells if wanted.all() else cells.where(wanted[cells.signature])
-        yield _bundle(lanes, mine, spans, layout)
+        rows = np.flatnonzero(wanted[cells.signature])
+        # The lanes stay where they are: of each, only what is asked for will be looked at.
+        mine = replace(cells, lanes=()).at(rows)
+        yield _bundle(_rows_of(lanes, cells), mine, rows, spans, layout)
 
 
 def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
@@ -131,20 +133,26 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
         yield run
 
 
-def _bundle(lanes: tuple[Lane, ...], cells: Cells, spans: Spans, layout: Layout) -> Bundle:
+def _bundle(
+    lanes: Sequence[LaneRows], cells: Cells, rows: IntArray, spans: Spans, layout: Layout
+) -> Bundle:
     places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
     before = np.concatenate([[0], np.cumsum(is_met)])
     group, groups, first = _renumbered(cells)
-    rows = [
+    width = int(np.diff(first).max())
+    windows = before[spans.lo], before[spans.hi]
+    axis = before[places], group, width, int(before[-1])
+    laid = lay_out(*axis, *windows, lanes, layout, rows)
+    # Beyond the last reading's groups there is room for the numbers it does not use.
+    return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
+
+
+def _rows_of(lanes: tuple[Lane, ...], cells: Cells) -> list[LaneRows]:
+    return [
         LaneRows(encoded.values, lane.algebra, encoded.valid)
         for lane, encoded in zip(lanes, cells.lanes, strict=True)
     ]
-    width = int(np.diff(first).max())
-    windows = before[spans.lo], before[spans.hi]
-    laid = lay_out(before[places], group, width, int(before[-1]), *windows, rows, layout)
-    # Beyond the last reading's groups there is room for the numbers it does not use.
-    return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
 
 
 def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:

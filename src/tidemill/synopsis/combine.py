@@ -73,18 +73,20 @@ def lay_out(
     hi: IntArray,
     lanes: Sequence[Lane],
     layout: Layout = "auto",
+    rows: IntArray | None = None,
 ) -> LaidOut:
     """The rows made ready for windows like `lo:hi`.
 
-    Rows are given in any order, one for each (slice, group) that occurs. A lane of a window is
-    not NULL where any row behind it was not NULL. Both layouts give the same answers, floats
-    up to the order of addition.
+    Rows are given in any order; `rows` says where the lanes of each are, if not all of them
+    are meant. A lane of a window is not NULL where any row behind it was not NULL. Both
+    layouts give the same answers, floats up to the order of addition.
     """
     if layout == "auto":
         layout = pick_layout(slice_index, groups, slices, lo, hi)
+    rows = np.arange(len(group)) if rows is None else rows
     if layout == "dense":
-        return DenseCells(slice_index, group, groups, slices, lanes, (lo, hi))
-    return SparseCells(slice_index, group, groups, slices, lanes)
+        return DenseCells(slice_index, group, groups, slices, lanes, rows, (lo, hi))
+    return SparseCells(slice_index, group, groups, slices, lanes, rows)
 
 
 def pick_layout(

@@ -88,10 +88,11 @@ class DenseCells:
         groups: int,
         slices: int,
         lanes: Sequence[Lane],
+        rows: IntArray,
         windows: tuple[IntArray, IntArray],
     ) -> None:
         self._at, self._group, self._groups, self._lanes = slice_index, group, groups, lanes
-        self._slices = slices
+        self._slices, self._rows = slices, rows
         self._windows = _ascending(*windows)[1:]
         self._first = np.array(list(self._firsts()), dtype=np.int64)
         self._made: tuple[int, _Section] | None = None
@@ -128,14 +129,11 @@ class DenseCells:
         if 2 * (last - first) > self._slices and self._slices * self._groups <= MOST_CELLS:
             # To take out what is needed would cost more than a few slices too many do.
             first, last = 0, self._slices
-        inside = (self._at >= first) & (self._at < last)
-        mine = np.flatnonzero(inside)
-        at, group = (
-            (self._at - first, self._group)
-            if inside.all()
-            else (self._at[mine] - first, self._group[mine])
-        )
-        matrix = _Matrix(at, group, last - first, self._groups, mine)
+        at, group, rows = self._at, self._group, self._rows
+        if (first, last) != (0, self._slices):
+            mine = np.flatnonzero((at >= first) & (at < last))
+            at, group, rows = at[mine] - first, group[mine], rows[mine]
+        matrix = _Matrix(at, group, last - first, self._groups, rows)
         return _Section(first, matrix, self._lanes, (lo, hi))
 
 

@@ -59,12 +59,13 @@ class SparseCells:
         groups: int,
         slices: int,
         lanes: Sequence[Lane],
+        rows: IntArray,
     ) -> None:
         key = group.astype(np.int64) * slices + slice_index
         order = np.argsort(key, kind="stable")
         self._key, self._slices, self._groups = key[order], slices, groups
         self._before = rows_before(slice_index, slices)
-        self._lanes = [lane.take(order) for lane in lanes]
+        self._lanes = [lane.take(rows[order]) for lane in lanes]
         self._prepared: list[PreparedLane] = []
 
     def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[SparseBlock]:
