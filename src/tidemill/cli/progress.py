@@ -25,7 +25,7 @@ class Progress:
         self._status = self._console.status("starting Spark …") if not quiet else None
         self._live = self._status is not None and self._console.is_terminal
         self._quiet = quiet
-        self._rows = self._answers = self._ticks = 0
+        self._rows = self._answers = 0
         self._recent: deque[tuple[float, int]] = deque(maxlen=16)
 
     def __enter__(self) -> Progress:
@@ -45,7 +45,6 @@ class Progress:
             self._status.stop()
 
     def tick(self, report: TickReport) -> None:
-        self._ticks += 1
         self._rows += report.rows_in
         self._answers += sum(report.answers.values())
         self._recent.append((time.perf_counter(), report.rows_in))

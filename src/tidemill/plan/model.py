@@ -169,11 +169,6 @@ class QueryPlan:
         arguments = (a.argument for a in self.aggregates if a.argument)
         return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
 
-    def columns_of(self, join: Join) -> tuple[TableColumn, ...]:
-        """What one of its tables must give for the query, joins included."""
-        conditions = (scalar for each in self.joins for scalar in each.scalars)
-        return join.columns((*conditions, *self.scalars))
-
     @property
     def finishing(self) -> tuple[Node, ...]:
         """Every expression evaluated after aggregation."""
