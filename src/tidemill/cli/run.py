@@ -38,7 +38,11 @@ def command(
         raise typer.BadParameter("--once and --flush exclude each other; --flush does both")
     with reported(), MemoryWatch() as memory, Progress() as progress:
         engine = Engine(
-            home or default_home(script), master, default_sink="console", printer=AnswerPrinter()
+            home or default_home(script),
+            master,
+            default_sink="console",
+            printer=AnswerPrinter(),
+            to_run=True,
         )
         with engine, stopping(engine.stop) as signals:
             replies = engine.sql(read_script(script), script.absolute().parent)

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.closing import Closing
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
@@ -47,11 +47,12 @@ from tidemill.synopsis.feed import Feed
 from tidemill.types import Type
 
 
-class Engine:
+class Engine(Closing):
     """Standing queries over streams, on Spark.
 
     A home keeps catalog, state and ledgers between runs. Answers of queries without INTO
-    are held in memory, or printed when `default_sink` is "console".
+    are held in memory, or printed when `default_sink` is "console". With `to_run`, statements
+    of other processes wait for the run that is to come; else they are refused until it has.
     """
 
     def __init__(
@@ -61,8 +62,9 @@ class Engine:
         clock: Clock | None = None,
         default_sink: str = "memory",
         printer: Printer | None = None,
+        to_run: bool = False,
     ) -> None:
-        self.home = Home(Path(home))
+        self.home = Home(Path(home), to_run)
         self._master = master
         self._clock = clock or SystemClock()
         self._default_sink = Sink("default", Address(default_sink, ""))
@@ -137,17 +139,6 @@ class Engine:
 
     def close(self) -> None:
         self.home.close()
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def session(self) -> Session:
@@ -293,7 +284,7 @@ class Engine:
     def _serving(self) -> Iterator[Between]:
         """While streams run, statements of others are carried out between their ticks."""
         self.home.open()
-        mailbox = Mailbox(self.home.path)
+        mailbox = Mailbox(self.home.path, self.home.begin_run())
         self._requests.begin()
 
         def between(runners: list[StreamRunner]) -> list[StreamRunner]:
@@ -309,6 +300,8 @@ class Engine:
             yield between
         finally:
             self._requests.end(self._sql)
+            mailbox.serve(self._sql)
+            self.home.end_run()
             mailbox.close()
 
     def _tidy(self, runner: StreamRunner) -> None:
