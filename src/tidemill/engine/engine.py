@@ -190,11 +190,11 @@ class Engine(Closing):
         spark_plan = partial(self._spark_plan, catalog)
         return Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
 
-    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
+    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
         stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
         tables, settings = self._tables.frame, catalog.settings
-        return explain_partials(self.session, stream, source, feeds, settings, tables)
+        return explain_partials(self.session, stream, source, feeds, shown, settings, tables)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
