@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from tidemill.engine.closing import Closing
 from tidemill.engine.home import Holder, Home
+from tidemill.engine.registration import Notice
 from tidemill.engine.requests import Answer
 from tidemill.errors import Place, Problem, TidemillError, refuse
 
@@ -55,9 +56,13 @@ class Attached(Closing):
     """The other side: the same `sql` as an engine's, carried out by the one that runs."""
 
     def __init__(
-        self, home: str | os.PathLike[str], sleep: Callable[[float], None] = time.sleep
+        self,
+        home: str | os.PathLike[str],
+        sleep: Callable[[float], None] = time.sleep,
+        notice: Notice | None = None,
     ) -> None:
         self._home, self._sleep = Home(Path(home)), sleep
+        self._notice: Notice = notice or (lambda _: None)
         self._runner()
         self._connection = _open(self._home.path)
 
@@ -75,6 +80,7 @@ class Attached(Closing):
                 return found
             if there != runner:
                 _refuse_unanswered()
+            self._notice(f"waiting for the run of process {runner.process}")
             self._sleep(_LOOK_SECONDS)
 
     def close(self) -> None:
