@@ -121,6 +121,21 @@ def test_the_next_runner_does_not_do_what_the_last_one_was_asked(home: Home) -> 
     assert done == []
 
 
+def test_a_number_that_is_given_again_does_not_bring_the_answer_of_another(home: Home) -> None:
+    second: list[list[str]] = []
+
+    def another_run_is_asked() -> None:
+        home.end_run()
+        box = Mailbox(home.path, home.begin_run())
+        with box, attached(home, lambda: box.serve(lambda text, _: [text.lower()])) as other:
+            second.append(other.sql("SHOW SINKS"))
+
+    with attached(home, another_run_is_asked) as first, pytest.raises(TidemillError) as told:
+        first.sql("SHOW QUERIES")
+    assert second == [["show sinks"]]
+    assert told.value.code == "E_NOT_ANSWERED"
+
+
 def test_a_run_that_is_starting_is_waited_for(home: Home) -> None:
     boxes: list[Mailbox] = []
 

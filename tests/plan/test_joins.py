@@ -158,8 +158,9 @@ def test_a_table_joined_twice_in_one_way_is_two_joins():
 
 def columns_of(plan: QueryPlan, join: Join) -> tuple[TableColumn, ...]:
     """What one of its tables must give for the query, joins included."""
-    conditions = (scalar for each in plan.joins for scalar in each.scalars)
-    return join.columns((*conditions, *plan.scalars))
+    scalars = [*(scalar for each in plan.joins for scalar in each.scalars), *plan.scalars]
+    joined = (column for scalar in scalars for column in scalar.joined)
+    return tuple(dict.fromkeys(column for column in joined if column.join == join.name))
 
 
 def test_scalars_mean_the_same_whatever_the_alias():

@@ -76,7 +76,7 @@ class Attached(Closing):
         while True:
             # Looked up before the reply, since a run's last one may come just before its end.
             there = self._holder()
-            if (found := self._reply(cursor.lastrowid)) is not None:
+            if (found := self._reply(cursor.lastrowid, runner.run)) is not None:
                 return found
             if there != runner:
                 _refuse_unanswered()
@@ -109,9 +109,10 @@ class Attached(Closing):
             )
         return holder
 
-    def _reply(self, number: int | None) -> list[str] | None:
+    def _reply(self, number: int | None, run: str) -> list[str] | None:
+        # With the run, since a number is given again when its statement is forgotten.
         row = self._connection.execute(
-            "SELECT replies, problem FROM statements WHERE id = ?", (number,)
+            "SELECT replies, problem FROM statements WHERE id = ? AND run = ?", (number, run)
         ).fetchone()
         if row is None:  # another runner has come, and does not know whether this was done
             _refuse_unanswered()

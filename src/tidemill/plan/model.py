@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -98,11 +97,6 @@ class Join:
     def befores(self) -> tuple[Scalar, ...]:
         """The sides of the equalities that are worked out for rows of the stream."""
         return tuple(before for before, _ in self.equal)
-
-    def columns(self, scalars: Iterable[Scalar]) -> tuple[TableColumn, ...]:
-        """What the table must give for these expressions."""
-        joined = (column for scalar in scalars for column in scalar.joined)
-        return tuple(dict.fromkeys(column for column in joined if column.join == self.name))
 
 
 @dataclass(frozen=True)
