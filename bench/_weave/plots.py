@@ -21,6 +21,8 @@ COLOURS = {
     "TriWeave": "#0aa2a8",
     "lower bound": "#222222",
 }
+# What a drawing would say of its maker: the same figures are to give the same file.
+_SAID = ("Creator", "Date", "Format", "Type")
 STYLES = {"lower bound": ":", "Random": "--", "Insert-then-Weave": "--", "Local Search": "--"}
 mpl.rcParams.update(
     {"svg.hashsalt": "weave", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
@@ -41,7 +43,7 @@ def draw_all(study: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _saved(figure: Any, path: Path) -> Path:
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata=dict.fromkeys(_SAID))
     plt.close(figure)
     return path
 

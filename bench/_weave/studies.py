@@ -13,9 +13,9 @@ from tidemill.share.weave import (
     MODES,
     Machine,
     Operations,
+    Plan,
     Processing,
     Statistics,
-    Weave,
     alone,
     choose,
     everything,
@@ -212,7 +212,7 @@ def machine(count: int) -> list[dict[str, object]]:
     ]
 
 
-def _engine_plan(plan: Weave) -> dict[str, object]:
+def _engine_plan(plan: Plan) -> dict[str, object]:
     return {
         "seconds": plan.cost,
         "processing": plan.processing.value,

@@ -112,7 +112,6 @@ def test_a_table():
     assert (table.name, table.source.scheme, table.source.path) == ("whois", "csv", "whois.csv")
     assert table.source.option_map == {"header": "true"}
     assert [column.name for column in table.columns] == ["prefix", "owner"]
-    assert applied(BASE).tables() == (table,)
 
 
 def test_a_table_is_replaced_only_while_nobody_joins_it():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -63,6 +66,25 @@ def test_every_metric_is_documented(name: str) -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_every_failpoint_is_documented(step: str) -> None:
     assert f"`{step}`" in OPERATING.partition("## Failpoints")[2].partition("\n## ")[0]
+
+
+def codes_in_source() -> Iterator[str]:
+    """Codes in the texts of the source; one that ends in _ is the beginning of several."""
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from re.findall(r"\bE_[A-Z_]+", node.value)
+
+
+def test_every_code_of_an_error_is_in_the_table_and_no_other() -> None:
+    raised = set(codes_in_source())
+    begun = tuple(code for code in raised if code.endswith("_"))
+    rows = [line for line in LANGUAGE.splitlines() if line.startswith("| `E_")]
+    told = {code for row in rows for code in re.findall(r"E_[A-Z_]+", row.split("|")[1])}
+    assert len(raised) > 30
+    assert raised - set(begun) <= told
+    assert all(any(code.startswith(each) for code in told) for each in begun)
+    assert {code for code in told - raised if not code.startswith(begun)} == set()
 
 
 @pytest.mark.parametrize("thing", HINTS)

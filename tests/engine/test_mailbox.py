@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,8 @@ from tidemill.errors import Place, TidemillError, refuse
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    """A home that a runner holds."""
-    held = Home(tmp_path / "home")
+    """A home that a run holds."""
+    held = Home(tmp_path / "home", to_run=True)
     held.open()
     yield held
     held.close()
@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def box(home: Home) -> Iterator[Mailbox]:
-    with closing(Mailbox(home.path)) as opened:
+    with Mailbox(home.path, home.begin_run()) as opened:
         yield opened
 
 
@@ -111,12 +111,68 @@ def test_the_next_runner_does_not_do_what_the_last_one_was_asked(home: Home) -> 
         return []
 
     def another_comes() -> None:
-        home.close()
-        home.open()
-        with closing(Mailbox(home.path)) as box:
+        home.end_run()
+        with Mailbox(home.path, home.begin_run()) as box:
             box.serve(answer)
 
     with attached(home, another_comes) as other, pytest.raises(TidemillError) as told:
         other.sql("DROP QUERY x")
     assert told.value.code == "E_NOT_ANSWERED"
     assert done == []
+
+
+def test_a_number_that_is_given_again_does_not_bring_the_answer_of_another(home: Home) -> None:
+    second: list[list[str]] = []
+
+    def another_run_is_asked() -> None:
+        home.end_run()
+        box = Mailbox(home.path, home.begin_run())
+        with box, attached(home, lambda: box.serve(lambda text, _: [text.lower()])) as other:
+            second.append(other.sql("SHOW SINKS"))
+
+    with attached(home, another_run_is_asked) as first, pytest.raises(TidemillError) as told:
+        first.sql("SHOW QUERIES")
+    assert second == [["show sinks"]]
+    assert told.value.code == "E_NOT_ANSWERED"
+
+
+def test_a_run_that_is_starting_is_waited_for(home: Home) -> None:
+    boxes: list[Mailbox] = []
+
+    def start_in_the_end() -> None:
+        started.append(1)
+        if len(started) == 3:
+            boxes.append(Mailbox(home.path, home.begin_run()))
+            boxes[0].serve(lambda text, _: [text.lower()])
+
+    started: list[int] = []
+    with attached(home, start_in_the_end) as other:
+        assert other.sql("SHOW QUERIES") == ["show queries"]
+    boxes[0].close()
+
+
+def test_a_last_answer_before_the_end_is_heard(home: Home, box: Mailbox) -> None:
+    def answer_and_end() -> None:
+        box.serve(lambda *_: ["done"])
+        home.close()
+
+    with attached(home, answer_and_end) as other:
+        assert other.sql("PAUSE QUERY x") == ["done"]
+
+
+def test_who_holds_the_home_and_runs_nothing_is_named(home: Home, box: Mailbox) -> None:
+    with attached(home, lambda: None) as other:
+        home.end_run()
+        with pytest.raises(TidemillError) as told:
+            other.sql("SHOW QUERIES")
+        with pytest.raises(TidemillError) as told_at_once:
+            Attached(home.path)
+    assert told.value.code == told_at_once.value.code == "E_HOME_BUSY"
+    assert told.value.problem.detail == f"process {os.getpid()}"
+
+
+def test_a_home_that_nobody_holds_has_nobody_to_ask(home: Home) -> None:
+    home.close()
+    with pytest.raises(TidemillError) as told:
+        Attached(home.path)
+    assert told.value.code == "E_NOT_ANSWERED"

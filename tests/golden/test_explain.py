@@ -120,6 +120,35 @@ def test_one_scan_reads_only_the_needed_columns(engine: Engine) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("EXPLAIN SPARK QUERY a", "arrays make the partials, in place of the plan below; that is"),
+        ("SET scan = 'catalyst'; EXPLAIN SPARK QUERY a", "not arrays: scan is 'catalyst'"),
+        (
+            "EXPLAIN SPARK SELECT UPPER(dst) AS d, COUNT(*) AS n"
+            " FROM packets [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY UPPER(dst)",
+            "not arrays: grouped by UPPER(dst)",
+        ),
+        (
+            "CREATE QUERY other AS SELECT MAX(dst) AS d"
+            " FROM packets [RANGE 5 SECONDS SLIDE 5 SECONDS]; EXPLAIN SPARK QUERY a",
+            "not arrays: keeps max(dst)",
+        ),
+    ],
+    ids=["arrays", "set", "its own", "another's"],
+)
+def test_who_makes_the_partials_is_said_before_the_plan(
+    engine: Engine, asked: str, told: str
+) -> None:
+    (text,) = engine.explain(asked)
+    first, _, plan = text.partition("\n\n")
+    assert first.startswith("stream packets: ")
+    assert told in first
+    assert plan.startswith("== Physical Plan ==")
+
+
+@pytest.mark.usefixtures("spark")
 def test_a_select_is_explained_before_it_is_registered(engine: Engine) -> None:
     select = "SELECT src, MAX(length) AS m FROM packets [RANGE 5 SECONDS SLIDE 5 SECONDS]"
     (text,) = engine.explain(f"EXPLAIN SHARED {select} GROUP BY src")

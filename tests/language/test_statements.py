@@ -255,7 +255,6 @@ def test_places_point_into_the_script():
     assert at(query.place) == "top_talkers"
     assert at(query.text_place) == FULL.strip().rstrip(";")
     assert at(select.stream_place) == "packets"
-    assert at(select.window_place) == "[RANGE 30 SECONDS SLIDE 5 SECONDS]"
     assert at(select.items[1].expr.place) == "sum(length)"
     assert at(select.where.place) == "proto = 'TCP' AND port IN (80, 443)"
     columns = {column.name: column for column in select.where.tree.find_all(exp.Column)}

@@ -10,19 +10,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.reference.windows import closed_by, edges_of, windows_near, windows_of
+from tidemill.reference.windows import closed_by, edges_of, windows_of
 from tidemill.windows import (
     WindowSpec,
     closed_windows,
     edge_classes,
     edge_rate,
     edges_between,
-    horizon,
     pane_origin,
     pane_us,
     slice_end,
-    slice_ends,
-    slice_ranges,
     slice_start,
     slice_starts,
 )
@@ -48,10 +45,9 @@ def plain(spec):
 
 
 @given(window_specs(), instants)
-def test_windows_of_an_instant_are_those_found_by_trying(spec, t_us):
-    spans = [(spec.window_start(k), spec.window_end(k)) for k in spec.windows_containing(t_us)]
-    assert spans == windows_of(t_us, *plain(spec))
-    assert len(spans) <= spec.overlap
+def test_the_overlap_is_the_most_windows_that_an_instant_is_in(spec, t_us):
+    found = [len(windows_of(t, *plain(spec))) for t in range(t_us, t_us + spec.slide_us)]
+    assert max(found) == spec.overlap
 
 
 @given(many_specs, origins)
@@ -71,7 +67,6 @@ def test_slices_partition_time(specs, times):
         assert slice_start(end, classes) == end
     array = np.array(times)
     assert slice_starts(array, classes).tolist() == [slice_start(t, classes) for t in times]
-    assert slice_ends(array, classes).tolist() == [slice_end(t, classes) for t in times]
 
 
 @given(many_specs, instants)
@@ -105,7 +100,8 @@ def slices_with_rows(draw):
     times = draw(st.lists(st.integers(origin - 100, origin + 100), max_size=12))
     classes = edge_classes(specs)
     begins = np.array(sorted({slice_start(t, classes) for t in times}), dtype=np.int64)
-    return specs[0], begins, slice_ends(begins, classes), origin
+    ends = np.array([slice_end(t, classes) for t in begins.tolist()], dtype=np.int64)
+    return specs[0], begins, ends, origin
 
 
 @given(slices_with_rows(), st.none() | st.integers(-150, 150), st.integers(-150, 250))
@@ -115,19 +111,3 @@ def test_closed_windows_are_those_found_by_trying(given_slices, after, until):
     spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
     found = closed_windows(spec, begins, ends, after_us, until_us).tolist()
     assert found == closed_by(plain(spec), spans, after_us, until_us)
-
-
-@given(slices_with_rows())
-def test_slice_ranges_hold_exactly_the_slices_inside(given_slices):
-    spec, begins, ends, origin = given_slices
-    starts = closed_windows(spec, begins, ends, None, origin + 1000)
-    lo, hi = slice_ranges(starts, starts + spec.range_us, begins)
-    for start, first, last in zip(starts.tolist(), lo, hi, strict=True):
-        inside = (begins >= start) & (ends <= start + spec.range_us)
-        assert np.nonzero(inside)[0].tolist() == list(range(first, last))
-
-
-@given(window_specs(), instants)
-def test_the_horizon_is_the_first_window_that_ends_later(spec, watermark_us):
-    near = windows_near(watermark_us, watermark_us + 100, *plain(spec))
-    assert horizon(spec, watermark_us) == min(b for b, end in near if end > watermark_us)

@@ -127,7 +127,7 @@ def test_slices_of_arrays_are_read_from_their_offset():
 
 def test_an_opaque_expression_is_not_evaluated_here():
     with pytest.raises(TypeError, match="for Spark"):
-        evaluate(Opaque("UPPER(x)", STRING, ("x",)), ARRAYS, rows=1)
+        evaluate(Opaque("UPPER(x)", STRING), ARRAYS, rows=1)
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,13 @@ def test_a_table_joined_twice_in_one_way_is_two_joins():
     assert [join.sql.replace(join.name, "") for join in joins] == ["src = _prefix"] * 2
 
 
+def columns_of(plan: QueryPlan, join: Join) -> tuple[TableColumn, ...]:
+    """What one of its tables must give for the query, joins included."""
+    scalars = [*(scalar for each in plan.joins for scalar in each.scalars), *plan.scalars]
+    joined = (column for scalar in scalars for column in scalar.joined)
+    return tuple(dict.fromkeys(column for column in joined if column.join == join.name))
+
+
 def test_scalars_mean_the_same_whatever_the_alias():
     text = "SELECT {0}.owner, SUM({0}.`two words`) {1} {2} JOIN whois {0} ON {0}.prefix = src "
     text += "WHERE {0}.owner > dst GROUP BY {0}.owner"
@@ -165,7 +172,7 @@ def test_scalars_mean_the_same_whatever_the_alias():
     assert one.where is not None
     assert one.where.columns == ("dst",)
     assert one.where.joined == (TableColumn(join.name, "owner"),)
-    assert {column.column for column in one.columns_of(join)} == {"prefix", "owner", "two words"}
+    assert {column.column for column in columns_of(one, join)} == {"prefix", "owner", "two words"}
 
 
 def test_a_name_that_only_the_table_has_needs_no_qualifier():
@@ -283,7 +290,7 @@ def assembled(plan: QueryPlan) -> str:
     """The plan over the names it gives to columns, in the plainest SQL."""
     relation = "packets"
     for join in plan.joins:
-        columns = plan.columns_of(join)
+        columns = columns_of(plan, join)
         items = ", ".join(f"{quote_name(c.column)} AS {quote_name(c.name)}" for c in columns)
         conditions = [f"{left.try_sql} = {right.try_sql}" for left, right in join.equal]
         conditions += [join.residual.try_sql] if join.residual else []

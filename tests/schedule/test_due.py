@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.reference.windows import closed_by
+from tidemill.reference.windows import closed_by, windows_near
 from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
-from tidemill.windows import WindowSpec, edge_classes, horizon, slice_ends, slice_starts
+from tidemill.windows import WindowSpec, edge_classes, slice_end, slice_starts
 
 
 @st.composite
@@ -34,7 +34,7 @@ def test_many_specs_at_once_are_each_as_found_by_trying(
     slices = np.unique(slice_starts(np.array(times, dtype=np.int64), classes))
     until = span if after is None else after + span
     found = due_windows(Specs.of(specs), slices, after, until)
-    spans = list(zip(slices.tolist(), slice_ends(slices, classes).tolist(), strict=True))
+    spans = [(begin, slice_end(begin, classes)) for begin in slices.tolist()]
     for spec, runs in zip(specs, found, strict=True):
         tried = closed_by((spec.range_us, spec.slide_us, spec.start_us), spans, after, until)
         assert starts_of(runs, spec) == tried
@@ -60,4 +60,19 @@ def test_the_end_of_a_run() -> None:
 def test_the_oldest_slice_needed_is_that_of_the_neediest(
     specs: list[WindowSpec], watermark: int
 ) -> None:
-    assert oldest_needed(Specs.of(specs), watermark) == min(horizon(s, watermark) for s in specs)
+    open_starts = [
+        begin
+        for spec in specs
+        for begin, end in windows_near(
+            watermark, watermark + 100, spec.range_us, spec.slide_us, spec.start_us
+        )
+        if end > watermark
+    ]
+    assert oldest_needed(Specs.of(specs), watermark) == min(open_starts)
+
+
+def test_the_oldest_slice_needed_is_where_the_earliest_open_window_starts() -> None:
+    sliding, hopping = Specs.of([WindowSpec(8, 5)]), Specs.of([WindowSpec(2, 10)])
+    assert [oldest_needed(sliding, t) for t in (7, 8, 12, 13)] == [0, 5, 5, 10]
+    assert oldest_needed(hopping, 5) == 10
+    assert oldest_needed(sliding, -100) == -105

@@ -74,13 +74,6 @@ def test_cells_are_about_as_many_as_counted(skew: float, keys: str, seconds: int
         )
 
 
-def test_the_share_of_rows_that_somebody_keeps() -> None:
-    sample = Stream(6, 1.5).sample()
-    either = (sample.bits[HIGH] | sample.bits[ODD]).mean()
-    assert sample.passing([HIGH, ODD], keeps_all=False) == pytest.approx(either)
-    assert sample.passing([HIGH, ODD], keeps_all=True) == 1.0
-
-
 def test_what_is_not_in_the_sample_is_guessed_alike_every_time() -> None:
     sample = Stream(7, 1.5).sample()
     assert sample.knows_enough("knx", [HIGH, ODD])

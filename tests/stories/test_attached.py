@@ -1,7 +1,7 @@
 """`tidemill sql` beside a `tidemill run` on the same home: statements take effect there.
 
-run     ticks 1 … 8, then idle             files 9 … 12            Ctrl-C
-sql                        SHOW, CREATE, a bad one, PAUSE, DROP
+run     starts    ticks 1 … 8, then idle         files 9 … 12            Ctrl-C
+sql     SHOW                     SHOW, CREATE, a bad one, PAUSE, DROP
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ import pyarrow.dataset as ds
 from typer.testing import CliRunner
 
 from tests.stories.streams import NOON_US, SECOND_US, cut, random_row, write_files
-from tests.stories.test_crash import FILES, command, delivered, write_input, write_script
+from tests.stories.test_crash import FILES, SCRIPT, command, delivered, write_input, write_script
 from tidemill.cli import app
+from tidemill.engine import Engine
+from tidemill.engine.home import Home
 
 ADDED = 4
 LIVE = """CREATE QUERY live INTO rows AS SELECT g, COUNT(*) AS n
@@ -40,6 +43,13 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
     raise AssertionError("".join(seen))
 
 
+def wait_until_held(process: subprocess.Popen[str], home: Path) -> None:
+    """Until the process has the home; it has much to do then before its streams run."""
+    while Home(home).holder() is None:
+        with suppress(subprocess.TimeoutExpired):
+            raise AssertionError(process.wait(timeout=0.02))
+
+
 def write_more(folder: Path) -> None:
     rng = random.Random(32)
     times = [NOON_US + n * SECOND_US for n in range(20 * FILES, 20 * (FILES + ADDED))]
@@ -55,7 +65,11 @@ def last_end(folder: Path, query: str) -> int:
 def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     write_input(tmp_path)
     script, home = write_script(tmp_path / "here"), tmp_path / "home"
+    with Engine(home) as engine:
+        engine.sql(SCRIPT, script.parent)
     process = command(script, "--home", str(home))
+    wait_until_held(process, home)
+    early = say(home, "SHOW QUERIES")
     read_until(process, f" tick {FILES} ")
 
     shown = say(home, "SHOW QUERIES")
@@ -71,6 +85,9 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     _, rest = process.communicate()
     assert process.returncode == 0, rest
 
+    assert early.exit_code == 0, early.output
+    first = early.stdout.splitlines()[2].split()
+    assert (first[0], first[-2:]) == ("by_key", ["0", "0"])  # waited for since before tick 1
     assert all(name in shown.stdout for name in ("by_key", "top", "line", "other"))
     assert created.exit_code == 0, created.output
     assert created.stdout.startswith("query live: its first window starts at 2024-03-01T12:02:4")
@@ -88,3 +105,13 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     with_home = say(home, "SHOW QUERIES").stdout
     assert "live" in with_home
     assert "other" not in with_home
+
+
+def test_a_home_that_is_held_and_not_run_is_refused_at_once(tmp_path: Path) -> None:
+    with Engine(tmp_path / "home") as prompt:
+        prompt.sql("CREATE SINK nowhere TO 'discard:'")
+        told = say(tmp_path / "home", "SHOW SINKS")
+    assert told.exit_code == 1
+    assert "error[E_HOME_BUSY]" in told.stderr
+    assert f"process {os.getpid()}\n" in told.stderr
+    assert "nowhere" in say(tmp_path / "home", "SHOW SINKS").stdout

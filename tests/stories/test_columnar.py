@@ -199,3 +199,21 @@ def test_rows_of_files_with_many_parts(tmp_path: Path, monkeypatch: pytest.Monke
     assert [report.routes for report, *_ in told] == [{route: 1} for route in ROUTES.values()]
     assert told[0][1] == told[1][1] == told[2][1]
     assert len(told[0][1][0]) > 100
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told", "route"),
+    [
+        (NS, "arrays make the partials", "columnar"),
+        (NS.cast(pa.int32()), "not arrays: the files do not hold just what is", "catalyst"),
+    ],
+)
+def test_what_explain_says_comes_true(
+    tmp_path: Path, numbers: pa.Array, told: str, route: str
+) -> None:
+    put(tmp_path, 0, ts=stamps(), k=KS, n=numbers)
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(f"{PLAIN} CREATE QUERY q AS {COUNTS}", tmp_path)
+        (text,) = engine.sql("EXPLAIN SPARK QUERY q")
+        assert told in text
+        assert engine.run("flush").routes == {route: 1}

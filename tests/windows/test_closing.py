@@ -1,10 +1,10 @@
-"""Which windows close, and which slices they read."""
+"""Which windows close."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tidemill.windows import WindowSpec, closed_windows, horizon, slice_ranges
+from tidemill.windows import WindowSpec, closed_windows
 
 YEAR_9999_US = 253_402_300_799_000_000
 MINUTE_US = 60_000_000
@@ -63,21 +63,3 @@ def test_one_row_in_the_year_9999_does_not_walk_through_the_millennia():
 
 def test_no_slices_no_windows():
     assert closed(SPEC, [], None, 100) == []
-
-
-def test_slices_of_each_window():
-    starts, begins = np.array([-5, 0, 5, 10, 15]), np.array([0, 3, 5, 13])
-    lo, hi = slice_ranges(starts, starts + SPEC.range_us, begins)
-    assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [
-        (0, 1),
-        (0, 3),
-        (2, 3),
-        (3, 4),
-        (4, 4),
-    ]
-
-
-def test_horizon_is_the_earliest_open_window():
-    assert [horizon(SPEC, t) for t in (7, 8, 12, 13)] == [0, 5, 5, 10]
-    assert horizon(WindowSpec(2, 10), 5) == 10
-    assert horizon(SPEC, -100) == -105

@@ -35,24 +35,13 @@ def test_overlap_rounds_up(range_us, overlap):
     assert WindowSpec(range_us, 5).overlap == overlap
 
 
-def test_windows_of_an_instant():
+def test_the_next_window_begins_after_the_instant():
     #  0    5    10   15
     #  |-------)            k=0
     #       |-------)       k=1
     #            |-------)  k=2
     spec = WindowSpec(range_us=8, slide_us=5)
-    assert list(spec.windows_containing(7)) == [0, 1]
-    assert list(spec.windows_containing(8)) == [1]
-    assert list(spec.windows_containing(-1)) == [-1]
-
-
-def test_an_instant_in_the_gap_of_a_hopping_window_is_in_none():
-    spec = WindowSpec(range_us=2, slide_us=5, start_us=1)
-    assert [len(spec.windows_containing(t)) for t in range(-4, 7)] == [
-        *(1, 1, 0, 0, 0),
-        *(1, 1, 0, 0, 0),
-        1,
-    ]
+    assert [spec.first_start_after(t) for t in (-6, -5, 4, 5, 9)] == [-5, 0, 5, 10, 10]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.encoding import Encoded, absent, concatenated, decode, encode
-from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind, lanes_of
+from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind
 from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "encode",
     "gives_numbers",
     "lanes_behind",
-    "lanes_of",
     "lower",
     "lower_numbers",
 ]

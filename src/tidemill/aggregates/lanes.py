@@ -7,7 +7,6 @@ SUM, COUNT and AVG of one expression keep two lanes between them, not four.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidemill.aggregates.algebra import (
@@ -83,19 +82,12 @@ class Lane:
 ROWS = Lane("rows")
 
 
-def lanes_of(calls: Iterable[AggregateCall]) -> tuple[Lane, ...]:
-    """The distinct lanes behind some aggregates; `rows` is always the first.
+def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
+    """The lanes that an aggregate is lowered from.
 
     A decimal sum also keeps its count, and where the sum of a slice may have more digits
     than there are, how often it had: such a slice has rows and yet no sum.
     """
-    lanes = dict.fromkeys([ROWS])
-    for call in calls:
-        lanes.update(dict.fromkeys(lanes_behind(call)))
-    return tuple(lanes)
-
-
-def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     if call.argument is None:
         return (ROWS,)
     kinds: tuple[str, ...] = _NEEDS[call.function]

@@ -88,9 +88,6 @@ class Catalog:
     def queries(self) -> tuple[CreateQuery, ...]:
         return tuple(q for q in self.of_kind("query") if isinstance(q, CreateQuery))
 
-    def tables(self) -> tuple[Table, ...]:
-        return tuple(table_of(t) for t in self.of_kind("table") if isinstance(t, CreateTable))
-
     def _create(self, statement: Definition) -> Catalog:
         kind = KINDS[type(statement)]
         key = (kind, statement.name.lower())

@@ -31,7 +31,7 @@ def command(
         folder = _fresh(out.absolute())
         script = shutil.copy(SCRIPT, folder / _MARK)
         with (
-            Engine(folder / "state", master) as engine,
+            Engine(folder / "state", master, to_run=True) as engine,
             Board() as board,
             stopping(engine.stop) as signals,
         ):

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tidemill.cli.failures import reported
+from tidemill.cli.progress import Working
 from tidemill.cli.run import Master, Script, read_script
 from tidemill.engine import Engine
 from tidemill.errors import refuse
@@ -29,9 +30,11 @@ def command(
     if mode.lower() not in MODES:
         raise typer.BadParameter(f"no mode '{mode}'; modes: {', '.join(MODES)}")
     text = f"{read_script(script).rstrip().rstrip(';')};\nEXPLAIN {mode.upper()} ALL;"
-    with reported(), tempfile.TemporaryDirectory() as scratch:
-        engine, folder = Engine(scratch, master), script.absolute().parent
-        print("\n\n".join(engine.explain(text, folder)))
+    with reported(), tempfile.TemporaryDirectory() as scratch, Working() as working:
+        engine, folder = Engine(scratch, master, notice=working), script.absolute().parent
+        with working:
+            replies = engine.explain(text, folder)
+        print("\n\n".join(replies))
         if graph is not None:
             write_drawing(graph, engine.drawing(read_script(script), folder))
 

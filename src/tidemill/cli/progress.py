@@ -9,6 +9,7 @@ from types import TracebackType
 
 import pyarrow as pa
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 
 from tidemill.engine import TickReport, cell_texts
@@ -25,7 +26,7 @@ class Progress:
         self._status = self._console.status("starting Spark …") if not quiet else None
         self._live = self._status is not None and self._console.is_terminal
         self._quiet = quiet
-        self._rows = self._answers = self._ticks = 0
+        self._rows = self._answers = 0
         self._recent: deque[tuple[float, int]] = deque(maxlen=16)
 
     def __enter__(self) -> Progress:
@@ -44,8 +45,12 @@ class Progress:
         if self._live and self._status:
             self._status.stop()
 
+    def working(self, what: str) -> None:
+        """What the engine does while there are no ticks."""
+        if self._live and self._status:
+            self._status.update(f"{what} …")
+
     def tick(self, report: TickReport) -> None:
-        self._ticks += 1
         self._rows += report.rows_in
         self._answers += sum(report.answers.values())
         self._recent.append((time.perf_counter(), report.rows_in))
@@ -70,6 +75,31 @@ class Progress:
         (first, skipped), (last, _) = self._recent[0], self._recent[-1]
         rows = sum(count for _, count in self._recent) - skipped
         return rows / (last - first) if last > first else 0.0
+
+
+class Working:
+    """What long work is under way, on a terminal's standard error; nothing in a pipe."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._status: Status | None = None
+
+    def __call__(self, what: str) -> None:
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status("")
+            self._status.start()
+        self._status.update(f"{what} …")
+
+    def __enter__(self) -> Working:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        """Gone before replies are printed; the next work begins a line of its own."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
 
 class AnswerPrinter:

@@ -14,7 +14,7 @@ from tidemill.cli.failures import reported
 from tidemill.cli.interrupts import stopping
 from tidemill.cli.memory import MemoryWatch
 from tidemill.cli.progress import AnswerPrinter, Progress
-from tidemill.engine import Engine, RunReport
+from tidemill.engine import Engine, RunReport, many
 from tidemill.errors import refuse
 
 Script = Annotated[Path, typer.Argument(help="the SQL script", exists=True, dir_okay=False)]
@@ -38,7 +38,12 @@ def command(
         raise typer.BadParameter("--once and --flush exclude each other; --flush does both")
     with reported(), MemoryWatch() as memory, Progress() as progress:
         engine = Engine(
-            home or default_home(script), master, default_sink="console", printer=AnswerPrinter()
+            home or default_home(script),
+            master,
+            default_sink="console",
+            printer=AnswerPrinter(),
+            to_run=True,
+            notice=progress.working,
         )
         with engine, stopping(engine.stop) as signals:
             replies = engine.sql(read_script(script), script.absolute().parent)
@@ -96,13 +101,3 @@ def summary(report: RunReport, stopped: bool) -> str:
     parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []
     parts += [f"{len(report.skipped_files)} files left out"] if report.skipped_files else []
     return " · ".join(parts)
-
-
-def many(number: int, word: str) -> str:
-    """A number with its word.
-
-    >>> many(1, "query"), many(1200, "query")
-    ('1 query', '1,200 queries')
-    """
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"

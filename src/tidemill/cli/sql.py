@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tidemill.cli.failures import reported
+from tidemill.cli.progress import Working
 from tidemill.engine import Attached, Engine
 from tidemill.errors import TidemillError
 
@@ -21,28 +22,32 @@ def command(
 
     On a home that is running, statements take effect there, between two ticks.
     """
-    with reported(), _opened(home) as engine:
+    working = Working()
+    with reported(), _opened(home, working) as engine:
         if statements is not None:
-            _say(engine, statements)
+            _say(engine, statements, working)
             return
-        _prompt(engine)
+        _prompt(engine, working)
 
 
-def _opened(home: Path) -> Engine | Attached:
-    try:
-        return Engine(home)
-    except TidemillError as error:
-        if error.code != "E_HOME_BUSY":
-            raise
-        return Attached(home)
+def _opened(home: Path, working: Working) -> Engine | Attached:
+    with working:
+        try:
+            return Engine(home, notice=working)
+        except TidemillError as error:
+            if error.code != "E_HOME_BUSY":
+                raise
+            return Attached(home, notice=working)
 
 
-def _say(engine: Engine | Attached, text: str) -> None:
-    for reply in engine.sql(text):
+def _say(engine: Engine | Attached, text: str, working: Working) -> None:
+    with working:
+        replies = engine.sql(text)
+    for reply in replies:
         print(reply)
 
 
-def _prompt(engine: Engine | Attached) -> None:
+def _prompt(engine: Engine | Attached, working: Working) -> None:
     """Read statements up to their semicolon; an error leaves the others as they were."""
     pending = ""
     while True:
@@ -59,7 +64,7 @@ def _prompt(engine: Engine | Attached) -> None:
         pending += line + "\n"
         if line.rstrip().endswith(";"):
             try:
-                _say(engine, pending)
+                _say(engine, pending, working)
             except TidemillError as error:
                 print(error.render(), file=sys.stderr)
             pending = ""

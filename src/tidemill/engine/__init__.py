@@ -9,6 +9,7 @@ from tidemill.engine.sinks.json_lines import cell_texts
 from tidemill.engine.surroundings import TickReport
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.explain import window_text
+from tidemill.share.explain_words import many
 
 __all__ = [
     "Answers",
@@ -19,6 +20,7 @@ __all__ = [
     "RunReport",
     "TickReport",
     "cell_texts",
+    "many",
     "window_text",
     "write_packets",
 ]

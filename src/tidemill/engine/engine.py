@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.closing import Closing
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
@@ -25,7 +25,7 @@ from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
 from tidemill.engine.rates import RateWatch
-from tidemill.engine.registration import Question, apply_script, placed, source_place
+from tidemill.engine.registration import Notice, Question, apply_script, placed, source_place
 from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Between, Listener, Run, RunReport, describe_run
 from tidemill.engine.show import describe, show
@@ -39,6 +39,7 @@ from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.rows import answer_schema
 from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan, retire_stints
+from tidemill.share.explain_words import many
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
@@ -47,11 +48,13 @@ from tidemill.synopsis.feed import Feed
 from tidemill.types import Type
 
 
-class Engine:
+class Engine(Closing):
     """Standing queries over streams, on Spark.
 
     A home keeps catalog, state and ledgers between runs. Answers of queries without INTO
-    are held in memory, or printed when `default_sink` is "console".
+    are held in memory, or printed when `default_sink` is "console". With `to_run`, statements
+    of other processes wait for the run that is to come; else they are refused until it has.
+    `notice` is told what long work is under way.
     """
 
     def __init__(
@@ -61,12 +64,15 @@ class Engine:
         clock: Clock | None = None,
         default_sink: str = "memory",
         printer: Printer | None = None,
+        to_run: bool = False,
+        notice: Notice | None = None,
     ) -> None:
-        self.home = Home(Path(home))
+        self.home = Home(Path(home), to_run)
         self._master = master
         self._clock = clock or SystemClock()
         self._default_sink = Sink("default", Address(default_sink, ""))
         self._printer = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
+        self._notice: Notice = notice or (lambda _: None)
         self._session: Session | None = None
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
@@ -95,12 +101,12 @@ class Engine:
         """The replies of a script's questions; nothing is registered."""
         self._tables.begin()
         folder = Path(base).absolute()
-        return apply_script(text, folder, self.catalog, self._check, self._respond)[1]
+        return self._apply(text, folder)[1]
 
     def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
         """The shared plan with a script's queries too, as SVG; nothing is registered."""
         folder = Path(base).absolute()
-        catalog, _ = apply_script(text, folder, self.catalog, self._check, self._respond)
+        catalog, _ = self._apply(text, folder)
         return self._explainer(catalog).drawing()
 
     def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
@@ -112,6 +118,7 @@ class Engine:
         poll_seconds = self.catalog.settings.poll_ms / 1000
         with self._serving() as between:
             runners = self._runners()
+            self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
             try:
                 run.go(until)
@@ -138,21 +145,11 @@ class Engine:
     def close(self) -> None:
         self.home.close()
 
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     @property
     def session(self) -> Session:
         """Started when first needed: a wrong script should not have to wait for it."""
         if self._session is None:
+            self._notice("starting Spark")
             self._session = start_session(self._master)
         return self._session
 
@@ -160,14 +157,16 @@ class Engine:
 
     def _sql(self, text: str, base: str) -> list[str]:
         self._tables.begin()
-        catalog, replies = apply_script(
-            text, Path(base).absolute(), self.catalog, self._check, self._respond
-        )
+        catalog, replies = self._apply(text, Path(base).absolute())
         if catalog != self.catalog:
             replies += self._adopt(catalog, text)
         return replies
 
+    def _apply(self, text: str, folder: Path) -> tuple[Catalog, list[str]]:
+        return apply_script(text, folder, self.catalog, self._check, self._respond, self._notice)
+
     def _load(self) -> None:
+        self._notice("opening the home")
         connection = self.home.open()
         self.catalog = CatalogStore(connection).load()
         self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
@@ -199,15 +198,16 @@ class Engine:
         spark_plan = partial(self._spark_plan, catalog)
         return Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
 
-    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed]) -> str:
+    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
         stream = catalog.stream(feeds[0].scan.stream)
         source = self._open_source(stream)
         tables, settings = self._tables.frame, catalog.settings
-        return explain_partials(self.session, stream, source, feeds, settings, tables)
+        return explain_partials(self.session, stream, source, feeds, shown, settings, tables)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
         queries = tuple(self._bound(catalog, query) for query in catalog.queries())
+        self._notice(f"planning {many(len(queries), 'query')}")
         plan = self._planner.change(self.plan, catalog, queries, self.catalog.settings)
         for name in {query.stream for query in queries}:
             with placed(text, source_place(self.catalog, catalog, name)):
@@ -293,7 +293,7 @@ class Engine:
     def _serving(self) -> Iterator[Between]:
         """While streams run, statements of others are carried out between their ticks."""
         self.home.open()
-        mailbox = Mailbox(self.home.path)
+        mailbox = Mailbox(self.home.path, self.home.begin_run())
         self._requests.begin()
 
         def between(runners: list[StreamRunner]) -> list[StreamRunner]:
@@ -309,6 +309,8 @@ class Engine:
             yield between
         finally:
             self._requests.end(self._sql)
+            mailbox.serve(self._sql)
+            self.home.end_run()
             mailbox.close()
 
     def _tidy(self, runner: StreamRunner) -> None:

@@ -25,13 +25,13 @@ THIS_QUERY = "this_query"
 
 @dataclass(frozen=True)
 class Explainer:
-    """Answers EXPLAIN statements; `spark_plan` prints the physical plans of some feeds."""
+    """Answers EXPLAIN statements; `spark_plan` prints the plans of some of a stream's feeds."""
 
     standing: SharedPlan
     catalog: Catalog
     bind: Bind
     planner: Planner
-    spark_plan: Callable[[Sequence[Feed]], str]
+    spark_plan: Callable[[Sequence[Feed], Sequence[Feed]], str]
 
     def explain(self, statement: Explain) -> str:
         queries = self._targets(statement)
@@ -92,15 +92,9 @@ class Explainer:
         plan = self._shared(queries)
         wanted = {plan.synopsis_of(query.name).id for query in queries}
         streams = dict.fromkeys(plan.query(query.name).stream for query in queries)
-        feeds = [
-            [
-                f
-                for f in self.planner.feeds(plan, s, self.catalog.settings)
-                if wanted & f.by_id.keys()
-            ]
-            for s in streams
-        ]
-        return "\n\n".join(map(self.spark_plan, feeds))
+        feeds = [self.planner.feeds(plan, stream, self.catalog.settings) for stream in streams]
+        shown = [[one for one in some if wanted & one.by_id.keys()] for some in feeds]
+        return "\n\n".join(map(self.spark_plan, feeds, shown))
 
 
 def tree(value: object, name: str = "", depth: int = 0) -> str:

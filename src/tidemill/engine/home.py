@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tidemill.errors import refuse
 
 
-class Home:
-    """Made only when there is something to keep; held by one process at a time."""
+@dataclass(frozen=True)
+class Holder:
+    """The process that holds a home, and the run in it that answers statements; empty: none."""
 
-    def __init__(self, path: Path) -> None:
+    process: str
+    run: str = ""
+
+
+class Home:
+    """Made only when there is something to keep; held by one process at a time.
+
+    The lock file says which process that is, and names the run that statements of other
+    processes can be put to: one that goes on, or one `to_run` as soon as it has started.
+    """
+
+    def __init__(self, path: Path, to_run: bool = False) -> None:
         self.path = path.absolute()
+        self._run = _new_run() if to_run else ""
         self._lock: IO[str] | None = None
         self._connection: sqlite3.Connection | None = None
 
@@ -23,17 +38,16 @@ class Home:
     def exists(self) -> bool:
         return (self.path / "tidemill.db").exists()
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether another process holds the home."""
+    def holder(self) -> Holder | None:
+        """Who else holds the home, if anybody does."""
         if not (self.path / "lock").exists():
-            return False
+            return None
         with (self.path / "lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return True
-        return False
+                return _read_holder(lock)
+        return None
 
     @property
     def synopses(self) -> Path:
@@ -61,6 +75,16 @@ class Home:
                 refuse("E_HOME", f"home {self.path} cannot be used", detail=str(error))
         return self._connection
 
+    def begin_run(self) -> str:
+        """Let others know that their statements are answered; returns the name of the run."""
+        self._run = self._run or _new_run()
+        self._tell()
+        return self._run
+
+    def end_run(self) -> None:
+        self._run = ""
+        self._tell()
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -75,8 +99,7 @@ class Home:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.seek(0)
-            holder = lock.read().strip() or "unknown"
+            holder = _read_holder(lock).process or "unknown"
             lock.close()
             refuse(
                 "E_HOME_BUSY",
@@ -84,10 +107,25 @@ class Home:
                 detail=f"process {holder}",
                 hint="stop it, or give this run a home of its own with --home",
             )
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
         self._lock = lock
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._lock is not None:
+            self._lock.truncate(0)
+            self._lock.write(f"{os.getpid()} {self._run}")
+            self._lock.flush()
+
+
+def _new_run() -> str:
+    return secrets.token_hex(8)
+
+
+def _read_holder(lock: IO[str]) -> Holder:
+    """Without a process for the moment in which it is written anew."""
+    lock.seek(0)
+    process, _, run = lock.read().partition(" ")
+    return Holder(process, run)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

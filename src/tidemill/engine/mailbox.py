@@ -1,7 +1,8 @@
 """Statements from another process for the engine that runs on a home.
 
-A file beside the home's database: whoever runs the streams looks into it between ticks. What
-is asked of a runner that ends before it answers is not done by the next one.
+A file beside the home's database: whoever runs the streams looks into it between ticks. A
+statement is put to one run, the one that the home's lock names; what is asked of a run that
+ends before it answers is not done by the next one.
 """
 
 from __future__ import annotations
@@ -13,36 +14,37 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
-from tidemill.engine.home import Home
+from tidemill.engine.closing import Closing
+from tidemill.engine.home import Holder, Home
+from tidemill.engine.registration import Notice
 from tidemill.engine.requests import Answer
 from tidemill.errors import Place, Problem, TidemillError, refuse
 
 _TABLE = """
-CREATE TABLE IF NOT EXISTS requests (
-  id INTEGER PRIMARY KEY, text TEXT, base TEXT, replies TEXT, problem TEXT);
+CREATE TABLE IF NOT EXISTS statements (
+  id INTEGER PRIMARY KEY, run TEXT, text TEXT, base TEXT, replies TEXT, problem TEXT);
 """
 _LOOK_SECONDS = 0.05
 
 
-class Mailbox:
-    """The runner's side."""
+class Mailbox(Closing):
+    """The side of a run, by its name."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, run: str) -> None:
         self._connection = _open(home)
-        self._connection.execute("DELETE FROM requests")
+        self._connection.execute("DELETE FROM statements WHERE run <> ?", (run,))
 
     def serve(self, answer: Answer) -> None:
         waiting = self._connection.execute(
-            "SELECT id, text, base FROM requests WHERE replies IS NULL AND problem IS NULL"
+            "SELECT id, text, base FROM statements WHERE replies IS NULL AND problem IS NULL"
             " ORDER BY id"
         ).fetchall()
         for number, text, base in waiting:
             replies, problem = _answered(answer, text, base)
             self._connection.execute(
-                "UPDATE requests SET replies = ?, problem = ? WHERE id = ?",
+                "UPDATE statements SET replies = ?, problem = ? WHERE id = ?",
                 (replies, problem, number),
             )
 
@@ -50,42 +52,67 @@ class Mailbox:
         self._connection.close()
 
 
-class Attached:
+class Attached(Closing):
     """The other side: the same `sql` as an engine's, carried out by the one that runs."""
 
     def __init__(
-        self, home: str | os.PathLike[str], sleep: Callable[[float], None] = time.sleep
+        self,
+        home: str | os.PathLike[str],
+        sleep: Callable[[float], None] = time.sleep,
+        notice: Notice | None = None,
     ) -> None:
         self._home, self._sleep = Home(Path(home)), sleep
+        self._notice: Notice = notice or (lambda _: None)
+        self._runner()
         self._connection = _open(self._home.path)
 
     def sql(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
+        """The replies of the run; one that is starting is waited for."""
+        runner = self._runner()
         cursor = self._connection.execute(
-            "INSERT INTO requests (text, base) VALUES (?, ?)", (text, os.path.abspath(base))
+            "INSERT INTO statements (run, text, base) VALUES (?, ?, ?)",
+            (runner.run, text, os.path.abspath(base)),
         )
-        while (found := self._reply(cursor.lastrowid)) is None:
-            if not self._home.is_busy:
+        while True:
+            # Looked up before the reply, since a run's last one may come just before its end.
+            there = self._holder()
+            if (found := self._reply(cursor.lastrowid, runner.run)) is not None:
+                return found
+            if there != runner:
                 _refuse_unanswered()
+            self._notice(f"waiting for the run of process {runner.process}")
             self._sleep(_LOOK_SECONDS)
-        return found
 
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> Attached:
-        return self
+    def _holder(self) -> Holder | None:
+        while (found := self._home.holder()) is not None and not found.process:
+            self._sleep(_LOOK_SECONDS)
+        return found
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def _runner(self) -> Holder:
+        """The holder of the home, if a run is there to ask."""
+        holder = self._holder()
+        if holder is None:
+            refuse(
+                "E_NOT_ANSWERED",
+                f"nothing runs on home {self._home.path} any more",
+                hint="start tidemill sql again",
+            )
+        if not holder.run:
+            refuse(
+                "E_HOME_BUSY",
+                f"home {self._home.path} is held by a process that runs no streams",
+                detail=f"process {holder.process}",
+                hint="end it first; statements can be put to a home that tidemill run runs on",
+            )
+        return holder
 
-    def _reply(self, number: int | None) -> list[str] | None:
+    def _reply(self, number: int | None, run: str) -> list[str] | None:
+        # With the run, since a number is given again when its statement is forgotten.
         row = self._connection.execute(
-            "SELECT replies, problem FROM requests WHERE id = ?", (number,)
+            "SELECT replies, problem FROM statements WHERE id = ? AND run = ?", (number, run)
         ).fetchone()
         if row is None:  # another runner has come, and does not know whether this was done
             _refuse_unanswered()

@@ -28,16 +28,21 @@ from tidemill.language.statements import (
 Question = Show | Describe | Explain
 Respond = Callable[[Question, Catalog], str]
 Check = Callable[[CreateQuery, Catalog], None]
+# Told what long work is under way.
+Notice = Callable[[str], None]
 
 _FILE_SCHEMES = ("parquet", "csv", "json", "replay")
 
 
 def apply_script(
-    text: str, base: Path, catalog: Catalog, check: Check, respond: Respond
+    text: str, base: Path, catalog: Catalog, check: Check, respond: Respond, notice: Notice
 ) -> tuple[Catalog, list[str]]:
     """The catalog after the script, and what its questions answered. Nothing is written."""
     replies: list[str] = []
-    for statement in parse_script(text):
+    notice("reading statements")
+    statements = parse_script(text)
+    for number, statement in enumerate(statements, start=1):
+        notice(f"statement {number:,} of {len(statements):,}")
         with placed(text, statement.place or statement.text_place):
             catalog = _apply(statement, base, catalog, check, respond, replies)
     return catalog, replies

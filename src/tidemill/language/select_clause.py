@@ -45,7 +45,6 @@ def parse_select(cursor: Cursor) -> Select:
         joins=joins,
         place=cursor.since(start),
         stream_place=_one_token(cursor, stream_index),
-        window_place=window.place,
     )
 
 

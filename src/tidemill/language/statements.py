@@ -121,7 +121,6 @@ class Select(_Placed):
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
-    window_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

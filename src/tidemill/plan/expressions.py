@@ -62,14 +62,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A whole expression left to Spark: its try_ form, its type, the slots it reads.
+    """A whole expression left to Spark: its try_ form and its type.
 
     `raised_sql` is true where Spark would have raised; empty if no operator of it can.
     """
 
     sql: str
     type: Type
-    slots: tuple[str, ...]
     raised_sql: str = ""
 
     def __str__(self) -> str:
@@ -99,12 +98,3 @@ def walk(node: Node) -> Iterator[Node]:
 def is_vectorised(node: Node) -> bool:
     """Whether the tree is evaluated on arrays here and not as SQL by Spark."""
     return not any(isinstance(part, Opaque) for part in walk(node))
-
-
-def slots_of(node: Node) -> tuple[str, ...]:
-    """Names of the slots the expression reads, each once, in order of appearance."""
-    names: list[str] = []
-    for part in walk(node):
-        names += [part.name] if isinstance(part, Slot) else []
-        names += part.slots if isinstance(part, Opaque) else ()
-    return tuple(dict.fromkeys(names))

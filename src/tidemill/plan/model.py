@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -99,11 +98,6 @@ class Join:
         """The sides of the equalities that are worked out for rows of the stream."""
         return tuple(before for before, _ in self.equal)
 
-    def columns(self, scalars: Iterable[Scalar]) -> tuple[TableColumn, ...]:
-        """What the table must give for these expressions."""
-        joined = (column for scalar in scalars for column in scalar.joined)
-        return tuple(dict.fromkeys(column for column in joined if column.join == self.name))
-
 
 @dataclass(frozen=True)
 class Key:
@@ -168,11 +162,6 @@ class QueryPlan:
         where = (self.where,) if self.where else ()
         arguments = (a.argument for a in self.aggregates if a.argument)
         return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
-
-    def columns_of(self, join: Join) -> tuple[TableColumn, ...]:
-        """What one of its tables must give for the query, joins included."""
-        conditions = (scalar for each in self.joins for scalar in each.scalars)
-        return join.columns((*conditions, *self.scalars))
 
     @property
     def finishing(self) -> tuple[Node, ...]:

@@ -45,6 +45,4 @@ def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOra
 
 def _opaque(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Opaque:
     sql = to_spark_sql(tree, columns)
-    used = {column.name.lower() for column in tree.find_all(exp.Column)}
-    slots = tuple(name for name in columns if name.lower() in used)
-    return Opaque(sql, oracle(sql, columns), slots, raised_sql(tree, columns))
+    return Opaque(sql, oracle(sql, columns), raised_sql(tree, columns))

@@ -58,9 +58,6 @@ class SharedPlan:
     def readers_of(self, synopsis: Synopsis) -> tuple[tuple[QueryPlan, Stint], ...]:
         return self._readers.get(synopsis.id, ())
 
-    def reading(self, query: str, synopsis_id: str) -> Reading:
-        return next(s.reading for s in self.stints[query] if s.synopsis_id == synopsis_id)
-
     def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
 

@@ -74,11 +74,6 @@ class Sample:
         flags = [self._flags(predicate) for predicate in predicates]
         return float(np.mean(flags, axis=1).sum()) if flags else 0.0
 
-    def passing(self, predicates: Iterable[Predicate], keeps_all: bool) -> float:
-        """The share of rows that somebody keeps."""
-        flags = [self._flags(predicate) for predicate in predicates]
-        return float(self._passing(flags, keeps_all).mean())
-
     def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
         if keeps_all or not flags:
             return np.ones(self.size, dtype=np.bool_)

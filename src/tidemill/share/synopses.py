@@ -18,7 +18,6 @@ from tidemill.plan.predicates import (
     Reading,
     assign_bits,
     assign_own_bits,
-    assign_routes,
 )
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Bit, Synopsis
@@ -95,9 +94,9 @@ def _assigned(
     taken = {bit.number: bit.predicate for bit in synopsis.bits}
     blocked = [number for number, _ in retired]
     wanted = [query.predicate for query in newcomers]
-    if synopsis.routed:
-        return assign_routes(wanted, taken, blocked)
-    return (assign_bits if covers else assign_own_bits)(wanted, taken, blocked)
+    if covers and not synopsis.routed:
+        return assign_bits(wanted, taken, blocked)
+    return assign_own_bits(wanted, taken, blocked, synopsis.routed)
 
 
 def _recut(

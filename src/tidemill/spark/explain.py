@@ -1,4 +1,4 @@
-"""EXPLAIN SPARK: the physical plan of a pass over the rows, as Spark prints it."""
+"""EXPLAIN SPARK: who makes the partials, and the plan of each pass as Spark prints it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from tidemill.catalog import Stream
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.admission import Admission
+from tidemill.spark.columnar.files import row_groups
+from tidemill.spark.columnar.program import hindrance, write_program
 from tidemill.spark.joins import Tables
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
-from tidemill.spark.sources import Source
+from tidemill.spark.sources import Input, Source
 from tidemill.synopsis.feed import Feed
 
 
@@ -23,17 +25,38 @@ def explain_partials(
     stream: Stream,
     source: Source,
     feeds: Sequence[Feed],
+    shown: Sequence[Feed],
     settings: Settings,
     tables: Tables,
 ) -> str:
-    """The plans a tick would run over some input of the source, one for each pass."""
+    """What a tick would do with some input of the source, and the passes of the feeds shown."""
     taken = source.any_input(settings)
     if taken is None:
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
-    columns = [name for feed in feeds for name in feed.scan.columns]
+    columns = [name for feed in shown for name in feed.scan.columns]
     rows = read_rows(session, stream, source, taken, columns)
-    passes = passes_of(feeds, Admission(stream, 0, 0, source.is_text), buckets=2)
-    return "\n\n".join(_explained(session, partials(session, rows, one, tables)) for one in passes)
+    passes = passes_of(shown, Admission(stream, 0, 0, source.is_text), buckets=2)
+    plans = (_explained(session, partials(session, rows, one, tables)) for one in passes)
+    return "\n\n".join((_told(stream, _not_on_arrays(stream, feeds, settings, taken)), *plans))
+
+
+def _not_on_arrays(stream: Stream, feeds: Sequence[Feed], settings: Settings, taken: Input) -> str:
+    """Why arrays do not make the partials of these feeds; empty if they do."""
+    if settings.scan != "auto":
+        return f"scan is '{settings.scan}'"
+    if reason := hindrance(stream, feeds):
+        return reason
+    as_declared = row_groups(taken.files, write_program(stream, feeds).columns) is not None
+    return "" if as_declared else "the files do not hold just what is declared"
+
+
+def _told(stream: Stream, reason: str) -> str:
+    if reason:
+        who = f"Spark makes the partials by the plan below, not arrays: {reason}"
+    else:
+        who = "arrays make the partials, in place of the plan below; that is for files which"
+        who += " do not hold just what is declared"
+    return f"stream {stream.name}: {who}"
 
 
 def _explained(session: SparkSession, frame: DataFrame) -> str:

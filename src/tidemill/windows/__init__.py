@@ -1,6 +1,6 @@
 """Window specs, edges, slices and membership: arithmetic on whole microseconds, nothing else."""
 
-from tidemill.windows.closing import closed_windows, horizon, slice_ranges
+from tidemill.windows.closing import closed_windows
 from tidemill.windows.cuts import BEGINNING_US, Cut, Cuts
 from tidemill.windows.edges import (
     EdgeClass,
@@ -12,7 +12,6 @@ from tidemill.windows.edges import (
     pane_us,
     pruned_classes,
     slice_end,
-    slice_ends,
     slice_start,
     slice_starts,
 )
@@ -29,13 +28,10 @@ __all__ = [
     "edge_rate",
     "edges_between",
     "holds_edges",
-    "horizon",
     "pane_origin",
     "pane_us",
     "pruned_classes",
     "slice_end",
-    "slice_ends",
-    "slice_ranges",
     "slice_start",
     "slice_starts",
 ]

@@ -6,8 +6,6 @@ empty windows.
 >>> spec = WindowSpec(range_us=8, slide_us=5)
 >>> closed_windows(spec, np.array([5, 8]), np.array([8, 10]), after_us=None, until_us=13)
 array([0, 5])
->>> horizon(spec, watermark_us=13)
-10
 """
 
 from __future__ import annotations
@@ -38,22 +36,6 @@ def closed_windows(
     oldest = _INT64.min if after_us is None else _last_ending_by(spec, after_us) + 1
     numbers = _union(np.maximum(first, _clamped(oldest)), np.minimum(last, _clamped(newest)))
     return spec.start_us + numbers * spec.slide_us
-
-
-def slice_ranges(
-    window_starts: IntArray, window_ends: IntArray, slice_starts: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Bounds `lo, hi` of each window's run of slices, of those that hold rows, ascending.
-
-    Slices are cut at the edges of the windows asked for, so none reaches over an end.
-    """
-    lo = np.searchsorted(slice_starts, window_starts)
-    return lo, np.searchsorted(slice_starts, window_ends)
-
-
-def horizon(spec: WindowSpec, watermark_us: int) -> int:
-    """Start of the earliest window still open; slices before it are of no more use to it."""
-    return spec.window_start(_last_ending_by(spec, watermark_us) + 1)
 
 
 def _windows_of_slices(

@@ -9,8 +9,6 @@ time seen so far: no slice that holds rows is ever split, and a slice lies on on
 True
 >>> later.starts(np.array([13, 19, 23, 29])).tolist()
 [10, 10, 20, 28]
->>> later.ends(np.array([10, 20, 28])).tolist()
-[20, 24, 30]
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from tidemill.windows.edges import (
     edge_classes,
     holds_edges,
     slice_end,
-    slice_ends,
     slice_starts,
 )
 from tidemill.windows.spec import WindowSpec
@@ -70,11 +67,6 @@ class Cuts:
         """The windows that cut new rows."""
         return self.cuts[-1].windows if self.cuts else ()
 
-    @property
-    def classes(self) -> tuple[EdgeClass, ...]:
-        """All edges of all cuts that are kept; what refines them all serves every row."""
-        return edge_classes(spec for cut in self.cuts for spec in cut.windows)
-
     def boundary(self, newest_us: int | None) -> int:
         """From when on a change made now can apply: the next edge after all that was seen."""
         if newest_us is None or not self.cuts:
@@ -105,30 +97,24 @@ class Cuts:
 
     def starts(self, times_us: IntArray) -> IntArray:
         """The start of each instant's slice."""
-        return self._by_cut(times_us, lambda cut, _, t: _starts(cut, t))
-
-    def ends(self, starts_us: IntArray) -> IntArray:
-        """The end of each slice, given its start."""
-        return self._by_cut(starts_us, lambda cut, end, t: _ends(cut, end, t))
+        return self._by_cut(times_us, _starts)
 
     def in_some_window(self, starts_us: IntArray) -> NDArray[np.bool_]:
         """Which slices some window reads; those in gaps of hopping windows nobody does."""
-        found = self._by_cut(starts_us, lambda cut, _, t: _read_by_some(cut, t))
+        found = self._by_cut(starts_us, _read_by_some)
         return found.astype(np.bool_)
 
     def _at(self, t_us: int) -> Cut:
         return next(cut for cut in reversed(self.cuts) if cut.from_us <= t_us)
 
-    def _by_cut(
-        self, times_us: IntArray, apply: Callable[[Cut, int, IntArray], IntArray]
-    ) -> IntArray:
+    def _by_cut(self, times_us: IntArray, apply: Callable[[Cut, IntArray], IntArray]) -> IntArray:
         if len(self.cuts) == 1:
-            return apply(self.cuts[0], _END_US, times_us)
+            return apply(self.cuts[0], times_us)
         result = np.empty(len(times_us), dtype=np.int64)
         for cut, end in self._spans():
             mine = (times_us >= cut.from_us) & (times_us < end)
             if mine.any():
-                result[mine] = apply(cut, end, times_us[mine])
+                result[mine] = apply(cut, times_us[mine])
         return result
 
     def _spans(self) -> Iterator[tuple[Cut, int]]:
@@ -140,10 +126,6 @@ class Cuts:
 
 def _starts(cut: Cut, times_us: IntArray) -> IntArray:
     return np.maximum(slice_starts(times_us, cut.classes), cut.from_us)
-
-
-def _ends(cut: Cut, end_us: int, starts_us: IntArray) -> IntArray:
-    return np.minimum(slice_ends(starts_us, cut.classes), end_us)
 
 
 def _read_by_some(cut: Cut, starts_us: IntArray) -> IntArray:

@@ -93,15 +93,6 @@ def slice_starts(times_us: IntArray, classes: Sequence[EdgeClass]) -> IntArray:
     return functools.reduce(np.maximum, starts)
 
 
-def slice_ends(times_us: IntArray, classes: Sequence[EdgeClass]) -> IntArray:
-    """`slice_end` of many instants at once, likewise."""
-    edges = _listed_edges(times_us, classes)
-    if edges is not None:
-        return edges[np.searchsorted(edges, times_us, side="right")]
-    ends = (times_us + c.period_us - (times_us - c.offset_us) % c.period_us for c in classes)
-    return functools.reduce(np.minimum, ends)
-
-
 def edges_between(classes: Sequence[EdgeClass], low_us: int, high_us: int) -> IntArray:
     """All edges in `[low_us, high_us)`, ascending, each once."""
     runs = [

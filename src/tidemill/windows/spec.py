@@ -3,9 +3,8 @@
 Window k is the half-open span `[start_us + k * slide_us, … + range_us)` for every integer k,
 before 1970 as well as after. This is the anchoring of Spark's `window()`.
 
->>> spec = WindowSpec(range_us=12, slide_us=9)
->>> [(spec.window_start(k), spec.window_end(k)) for k in spec.windows_containing(10)]
-[(0, 12), (9, 21)]
+>>> WindowSpec(range_us=12, slide_us=9).first_start_after(10)
+18
 >>> print(WindowSpec(60_000_000, 10_000_000, 500_000))
 RANGE 60 s SLIDE 10 s START 0.5 s
 """
@@ -44,17 +43,9 @@ class WindowSpec:
     def window_start(self, k: int) -> int:
         return self.start_us + k * self.slide_us
 
-    def window_end(self, k: int) -> int:
-        return self.window_start(k) + self.range_us
-
     def first_start_after(self, t_us: int) -> int:
         """Start of the first window that begins after the instant."""
         return self.window_start((t_us - self.start_us) // self.slide_us + 1)
-
-    def windows_containing(self, t_us: int) -> range:
-        """The numbers k of the windows that hold the instant; empty in a gap."""
-        since_us = t_us - self.start_us
-        return range((since_us - self.range_us) // self.slide_us + 1, since_us // self.slide_us + 1)
 
     def __str__(self) -> str:
         start = f" START {_seconds(self.start_us)}" if self.start_us else ""

@@ -18,6 +18,7 @@ from tidemill.plan.predicates import (
     Reading,
     Term,
     assign_bits,
+    assign_own_bits,
     read_by,
 )
 
@@ -131,6 +132,18 @@ def test_a_dropped_number_is_free_once_it_is_not_blocked():
     port, proto = read("port = 1"), read("proto = 'a'")
     assert assign_bits([proto], {1: port}, blocked=[0]).bits == {1: port, 2: proto}
     assert assign_bits([proto], {1: port}).bits == {0: proto, 1: port}
+
+
+def test_without_covers_each_predicate_has_its_own_bit_and_true_only_where_rows_are_routed():
+    port, ports = read("port = 80"), read("port IN (80, 443)")
+    wanted = [ports, TRUE, port, FALSE, ports]
+    found = assign_own_bits(wanted, {1: port}, blocked=[0])
+    assert found.bits == {1: port, 2: ports}
+    one = {port: Reading((Term(0b10),)), ports: Reading((Term(0b100),)), FALSE: NO_ROWS}
+    assert found.readings == {**one, TRUE: ALL_ROWS}
+    routed = assign_own_bits(wanted, {1: port}, blocked=[0], routed=True)
+    assert routed.bits == {1: port, 2: ports, 3: TRUE}
+    assert routed.readings == {**one, TRUE: Reading((Term(0b1000),))}
 
 
 def test_a_signature_of_three_words():

@@ -80,8 +80,8 @@ def test_fragments_partition_time_and_repeat_with_the_composite_slide(plan):
         assert [edge + 7 * composite for edge in first] == second
         assert Fraction(len(first) * US, composite) == load.edge_rate
         assert rate_of(members).per_second == load.edge_rate
-        bounds = {w.window_start(k) % composite for w in members for k in range(composite)}
-        bounds |= {w.window_end(k) % composite for w in members for k in range(composite)}
+        starts = [(w, w.window_start(k)) for w in members for k in range(composite)]
+        bounds = {t % composite for w, start in starts for t in (start, start + w.range_us)}
         assert bounds == set(first)
 
 

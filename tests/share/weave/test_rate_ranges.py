@@ -50,7 +50,7 @@ def test_a_rate_that_wavers_about_a_bound_changes_nothing(wavering, bound):
 
 
 def test_before_any_plan_all_ranges_are_to_be_made_the_current_one_first():
-    decision = observe(RANGES, FULL.without_plans(), 300.0)
+    decision = observe(RANGES, RateMemo[str](), 300.0)
     assert decision.plan is None
     assert decision.to_make == (1, 0, 2)
 

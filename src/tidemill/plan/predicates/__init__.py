@@ -1,6 +1,6 @@
 """Predicates that many queries share: canonical forms, readings from bits, signatures."""
 
-from tidemill.plan.predicates.bits import Assignment, assign_bits, assign_own_bits, assign_routes
+from tidemill.plan.predicates.bits import Assignment, assign_bits, assign_own_bits
 from tidemill.plan.predicates.canonical import canonical
 from tidemill.plan.predicates.covers import read_by
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
@@ -29,7 +29,6 @@ __all__ = [
     "Term",
     "assign_bits",
     "assign_own_bits",
-    "assign_routes",
     "canonical",
     "has_bit",
     "read_by",

@@ -8,7 +8,7 @@ from itertools import count
 
 from tidemill.plan.predicates.covers import read_by
 from tidemill.plan.predicates.predicate import Predicate
-from tidemill.plan.predicates.readings import NO_ROWS, Reading, Term
+from tidemill.plan.predicates.readings import Reading, Term
 
 
 @dataclass(frozen=True)
@@ -42,38 +42,24 @@ def assign_own_bits(
     predicates: Iterable[Predicate],
     taken: Mapping[int, Predicate] | None = None,
     blocked: Collection[int] = (),
+    routed: bool = False,
 ) -> Assignment:
-    """A bit for every distinct predicate: what there is without covers."""
+    """A bit for every distinct predicate: what there is without covers.
+
+    TRUE needs one only where rows are `routed`, kept once for each predicate that holds.
+    """
     kept, readings = dict(taken or {}), {}
+    own = {kept[number]: number for number in sorted(kept, reverse=True)}
     numbers = _free_numbers({*kept, *blocked})
     for predicate in dict.fromkeys(predicates):
-        if not _only(predicate, kept) and not (predicate.is_true or predicate.is_false):
-            kept[next(numbers)] = predicate
-        readings[predicate] = _reading(predicate, _only(predicate, kept))
-    return Assignment(kept, readings)
-
-
-def assign_routes(
-    predicates: Iterable[Predicate],
-    taken: Mapping[int, Predicate] | None = None,
-    blocked: Collection[int] = (),
-) -> Assignment:
-    """A bit for every distinct predicate, TRUE too: where a row is kept once for each."""
-    kept, readings = dict(taken or {}), {}
-    numbers = _free_numbers({*kept, *blocked})
-    for predicate in dict.fromkeys(predicates):
-        if predicate.is_false:
-            readings[predicate] = NO_ROWS
+        if predicate.is_false or (predicate.is_true and not routed):
+            readings[predicate] = _reading(predicate, {})
             continue
-        if not _only(predicate, kept):
-            kept[next(numbers)] = predicate
-        (number, *_) = _only(predicate, kept)
-        readings[predicate] = Reading((Term(1 << number),))
+        if predicate not in own:
+            own[predicate] = next(numbers)
+            kept[own[predicate]] = predicate
+        readings[predicate] = Reading((Term(1 << own[predicate]),))
     return Assignment(kept, readings)
-
-
-def _only(predicate: Predicate, bits: Mapping[int, Predicate]) -> dict[int, Predicate]:
-    return {bit: each for bit, each in bits.items() if each == predicate}
 
 
 def _uncovered(new: list[Predicate], kept: Mapping[int, Predicate]) -> list[Predicate]:

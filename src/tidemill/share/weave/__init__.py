@@ -1,6 +1,6 @@
 """Weaving windows: which of them share slices, chosen by cost."""
 
-from tidemill.share.weave.choose import MODES, Plan, Weave, choose, stage_costs, woven
+from tidemill.share.weave.choose import MODES, Plan, choose, stage_costs, woven
 from tidemill.share.weave.linkage import Linkage, Merge, link
 from tidemill.share.weave.live import LivePlan, Policy, added, begin, rebuilt, removed
 from tidemill.share.weave.machine import Machine, MachineCosts, Statistics
@@ -41,7 +41,6 @@ __all__ = [
     "RateRanges",
     "Statistics",
     "Timeline",
-    "Weave",
     "Workload",
     "added",
     "affinity",

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from tidemill.share.weave.linkage import Linkage, link
 from tidemill.share.weave.model import (
@@ -29,7 +28,6 @@ from tidemill.share.weave.model import (
     alone,
     assembled,
     everything,
-    group_rates,
     plan_cost,
 )
 from tidemill.windows import WindowSpec
@@ -44,20 +42,7 @@ class Plan:
     cost: Cost
 
 
-@dataclass(frozen=True)
-class Weave:
-    """The plan chosen for a mode, with the rates it rests on."""
-
-    mode: str
-    groups: Groups
-    processing: Processing
-    cost: Cost
-    edge_rate: Fraction
-    edge_rates: tuple[Fraction, ...]
-    exact: bool
-
-
-def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Weave:
+def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Plan:
     """The cheapest plan the mode allows; of equals the simplest.
 
     Woven plans are guarded: they never cost more than sharing everything or nothing.
@@ -66,10 +51,7 @@ def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Weave:
         raise ValueError(f"no sharing mode '{mode}'; modes: {', '.join(MODES)}")
     load = Workload.of(windows)
     plans = [planner(load, model) for planner in _PLANNERS[mode]]
-    best = min(plans, key=lambda plan: plan.cost)
-    rates = group_rates(load, best.groups)
-    edge_rate, exact = load.edge_rate, load.timeline.exact
-    return Weave(mode, best.groups, best.processing, best.cost, edge_rate, rates, exact)
+    return min(plans, key=lambda plan: plan.cost)
 
 
 def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:

@@ -69,10 +69,6 @@ class RateMemo(Generic[P]):
         kept = tuple((other, made) for other, made in self.plans if other != number)
         return replace(self, plans=tuple(sorted((*kept, (number, plan)), key=lambda p: p[0])))
 
-    def without_plans(self) -> RateMemo[P]:
-        """After the set of queries changed: every range is to be planned anew."""
-        return replace(self, plans=())
-
 
 @dataclass(frozen=True)
 class RateDecision(Generic[P]):

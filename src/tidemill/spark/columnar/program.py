@@ -29,10 +29,6 @@ class ArrayPass:
     signing: Signing
 
     @property
-    def scan(self) -> Scan:
-        return self.feeds[0].scan
-
-    @property
     def keeps_all(self) -> bool:
         return any(feed.keeps_all for feed in self.feeds)
 
