@@ -91,7 +91,7 @@ def _ranked(digit: Digit) -> Digit:
 
 def _by_bits(digit: Digit) -> Digit:
     words = np.zeros(-(-digit.size // 64), dtype=np.uint64)
-    before, ranks = np.empty(len(words), dtype=np.int64), np.empty(len(digit.codes), dtype=np.int64)
+    before, ranks = np.empty(len(words), dtype=np.int64), np.empty_like(digit.codes)
     return Digit(ranks, rank(digit.codes, words, before, ranks))
 
 

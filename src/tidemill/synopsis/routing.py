@@ -80,8 +80,10 @@ def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[IntArray, I
     counts = np.count_nonzero(holds, axis=1)
     first = np.concatenate([[0], np.cumsum(counts)])
     most = int(counts[cells.signature].sum())
-    codes, rows = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     groups = max(1, cells.group_count)
+    # There are several to a cell: to write and read them is half of the work.
+    dtype = np.int32 if max(len(cells), (home.max(initial=0) + 1) * groups) < 2**31 else np.int64
+    codes, rows = np.empty(most, dtype), np.empty(most, dtype)
     whose = cells.signature, cells.slice_index, cells.group
     found = hand_out(first, takers, home, *whose, groups, codes, rows)
     return codes[:found], rows[:found]
