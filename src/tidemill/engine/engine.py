@@ -17,6 +17,7 @@ from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
 from tidemill.engine.closing import Closing
+from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
@@ -116,7 +117,7 @@ class Engine(Closing):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        with self._serving() as between:
+        with self._serving() as between, long_lived_objects():
             runners = self._runners()
             self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.aggregates.encoding import flat
 from tidemill.synopsis.loops import rank
 
 IntArray = NDArray[np.int64]
@@ -106,7 +107,7 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
     Keys are compared as Spark compares them after grouping: NULL equals NULL and NaN equals
     NaN; Catalyst has already made -0.0 into 0.0.
     """
-    digits = [_coded(column.combine_chunks()) for column in keys.columns]
+    digits = [_coded(flat(column)) for column in keys.columns]
     found = number(digits[::-1], rows)
     return found.ids, found.rows
 

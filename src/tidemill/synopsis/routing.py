@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.numbering import Digit, distinct_codes
 
 IntArray = NDArray[np.int64]
+Codes = NDArray[Any]
 BoolArray = NDArray[np.bool_]
 
 
@@ -74,7 +76,7 @@ def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
     return holds
 
 
-def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[IntArray, IntArray]:
+def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Codes, Codes]:
     """Home and group of each cell under each predicate that holds for it, as a code; the cell."""
     _, takers = np.nonzero(holds)
     counts = np.count_nonzero(holds, axis=1)
