@@ -16,6 +16,7 @@ import pyarrow as pa
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.buckets import settle_buckets
 from tidemill.engine.closing import Closing
 from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import Explainer
@@ -354,7 +355,8 @@ class Engine(Closing):
         self._sinks = sinks
         for writer in distinct_writers(sinks.values()):
             writer.recover()
-        cores = self.catalog.settings.buckets or self.session.sparkContext.defaultParallelism
+        cores = self.session.sparkContext.defaultParallelism
+        wanted = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
         around = Surroundings(
             session=self.session,
             home=self.home,
@@ -367,7 +369,7 @@ class Engine(Closing):
             paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,
-            buckets=journal.fixed("buckets", cores),
+            buckets=wanted,
             failpoint=armed(),
             subscribers=self._subscribers,
         )

@@ -60,21 +60,22 @@ class Folding:
             return None
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
-            fold = ArrayFold(program, since_us, around.buckets, self._place(record))
+            fold = ArrayFold(program, since_us, self._place(record))
             return run_columnar(around.session, fold, groups, self._last_partial_rows or 0)
 
     def _in_catalyst(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
         around = self._around
         with watch.phase("admit"):
             rows = self._rows(record)
-            passes = passes_of(self._feeds, self._admission(record), around.buckets)
+            passes = passes_of(self._feeds, self._admission(record))
             frames = [(one, partials(around.session, rows, one, around.tables)) for one in passes]
         with watch.phase("partials"), self._kept(rows, len(passes)):
             small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
             return run_fold(frames, self._place(record), small)
 
     def _place(self, record: TickRecord) -> FoldPlace:
-        return FoldPlace(self._around.home.synopses, record.number, self._around.failpoint)
+        around = self._around
+        return FoldPlace(around.home.synopses, around.buckets, record.number, around.failpoint)
 
     def _admission(self, record: TickRecord) -> Admission:
         return Admission(

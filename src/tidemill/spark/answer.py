@@ -20,7 +20,7 @@ from tidemill.failpoints import Failpoint
 from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
 from tidemill.operators.handing import Answers
-from tidemill.operators.rows import visible
+from tidemill.operators.rows import together
 from tidemill.synopsis.cells import Cells, joined, merged
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
@@ -173,9 +173,9 @@ def _part(task: AnswerTask, question: Question, answers: Answers) -> Part:
         return part
     if question.route == CARRY:
         return replace(part, rows=answers.rows)
-    return replace(
-        part, staged=stage(task.staging, task.tick, visible(question.asked.sheet, answers.rows))
-    )
+    found = together(question.asked.sheet, [answers.rows])
+    staged = stage(task.staging, task.tick, found.rows)
+    return Part(found.counts, answers.raised + found.raised, staged)
 
 
 def stage(folder: Path, tick: int, rows: pa.Table) -> str:

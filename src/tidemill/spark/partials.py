@@ -49,7 +49,6 @@ class Pass:
     name: str
     feeds: tuple[Feed, ...]
     admission: Admission
-    buckets: int
 
     @property
     def scan(self) -> Scan:
@@ -175,16 +174,14 @@ def signed_rows(
     return f"SELECT * FROM {signed}"
 
 
-def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:
+def passes_of(feeds: Sequence[Feed], admission: Admission) -> tuple[Pass, ...]:
     """Feeds of one scan are one pass, or as few as Spark can tell their grouping sets apart in."""
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
     name = fingerprint([admission.stream.name.lower()])
     runs = (run for mine in by_scan.values() for run in _runs(mine))
-    return tuple(
-        Pass(f"{name}_{number}", run, admission, buckets) for number, run in enumerate(runs)
-    )
+    return tuple(Pass(f"{name}_{number}", run, admission) for number, run in enumerate(runs))
 
 
 def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:

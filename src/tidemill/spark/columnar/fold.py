@@ -16,7 +16,7 @@ from tidemill.spark.columnar.chunk import OutOfRangeError
 from tidemill.spark.columnar.files import RowGroup, read_chunks, split
 from tidemill.spark.columnar.program import Program
 from tidemill.spark.columnar.scan import Scanned, scan
-from tidemill.spark.fold import FoldPlace, FoldReport, read_report, write_pieces
+from tidemill.spark.fold import FoldPlace, FoldReport, read_report
 from tidemill.synopsis.fold import fold_feed
 from tidemill.synopsis.pieces import Piece
 
@@ -36,7 +36,6 @@ class ArrayFold:
 
     program: Program
     since_us: int
-    buckets: int
     place: FoldPlace
 
     def scan(self, groups: Sequence[RowGroup]) -> Scanned:
@@ -50,7 +49,7 @@ class ArrayFold:
         found = scanned.cells(self.program)
         pieces: dict[str, tuple[Piece, ...]] = {}
         for feed, cells in found:
-            pieces |= write_pieces(self.place.root, fold_feed(feed, cells), self.buckets)
+            pieces |= self.place.write(fold_feed(feed, cells))
         self.place.failpoint.reach("fold", self.place.tick)
         return FoldReport(
             pieces=pieces,
