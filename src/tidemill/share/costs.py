@@ -30,7 +30,15 @@ class EngineCosts:
 
     def passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """Each feed in a pass of its own."""
-        return sum(self._scan() + self.feed(needs) for needs in feeds)
+        return sum(self.rolled_pass(together(needs), len(needs)) for needs in feeds)
+
+    def rolled_pass(self, whole: Needs, synopses: int) -> float:
+        """One feed in a pass of its own, from which so many synopses are rolled up."""
+        return self._scan() + self._rolled(self.cells(whole), synopses)
+
+    def least_pass(self, left: Needs, right: Needs, synopses: int) -> float:
+        """What `rolled_pass` of both is at least: they have no fewer cells than either."""
+        return self._scan() + self._rolled(max(self.cells(left), self.cells(right)), synopses)
 
     def grouping_sets(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """All feeds in one pass: a row is read once and hashed once for each."""
@@ -40,9 +48,11 @@ class EngineCosts:
 
     def feed(self, synopses: Sequence[Needs]) -> float:
         """Partials out of Catalyst, and the fold of them into each synopsis."""
-        cells = self.cells(together(synopses))
+        return self._rolled(self.cells(together(synopses)), len(synopses))
+
+    def _rolled(self, cells: float, synopses: int) -> float:
         made = cells * (self.machine.partial_ns + self.machine.fold_ns)
-        rolled = cells * self.machine.fold_ns * (len(synopses) - 1)
+        rolled = cells * self.machine.fold_ns * (synopses - 1)
         return (made + rolled) * _NS
 
     def kept(self, needs: Needs) -> float:

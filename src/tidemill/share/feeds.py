@@ -7,7 +7,7 @@ stream changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidemill.aggregates import ROWS
 from tidemill.plan.joins import ordered
@@ -40,12 +40,31 @@ def arrange_feeds(
 
 def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
     """Synopses rolled up from one finer aggregation, for as long as that saves passes' time."""
+    parts = [_Rolled(root, together(_needs(root))) for root in roots]
+    return tuple(part.root for part in _merged(parts, costs))
 
-    def merge(left: Root, right: Root) -> Root | None:
-        same = needs_of_synopsis(left[0]).relation == needs_of_synopsis(right[0]).relation
-        return (*left, *right) if same else None
 
-    return merge_greedily(roots, lambda root: costs.passes([_needs(root)]), merge)
+@dataclass(frozen=True, eq=False)
+class _Rolled:
+    """A root, and what its synopses need together."""
+
+    root: Root
+    needs: Needs
+
+
+def _merged(parts: Sequence[_Rolled], costs: EngineCosts) -> tuple[_Rolled, ...]:
+    def cost(part: _Rolled) -> float:
+        return costs.rolled_pass(part.needs, len(part.root))
+
+    def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
+        if left.needs.relation != right.needs.relation:
+            return None
+        return _Rolled((*left.root, *right.root), left.needs | right.needs)
+
+    def least(left: _Rolled, right: _Rolled) -> float:
+        return costs.least_pass(left.needs, right.needs, len(left.root) + len(right.root))
+
+    return merge_greedily(parts, cost, merge, least)
 
 
 def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:

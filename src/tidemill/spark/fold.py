@@ -68,7 +68,7 @@ class FoldReport:
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
-            route=self.route or other.route,
+            route=" and ".join(dict.fromkeys(filter(None, (self.route, other.route)))),
         )
 
     @property
