@@ -12,7 +12,7 @@ from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.admission import Admission
 from tidemill.spark.columnar.files import row_groups
-from tidemill.spark.columnar.program import hindrance, write_program
+from tidemill.spark.columnar.program import hindrance, parted, write_program
 from tidemill.spark.joins import Tables
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
@@ -37,16 +37,19 @@ def explain_partials(
     rows = read_rows(session, stream, source, taken, columns)
     passes = passes_of(shown, Admission(stream, 0, 0, source.is_text))
     plans = (_explained(session, partials(session, rows, one, tables)) for one in passes)
-    return "\n\n".join((_told(stream, _not_on_arrays(stream, feeds, settings, taken)), *plans))
+    plain, _ = parted(stream, feeds)
+    reason = _hindrance(stream, shown, settings) or _hindrance_in_files(stream, plain, taken)
+    return "\n\n".join((_told(stream, reason), *plans))
 
 
-def _not_on_arrays(stream: Stream, feeds: Sequence[Feed], settings: Settings, taken: Input) -> str:
-    """Why arrays do not make the partials of these feeds; empty if they do."""
-    if settings.scan != "auto":
-        return f"scan is '{settings.scan}'"
-    if reason := hindrance(stream, feeds):
-        return reason
-    as_declared = row_groups(taken.files, write_program(stream, feeds).columns) is not None
+def _hindrance(stream: Stream, shown: Sequence[Feed], settings: Settings) -> str:
+    """Why arrays do not make the partials of these feeds, whatever the files; empty if they may."""
+    return f"scan is '{settings.scan}'" if settings.scan != "auto" else hindrance(stream, shown)
+
+
+def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], taken: Input) -> str:
+    """Arrays make the partials of all feeds that they can serve, or of none in a tick."""
+    as_declared = row_groups(taken.files, write_program(stream, plain).columns) is not None
     return "" if as_declared else "the files do not hold just what is declared"
 
 
