@@ -16,6 +16,7 @@ import pyarrow as pa
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
@@ -171,6 +172,7 @@ class Engine(Closing):
         self.catalog = CatalogStore(connection).load()
         self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
         self.queries = Journal(connection).load_queries()
+        self._planner.machines = load_machines(connection)
 
     def _bind(self, catalog: Catalog) -> Bind:
         bind = self._binder(catalog)
@@ -320,7 +322,7 @@ class Engine(Closing):
         if watermark_us is not None:
             plan = retire_stints(plan, name, watermark_us)
         if (rate := self._rates.setdefault(name, RateWatch()).note(runner.state)) is not None:
-            plan = self._planner.at_rate(plan, name, rate, self.catalog.settings)
+            plan = self._planner.at_rate(plan, name, rate, self.catalog)
         if plan is not self.plan:
             self._keep(plan)
 
@@ -383,7 +385,7 @@ class Engine(Closing):
     def _feeds(self) -> dict[str, tuple[Feed, ...]]:
         streams = {query.stream for query in self.plan.queries}
         return {
-            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog.settings)
+            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog)
             for stream in streams
         }
 

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from tidemill.plan.predicates import Predicate
 from tidemill.share.needs import Needs, together
 from tidemill.share.sample import Sample
-from tidemill.share.weave import MachineCosts
+from tidemill.share.weave import VISITS, MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
 
 _NS = 1e-9
 # Costs are compared thousands of times for a plan, and a hundredth is near enough.
 _COUNTED_EDGES = 2**14
-# How often a tick comes back to a cell before it expires, for each predicate read from it.
-_VISITS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,21 +37,35 @@ class EngineCosts:
         return self._scan() + sets + sum(self.feed(needs) for needs in feeds)
 
     def feed(self, synopses: Sequence[Needs]) -> float:
-        """Partials out of Catalyst, and the fold of them into each synopsis."""
-        cells = self.cells(together(synopses))
-        made = cells * (self.machine.partial_ns + self.machine.fold_ns)
-        rolled = cells * self.machine.fold_ns * (len(synopses) - 1)
-        return (made + rolled) * _NS
+        """Partials out of the rows, and the fold of them into each synopsis."""
+        each_ns = self.machine.partial_ns + self.machine.fold_ns * len(synopses)
+        return self.cells(together(synopses)) * each_ns * _NS
+
+    def added(self, synopses: Sequence[Needs], in_one_pass: bool = True) -> float:
+        """A sub-aggregation beside others, in their pass if that is allowed and cheaper."""
+        scan_ns, set_ns = self.machine.scan_ns, self.machine.set_ns
+        row_ns = min(scan_ns, set_ns) if in_one_pass else scan_ns
+        return self.sample.rows_per_second * row_ns * _NS + self.feed(synopses)
 
     def kept(self, needs: Needs) -> float:
-        """A synopsis with a pass of its own, in the cheaper form."""
-        return self.passes([[needs]]) + min(self.signed(needs), self.routed(needs))
+        """A synopsis among others, with a sub-aggregation of its own, in the cheaper form."""
+        return self.added([needs]) + self._cheaper(needs)
+
+    def alone(self, needs: Needs) -> float:
+        """The same if there is no other."""
+        return self.passes([[needs]]) + self._cheaper(needs)
+
+    def _cheaper(self, needs: Needs) -> float:
+        return min(self.signed(needs), self.routed(needs))
 
     def signed(self, needs: Needs) -> float:
-        """A synopsis by signature: its cells, and every predicate's part of them picked out."""
-        readings = len(needs.predicates) + needs.keeps_all if needs.predicates else 0
-        visits = readings * _VISITS * self.machine.narrow_ns
-        return self.cells(needs) * (self.machine.keep_ns + visits) * _NS
+        """A synopsis by signature: its cells, picked out for every predicate that holds."""
+        matches, picked_ns = 1.0, 0.0
+        if needs.predicates:
+            matches = self.sample.matches(needs.predicates, needs.keeps_all) + needs.keeps_all
+            picked_ns = self.machine.narrow_ns
+        read_ns = VISITS * matches * (picked_ns + self.machine.combine_ns)
+        return self.cells(needs) * (self.machine.keep_ns + read_ns) * _NS
 
     def routed(self, needs: Needs) -> float:
         """A synopsis by predicate: a cell handed to each that holds, and kept at its own edges."""
@@ -63,8 +75,9 @@ class EngineCosts:
         for predicate, spec in needs.asked:
             windows.setdefault(predicate, set()).add(spec)
         cells = sum(self._own_cells(needs, p, frozenset(own)) for p, own in windows.items())
-        handed = self.cells(needs) * self.sample.matches(windows)
-        return (cells * self.machine.keep_ns + handed * self.machine.route_ns) * _NS
+        handed = self.cells(needs) * self.sample.matches(windows, needs.keeps_all)
+        kept_ns = self.machine.keep_ns + VISITS * self.machine.combine_ns
+        return (cells * kept_ns + handed * self.machine.route_ns) * _NS
 
     def cells(self, needs: Needs) -> float:
         """Partial rows per second."""

@@ -31,21 +31,23 @@ def arrange_feeds(
     roots: tuple[Root, ...] = tuple((synopsis,) for synopsis in synopses)
     apart = settings.sharing in ("none", "weave")
     if not apart and settings.is_on("group_by_tree"):
-        roots = group_by_tree(roots, costs)
+        roots = group_by_tree(roots, costs, settings.is_on("grouping_sets"))
     scans: Sequence[Sequence[Root]] = [[root] for root in roots]
     if not apart and settings.is_on("grouping_sets"):
         scans = grouping_sets(roots, costs)
     return _with_accounts([feed for scan in scans for feed in _feeds(scan, costs)])
 
 
-def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
-    """Synopses rolled up from one finer aggregation, for as long as that saves passes' time."""
+def group_by_tree(
+    roots: Sequence[Root], costs: EngineCosts, in_one_pass: bool = True
+) -> tuple[Root, ...]:
+    """Synopses rolled up from one finer aggregation, for as long as that saves time."""
 
     def merge(left: Root, right: Root) -> Root | None:
         same = needs_of_synopsis(left[0]).relation == needs_of_synopsis(right[0]).relation
         return (*left, *right) if same else None
 
-    return merge_greedily(roots, lambda root: costs.passes([_needs(root)]), merge)
+    return merge_greedily(roots, lambda root: costs.added(_needs(root), in_one_pass), merge)
 
 
 def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:
