@@ -32,6 +32,7 @@ from tidemill.synopsis.feed import Feed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+HOUR_MS = 3_600_000
 FOUND = Machines(replace(ARRAYS, scan_ns=1.5), replace(CATALYST, scan_ns=2.5))
 
 
@@ -69,7 +70,7 @@ def _cells_by_hand(paths: Sequence[str]) -> int:
 
 
 def _feeds() -> Sequence[Feed]:
-    queries = [query("src", 3600), query("src", 3600, "length > 500")]
+    queries = [query("src", HOUR_MS), query("src", HOUR_MS, "length > 500")]
     return feeds_of([suited(0, queries).synopsis])
 
 

@@ -60,10 +60,10 @@ class EngineCosts:
 
     def signed(self, needs: Needs) -> float:
         """A synopsis by signature: its cells, picked out for every predicate that holds."""
-        matches, picked_ns = 1.0, 0.0
-        if needs.predicates:
-            matches = self.sample.matches(needs.predicates, needs.keeps_all) + needs.keeps_all
-            picked_ns = self.machine.narrow_ns
+        matches = self.sample.matches(needs.predicates, needs.keeps_all) + needs.keeps_all
+        # Where no cell is read twice, they are numbered anew and none is copied.
+        copied = needs.keeps_all or self.sample.overlap(needs.predicates)
+        picked_ns = self.machine.narrow_ns if needs.predicates and copied else 0.0
         read_ns = VISITS * matches * (picked_ns + self.machine.combine_ns)
         return self.cells(needs) * (self.machine.keep_ns + read_ns) * _NS
 

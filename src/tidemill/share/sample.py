@@ -72,8 +72,13 @@ class Sample:
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """How many of the predicates hold for a row that is kept, on average."""
         flags = [self._flags(predicate) for predicate in predicates]
-        kept = np.count_nonzero(self._passing(flags, keeps_all))
+        kept = int(np.count_nonzero(self._passing(flags, keeps_all)))
         return float(np.sum(flags)) / kept if kept else 0.0
+
+    def overlap(self, predicates: Iterable[Predicate]) -> bool:
+        """Whether two of the predicates hold for some row."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        return bool(flags) and int(np.sum(flags, axis=0).max()) > 1
 
     def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
         if keeps_all or not flags:

@@ -52,12 +52,11 @@ def write_rows(folder: Path, files: int) -> list[str]:
 
 
 def query(
-    keys: str, slide_s: int, where: str = "", items: str = TOTALS, having: str = ""
+    keys: str, slide_ms: int, where: str = "", items: str = TOTALS, having: str = ""
 ) -> QueryPlan:
     """A query for windows that each are two slices."""
-    text = (
-        f"SELECT {keys}, {items} FROM packets [RANGE {2 * slide_s} SECONDS SLIDE {slide_s} SECONDS]"
-    )
+    window = f"RANGE {2 * slide_ms} MS SLIDE {slide_ms} MS"
+    text = f"SELECT {keys}, {items} FROM packets [{window}]"
     text += f" WHERE {where}" if where else ""
     text += f" GROUP BY {keys}" + (f" HAVING {having}" if having else "")
     (statement,) = parse_script(f"CREATE QUERY q AS {text}")

@@ -27,7 +27,7 @@ _BUCKETS = 2
 def fold_ns(watch: Watch) -> float:
     """By slices: a synopsis with the keys of the feed, and one that is rolled up."""
     keys = ("src, proto", "src")
-    synopses = [suited(n, [query(mine, slide_s=2)]).synopsis for n, mine in enumerate(keys)]
+    synopses = [suited(n, [query(mine, slide_ms=2_000)]).synopsis for n, mine in enumerate(keys)]
     (feed,) = feeds_of(synopses, rolled_up=True)
 
     def job(slices: int) -> Job:
@@ -39,7 +39,7 @@ def fold_ns(watch: Watch) -> float:
 
 def keep_ns(watch: Watch, folder: Path) -> float:
     """By slices: written as two pieces, and read again as often as ticks come back to it."""
-    synopsis = suited(0, [query("src", slide_s=1)]).synopsis
+    synopsis = suited(0, [query("src", slide_ms=1_000)]).synopsis
 
     def job(slices: int) -> Job:
         cells = make_cells(synopsis, slices)
@@ -63,7 +63,7 @@ def route_ns(watch: Watch) -> float:
     """By predicates: the same cells handed to more of them."""
 
     def job(count: int) -> Job:
-        queries = [query("src", slide_s=2, where=where) for where in CONDITIONS[:count]]
+        queries = [query("src", slide_ms=2_000, where=where) for where in CONDITIONS[:count]]
         synopsis = suited(0, queries, routed=True).synopsis
         (feed,) = feeds_of([synopsis])
         cells = make_cells(feed, _MANY, len(CONDITIONS))
@@ -74,7 +74,7 @@ def route_ns(watch: Watch) -> float:
 
 def narrow_ns(watch: Watch) -> float:
     """By readings: the same cells picked for more of them."""
-    queries = [query("src", slide_s=1, where=where) for where in CONDITIONS]
+    queries = [query("src", slide_ms=1_000, where=where) for where in CONDITIONS]
     found = suited(0, queries)
     cells = make_cells(found.synopsis, _MANY, len(CONDITIONS))
     readings = [found.readings[one.name] for one in queries]
@@ -122,7 +122,7 @@ def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, 
     A floor picks few of the groups, as alarms do.
     """
     floor = f"{items.split(' AS ')[0]} > 1000000000"
-    one = query("src", slide_s=1, items=items, having=floor)
+    one = query("src", slide_ms=1_000, items=items, having=floor)
     synopsis = suited(0, [one]).synopsis
     cells = make_cells(synopsis, slices)
     starts = np.linspace(0, slices - length, windows).astype(np.int64)

@@ -16,20 +16,20 @@ VISITS = 3
 class MachineCosts:
     """Of one route from rows to partials; a calibration replaces the defaults, the arrays'."""
 
-    scan_ns: float = 110.0  # read one row, sign it and put it into its cell
-    set_ns: float = 100.0  # put the row into another cell, for another sub-aggregation
-    partial_ns: float = 400.0  # one partial row more for the same rows
-    fold_ns: float = 100.0  # one partial row rolled up and cut for one synopsis
-    combine_ns: float = 10.0  # one cell that is read, laid out and put into a running sum
-    keep_ns: float = 500.0  # one cell of a synopsis written, and read again by later ticks
-    route_ns: float = 40.0  # one cell handed to one predicate that holds
-    narrow_ns: float = 25.0  # one cell picked by its signature
-    answer_ns: float = 15.0  # one window × group cell answered and finished
-    probe_ns: float = 10.0  # one merge more for an answer that cannot be had by subtraction
+    scan_ns: float = 120.0  # read one row, sign it and put it into its cell
+    set_ns: float = 30.0  # put the row into another cell, for another sub-aggregation
+    partial_ns: float = 45.0  # one partial row more for the same rows
+    fold_ns: float = 35.0  # one partial row rolled up and cut for one synopsis
+    combine_ns: float = 110.0  # one cell that is read, laid out and put into a running sum
+    keep_ns: float = 95.0  # one cell of a synopsis written, and read again by later ticks
+    route_ns: float = 60.0  # one cell handed to one predicate that holds
+    narrow_ns: float = 40.0  # one cell picked by its signature
+    answer_ns: float = 40.0  # one window × group cell answered and finished
+    probe_ns: float = 4.0  # one merge more for an answer that cannot be had by subtraction
 
 
 ARRAYS = MachineCosts()
-CATALYST = replace(ARRAYS, scan_ns=110.0, set_ns=100.0, partial_ns=400.0)
+CATALYST = replace(ARRAYS, scan_ns=550.0, set_ns=200.0, partial_ns=1500.0)
 
 
 @dataclass(frozen=True)
