@@ -41,7 +41,7 @@ from tidemill.share import (
 )
 from tidemill.share.weave import ARRAYS, MachineCosts
 from tidemill.spark.answer import CARRY, TaskResult
-from tidemill.spark.fold import FoldReport, write_pieces
+from tidemill.spark.fold import FoldPlace, FoldReport
 from tidemill.spark.sources import Input
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.fold import fold_feed
@@ -134,12 +134,12 @@ class Mill:
 
     def _fold(self, rows: Sequence[Row], since_us: int) -> FoldReport:
         pieces: dict[str, tuple[Any, ...]] = {}
+        place = FoldPlace(self._home.synopses, self._buckets, 0, NOWHERE)
         for one_pass in passes(self.feeds) if rows else ():
             for feed in one_pass:
                 table = partial_rows(one_pass, feed, rows, self.truths, since_us, self.in_panes)
                 if len(table):
-                    folded = fold_feed(feed, gather(feed, table))
-                    pieces |= write_pieces(self._home.synopses, folded, self.buckets)
+                    pieces |= place.write(fold_feed(feed, gather(feed, table)))
         return FoldReport(pieces=pieces, newest_us=max((r.time_us for r in rows), default=None))
 
     def _after(
@@ -154,6 +154,10 @@ class Mill:
                 self.snapshots += 1
             kept = kept.expired(synopsis.id, deciding.horizon(synopsis, decision))
         return kept.only([synopsis.id for synopsis in self.plan.synopses])
+
+    @property
+    def _buckets(self) -> dict[str, int]:
+        return {synopsis.id: self.buckets for synopsis in self.plan.synopses}
 
     @property
     def _home(self) -> Home:
@@ -174,7 +178,7 @@ class Mill:
             queries={},
             tables=nothing,
             subscribers={},
-            buckets=self.buckets,
+            buckets=self._buckets,
             failpoint=NOWHERE,
         )
 

@@ -35,6 +35,26 @@ def test_merging_never_costs_more_and_stops_where_no_pair_saves(count, rng) -> N
         assert both is None or cost(left) + cost(right) - cost(both) <= 1e-9
 
 
+@given(st.integers(1, 9), st.randoms(use_true_random=False))
+def test_knowing_what_pairs_cost_at_least_changes_nothing_but_the_work(count, rng) -> None:
+    heights: list[int] = [rng.randrange(5) for _ in range(count)]
+    worked_out: list[Part] = []
+
+    def cost(part: Part) -> float:
+        worked_out.append(part)
+        return 3 + max(heights[n] for n in part) * len(part)
+
+    def least(left: Part, right: Part) -> float:
+        return 3 + max(max(heights[n] for n in part) for part in (left, right))
+
+    parts = [frozenset([n]) for n in range(count)]
+    plain = merge_greedily(parts, cost, frozenset.union)
+    all_worked_out = len(worked_out)
+    worked_out.clear()
+    assert merge_greedily(parts, cost, frozenset.union, least) == plain
+    assert len(worked_out) <= all_worked_out
+
+
 def members(groups: tuple[Group, ...]) -> set[frozenset[str]]:
     return {frozenset(one.name for one in group.queries) for group in groups}
 

@@ -102,6 +102,24 @@ def test_every_route_tells_the_same(folder: Path, monkeypatch: pytest.MonkeyPatc
             assert _agree(got, want), f"{route}: {query}"
 
 
+ODD = "SELECT k, COUNT(*) AS a, MIN(name) AS b1 FROM s [{}] WHERE name LIKE 'r%' GROUP BY k"
+
+
+@pytest.mark.parametrize("folder", ["disordered"], indirect=True)
+def test_an_odd_query_keeps_just_its_own_scan_from_arrays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = [query.format(WINDOWS[0]) for query in (QUERIES[0], ODD, QUERIES[1])]
+    script = f"SET sharing = 'none';{STREAM}"
+    told = {r: tell(folder, r, script, queries, monkeypatch) for r in ROUTES}
+    expected, answers, sides = told["catalyst"]
+    assert all(answers)
+    for route, (report, mine, side) in told.items():
+        assert report.routes == {route if route == "catalyst" else "columnar and catalyst": 4}
+        assert (_counts(report), side) == (_counts(expected), sides)
+        assert all(map(_agree, mine, answers))
+
+
 def _drawn(rng: random.Random) -> Iterator[tuple[str, str]]:
     for query in QUERIES:
         yield query, rng.choice(WINDOWS)

@@ -1,8 +1,9 @@
 """SIGKILL in the middle of every step of a tick, then the same command again: nothing is lost,
 nothing is there twice. Ctrl-C stops cleanly, and a home belongs to one process.
 
-    run    1            2           3           4         5             6          7
-    dies   deliver:2    answer:3    decide:4    fold:5    partials:6    admit:7    not at all
+    run    1          2         3         4       5           6         7        8
+    scan   arrays     Catalyst  arrays    arrays  arrays      Catalyst  arrays   arrays
+    dies   deliver:2  answer:3  decide:4  fold:5  partials:6  fold:7    admit:8  not at all
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ from tidemill.cli import app
 from tidemill.engine import Engine
 from tidemill.failpoints import STEPS, VARIABLE
 
-FILES = 8
+DEATHS = (
+    *(("deliver", "auto"), ("answer", "catalyst"), ("decide", "auto")),
+    *(("fold", "auto"), ("partials", "auto"), ("fold", "catalyst"), ("admit", "auto")),
+)
+FILES = len(DEATHS) + 2
 SCRIPT = f"""
 SET tick_files = 1;
 CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:../in' WITH (lateness = '2 seconds');
 CREATE SINK rows TO 'parquet:rows';
 CREATE SINK lines TO 'json:lines.json';
-CREATE QUERY by_key INTO rows AS SELECT k, COUNT(*) AS n, SUM(d) AS total
+CREATE QUERY by_key INTO rows AS SELECT k, COUNT(*) AS n, SUM(n) AS total
   FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
 CREATE QUERY top INTO rows AS SELECT k, MAX(m) AS most
   FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k ORDER BY most DESC LIMIT 2;
-CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(name) AS least
+CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(at) AS least
   FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k;
 CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
 """
@@ -49,9 +54,9 @@ def write_input(folder: Path) -> None:
     write_files(folder / "in", cut([random_row(rng, t) for t in times], FILES))
 
 
-def write_script(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "script.sql").write_text(SCRIPT)
+def write_script(folder: Path, scan: str = "auto") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "script.sql").write_text(f"SET scan = '{scan}';{SCRIPT}")
     return folder / "script.sql"
 
 
@@ -96,15 +101,21 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
     deaths = []
     home = ("--home", str(tmp_path / "cut_off" / "home"))
-    for tick, step in enumerate(reversed(STEPS), start=2):
+    for tick, (step, scan) in enumerate(DEATHS, start=2):
+        write_script(cut_off.parent, scan)
         process = command(cut_off, "--flush", *home, failpoint=f"{step}:{tick}")
         process.communicate()
         deaths.append(process.returncode)
-    last = command(cut_off, "--flush", *home)
+    write_script(cut_off.parent)
+    last = command(cut_off, "--flush", *home, "--metrics", str(tmp_path / "metrics.json"))
     _, told = last.communicate()
 
-    assert deaths == [-signal.SIGKILL] * len(STEPS)
+    assert {step for step, _ in DEATHS} == set(STEPS)
+    assert deaths == [-signal.SIGKILL] * len(DEATHS)
     assert last.returncode == 0, told
+    # Unless told otherwise, it is arrays that scan.
+    assert report.routes == {"columnar": FILES}
+    assert json.loads((tmp_path / "metrics.json").read_text())["routes"] == {"columnar": 2}
     expected = delivered(whole.parent)
     assert set(expected) == {"query=by_key", "query=top", "line", "other"}
     assert delivered(cut_off.parent) == expected

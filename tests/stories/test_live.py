@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = 21
+CUT_OFF = FILES // 2 + 1
 ROOT = Path(__file__).parents[2]
 
 
@@ -84,16 +85,15 @@ def lives_of(events: list[Event], cases: dict[str, Case]) -> dict[str, Life]:
     return lives
 
 
-def kill_in_the_middle(folder: Path) -> int:
+def kill_in_the_middle(folder: Path) -> None:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-        VARIABLE: f"answer:{FILES // 2 + 1}",
+        VARIABLE: f"answer:{CUT_OFF}",
     }
     command = [sys.executable, "-m", "tests.stories.live", str(folder), str(SEED)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    return done.returncode
 
 
 def delivered(folder: Path, life: Life) -> pa.Table:
@@ -123,7 +123,10 @@ def test_queries_come_and_go_while_a_stream_runs(spark: SparkSession, tmp_path: 
     assert {e.query for e in events if e.kind == "add"} - standing == {
         e.query for e in events if e.kind == "drop"
     }
-    assert report.ticks == FILES - FILES // 2 + 1  # the one that was cut off, and a flush
+    for kind in ("add", "drop", "pause", "resume", "alter"):
+        ticks = [event.tick for event in events if event.kind == kind]
+        assert min(ticks) < CUT_OFF <= max(ticks), f"{kind} happened on one side of the kill only"
+    assert report.ticks == FILES - CUT_OFF + 2  # the one that was cut off, and a flush
     assert versions > FILES - 2
     assert 5 < len(late) == report.streams["s"]["rows_late"]
 
@@ -132,9 +135,17 @@ def test_queries_come_and_go_while_a_stream_runs(spark: SparkSession, tmp_path: 
     lives = lives_of(events, cases_of(SEED))
 
     batches = many_batch_answers(spark, [life.case for life in lives.values()])
-    compared = 0
-    for life, batch in zip(lives.values(), batches, strict=True):
+    compared: Counter[str] = Counter()
+    for (name, life), batch in zip(lives.items(), batches, strict=True):
         want = {key: row for key, row in batch.items() if life.expects(*key[:2])}
         if want or (tmp_path / "out" / f"query={life.case.name}").exists():
-            compared += life.case.compare_keyed(delivered(tmp_path, life), want)
-    assert compared > 5 * len(lives)
+            compared[name] = life.case.compare_keyed(delivered(tmp_path, life), want)
+        awake = replace(life, paused=[])
+        compared["skipped in a pause"] += sum(awake.expects(*k[:2]) for k in batch) - len(want)
+        compared["not before nor after"] += len(batch) - len(want)
+    assert compared.pop("skipped in a pause") > 5
+    assert compared.pop("not before nor after") > len(lives)
+    assert compared.total() > 5 * len(lives)
+    dropped = {event.query for event in events if event.kind == "drop"}
+    assert sum(compared[name] > 0 for name in dropped) > 20
+    assert sum(compared[name] > 0 for name in lives if name.endswith("'")) > 5

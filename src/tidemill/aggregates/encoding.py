@@ -42,7 +42,7 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
 
     Of sums that fit 64 bits the first column may be all there is.
     """
-    arrays = [_flat(column) for column in columns]
+    arrays = [flat(column) for column in columns]
     valid = _valid(arrays[0])
     if lane.kind == "sum":
         return Encoded(_encode_sum(lane, arrays), valid)
@@ -113,8 +113,12 @@ def _stored(lane: Lane) -> Type:
     return DOUBLE if lane.kind == "sum" and lane.type.is_float else BIGINT
 
 
-def _flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """All chunks as one."""
+    if isinstance(column, pa.ChunkedArray):
+        # To combine one chunk would copy it.
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return column
 
 
 def _valid(array: pa.Array) -> NDArray[np.bool_] | None:

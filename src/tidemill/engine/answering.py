@@ -46,7 +46,7 @@ class Answering:
                 synopsis=synopsis,
                 bucket=bucket,
                 folder=home.synopses / synopsis.id,
-                buckets=self._around.buckets,
+                buckets=self._around.buckets[synopsis.id],
                 pieces=tuple(piece for piece in pieces if piece.span(bucket)),
                 questions=questions,
                 staging=home.staging,

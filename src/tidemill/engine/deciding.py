@@ -57,7 +57,7 @@ class Deciding:
         """Whether this tick writes what is live as one snapshot per bucket."""
         horizon = self.horizon(synopsis, decision)
         live = tuple(p for p in version.of(synopsis.id) if p.last_us >= horizon)
-        most = self._around.settings.snapshot_pieces * self._around.buckets
+        most = self._around.settings.snapshot_pieces * self._around.buckets[synopsis.id]
         return needs_snapshot(live, horizon, most)
 
     def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:

@@ -16,8 +16,10 @@ import pyarrow as pa
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.buckets import settle_buckets
 from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
+from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
@@ -117,7 +119,7 @@ class Engine(Closing):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        with self._serving() as between:
+        with self._serving() as between, long_lived_objects():
             runners = self._runners()
             self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
@@ -355,7 +357,8 @@ class Engine(Closing):
         self._sinks = sinks
         for writer in distinct_writers(sinks.values()):
             writer.recover()
-        cores = self.catalog.settings.buckets or self.session.sparkContext.defaultParallelism
+        cores = self.session.sparkContext.defaultParallelism
+        wanted = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
         around = Surroundings(
             session=self.session,
             home=self.home,
@@ -368,7 +371,7 @@ class Engine(Closing):
             paused=self.catalog.paused,
             sinks=sinks,
             queries=self.queries,
-            buckets=journal.fixed("buckets", cores),
+            buckets=wanted,
             failpoint=armed(),
             subscribers=self._subscribers,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,11 +12,12 @@ from tidemill.engine.surroundings import Stopwatch, Surroundings
 from tidemill.spark.admission import Admission
 from tidemill.spark.columnar.files import row_groups
 from tidemill.spark.columnar.fold import ArrayFold, run_columnar
-from tidemill.spark.columnar.program import hindrance, write_program
+from tidemill.spark.columnar.program import parted, write_program
 from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
+from tidemill.synopsis.feed import Feed
 
 
 class Folding:
@@ -24,8 +25,9 @@ class Folding:
         self._around, self._stream, self._source = around, stream, source
         self._feeds = around.feeds[stream.name.lower()]
         self._last_partial_rows: int | None = None
-        is_columnar = around.settings.scan == "auto" and not hindrance(stream, self._feeds)
-        self._program = write_program(stream, self._feeds) if is_columnar else None
+        by_arrays = around.settings.scan == "auto"
+        plain, self._others = parted(stream, self._feeds) if by_arrays else ((), self._feeds)
+        self._program = write_program(stream, plain) if plain else None
 
     def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """What was folded; the record comes back without files that cannot be read."""
@@ -42,7 +44,11 @@ class Folding:
         return record, report
 
     def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
-        report = self._on_arrays(record, watch) or self._in_catalyst(record, watch)
+        report = self._on_arrays(record, watch)
+        left = self._others if report else self._feeds
+        if left:
+            report = (report or FoldReport()).beside(self._in_catalyst(record, left, watch))
+        assert report is not None  # a stream without feeds is not folded
         self._last_partial_rows = report.partial_rows
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
@@ -50,7 +56,7 @@ class Folding:
         return report
 
     def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> FoldReport | None:
-        """None if the plan or some file needs Catalyst."""
+        """The feeds that arrays can serve; None if there are none, or some file needs Catalyst."""
         around, program = self._around, self._program
         if program is None:
             return None
@@ -60,35 +66,41 @@ class Folding:
             return None
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
-            fold = ArrayFold(program, since_us, around.buckets, self._place(record))
+            fold = ArrayFold(program, since_us, self._place(record))
             return run_columnar(around.session, fold, groups, self._last_partial_rows or 0)
 
-    def _in_catalyst(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
+    def _in_catalyst(
+        self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch
+    ) -> FoldReport:
         around = self._around
         with watch.phase("admit"):
-            rows = self._rows(record)
-            passes = passes_of(self._feeds, self._admission(record), around.buckets)
-            frames = [(one, partials(around.session, rows, one, around.tables)) for one in passes]
-        with watch.phase("partials"), self._kept(rows, len(passes)):
-            small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
-            return run_fold(frames, self._place(record), small)
+            rows = self._rows(record, feeds)
+            passes = passes_of(feeds, self._admission(record))
+        readings = len(passes) + sum(one.looks_up_slices for one in passes)
+        with self._kept(rows, readings):
+            with watch.phase("admit"):
+                frames = [(p, partials(around.session, rows, p, around.tables)) for p in passes]
+            with watch.phase("partials"):
+                small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
+                return run_fold(frames, self._place(record), small)
 
     def _place(self, record: TickRecord) -> FoldPlace:
-        return FoldPlace(self._around.home.synopses, record.number, self._around.failpoint)
+        around = self._around
+        return FoldPlace(around.home.synopses, around.buckets, record.number, around.failpoint)
 
     def _admission(self, record: TickRecord) -> Admission:
         return Admission(
             self._stream, record.time.watermark_us, record.batch_time_us, self._source.is_text
         )
 
-    def _rows(self, record: TickRecord) -> Rows:
-        columns = [name for feed in self._feeds for name in feed.scan.columns]
+    def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
+        columns = [name for feed in feeds for name in feed.scan.columns]
         return read_rows(self._around.session, self._stream, self._source, record.taken, columns)
 
     @contextmanager
-    def _kept(self, rows: Rows, passes: int) -> Iterator[None]:
-        """Rows that are dear to make are made once, however many passes read them."""
-        if passes < 2 or self._source.is_cheap:
+    def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
+        """Rows that are dear to make are made once, however often they are read."""
+        if readings < 2 or self._source.is_cheap:
             yield
             return
         rows.persist()

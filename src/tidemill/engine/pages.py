@@ -49,8 +49,10 @@ class Pages:
         queries = self._queries = tuple(query for query, _ in readers)
         self._readings = [stint.reading for _, stint in readers]
         self._lifted = [lift(query) for query in queries]
+        # Where there is one bucket only, what it puts in order is so for good.
+        is_parted = around.buckets[synopsis_id] > 1
         self._must_carry = [
-            query.is_ordered or not lifted.finishes_here
+            (query.is_ordered and is_parted) or not lifted.finishes_here
             for query, lifted in zip(queries, self._lifted, strict=True)
         ]
         self._routes: tuple[tuple[str, bool], ...] = ()

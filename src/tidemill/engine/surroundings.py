@@ -38,7 +38,7 @@ class Surroundings:
     sinks: Mapping[str, SinkWriter]  # by query
     queries: dict[str, QueryState]
     subscribers: Mapping[str, list[Callable[[pa.Table], None]]]
-    buckets: int
+    buckets: Mapping[str, int]  # by synopsis
     failpoint: Failpoint
 
     def synopses_of(self, stream: Stream) -> dict[str, Synopsis]:

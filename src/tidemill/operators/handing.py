@@ -55,17 +55,27 @@ class _Handing:
         """Those of one question."""
         queries = slice(self._form.first[number], self._form.first[number + 1])
         windows = slice(self._windows[number], self._windows[number + 1])
-        raised, wrong = self._raised[queries], self._found.wrong_in(self._form.outputs[number])
-        if wrong is not None and not self._found.is_ordered:
-            raised = raised + self._raised_in(wrong, queries, windows)
+        wrong = self._found.wrong_in(self._form.outputs[number])
+        marks = self._marks(wrong)
+        raised = self._raised[queries]
+        if marks is not None:
+            raised = raised + self._raised_in(marks, queries, windows)
         counts = self._counts[queries]
         if not self._form.asked.wants_rows:
             return Answers(counts, raised, None)
         return Answers(counts, raised, self._rows(number, queries, windows, wrong))
 
-    def _raised_in(self, wrong: NDArray[np.bool_], queries: slice, windows: slice) -> IntArray:
-        """By query, the rows in which only its select list raised."""
-        before = np.concatenate([[0], np.cumsum(wrong & ~self._found.flags())])
+    def _marks(self, wrong: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """The rows that raised and are not counted yet, nor bear flags to be counted by."""
+        if not self._found.is_ordered:
+            return None if wrong is None else wrong & ~self._found.flags()
+        if self._form.asked.wants_rows:
+            return None
+        return self._found.flags() if wrong is None else wrong | self._found.flags()
+
+    def _raised_in(self, marks: NDArray[np.bool_], queries: slice, windows: slice) -> IntArray:
+        """By query, how many of its rows are marked."""
+        before = np.concatenate([[0], np.cumsum(marks)])
         wanted = self._found.wanted
         first, lengths = self._found.first[wanted.of_window[windows]], self._lengths[windows]
         counts = before[first + lengths] - before[first]

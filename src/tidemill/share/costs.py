@@ -38,18 +38,33 @@ class EngineCosts:
 
     def feed(self, synopses: Sequence[Needs]) -> float:
         """Partials out of the rows, and the fold of them into each synopsis."""
-        each_ns = self.machine.partial_ns + self.machine.fold_ns * len(synopses)
-        return self.cells(together(synopses)) * each_ns * _NS
+        return self._rolled(self.cells(together(synopses)), len(synopses))
 
-    def added(self, synopses: Sequence[Needs], in_one_pass: bool = True) -> float:
-        """A sub-aggregation beside others, in their pass if that is allowed and cheaper."""
+    def added(self, whole: Needs, synopses: int, in_one_pass: bool = True) -> float:
+        """A sub-aggregation beside others, from which so many synopses are rolled up.
+
+        It is made in the pass of the others, if that is allowed and cheaper.
+        """
+        return self._another(in_one_pass) + self._rolled(self.cells(whole), synopses)
+
+    def least_added(
+        self, left: Needs, right: Needs, synopses: int, in_one_pass: bool = True
+    ) -> float:
+        """What `added` of both is at least: they have no fewer cells than either."""
+        cells = max(self.cells(left), self.cells(right))
+        return self._another(in_one_pass) + self._rolled(cells, synopses)
+
+    def _another(self, in_one_pass: bool) -> float:
         scan_ns, set_ns = self.machine.scan_ns, self.machine.set_ns
         row_ns = min(scan_ns, set_ns) if in_one_pass else scan_ns
-        return self.sample.rows_per_second * row_ns * _NS + self.feed(synopses)
+        return self.sample.rows_per_second * row_ns * _NS
+
+    def _rolled(self, cells: float, synopses: int) -> float:
+        return cells * (self.machine.partial_ns + self.machine.fold_ns * synopses) * _NS
 
     def kept(self, needs: Needs) -> float:
         """A synopsis among others, with a sub-aggregation of its own, in the cheaper form."""
-        return self.added([needs]) + self._cheaper(needs)
+        return self.added(needs, 1) + self._cheaper(needs)
 
     def alone(self, needs: Needs) -> float:
         """The same if there is no other."""

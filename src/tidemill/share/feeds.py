@@ -7,7 +7,7 @@ stream changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidemill.aggregates import ROWS
 from tidemill.plan.joins import ordered
@@ -42,12 +42,32 @@ def group_by_tree(
     roots: Sequence[Root], costs: EngineCosts, in_one_pass: bool = True
 ) -> tuple[Root, ...]:
     """Synopses rolled up from one finer aggregation, for as long as that saves time."""
+    parts = [_Rolled(root, together(_needs(root))) for root in roots]
+    return tuple(part.root for part in _merged(parts, costs, in_one_pass))
 
-    def merge(left: Root, right: Root) -> Root | None:
-        same = needs_of_synopsis(left[0]).relation == needs_of_synopsis(right[0]).relation
-        return (*left, *right) if same else None
 
-    return merge_greedily(roots, lambda root: costs.added(_needs(root), in_one_pass), merge)
+@dataclass(frozen=True, eq=False)
+class _Rolled:
+    """A root, and what its synopses need together."""
+
+    root: Root
+    needs: Needs
+
+
+def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> tuple[_Rolled, ...]:
+    def cost(part: _Rolled) -> float:
+        return costs.added(part.needs, len(part.root), in_one_pass)
+
+    def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
+        if left.needs.relation != right.needs.relation:
+            return None
+        return _Rolled((*left.root, *right.root), left.needs | right.needs)
+
+    def least(left: _Rolled, right: _Rolled) -> float:
+        synopses = len(left.root) + len(right.root)
+        return costs.least_added(left.needs, right.needs, synopses, in_one_pass)
+
+    return merge_greedily(parts, cost, merge, least)
 
 
 def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:

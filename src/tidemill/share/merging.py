@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -12,36 +13,78 @@ def merge_greedily(
     parts: Sequence[T],
     cost: Callable[[T], float],
     merge: Callable[[T, T], T | None],
+    least: Callable[[T, T], float] | None = None,
 ) -> tuple[T, ...]:
     """Parts merged while that makes the sum of their costs less; None cannot be merged.
 
-    Ties go to the pair that comes first, so the result depends on nothing else.
+    Ties go to the pair that comes first, so the result depends on nothing else. `least` is what
+    a pair costs at least: where that is quickly told, few pairs have to be worked out.
 
     >>> merge_greedily([1, 2, 30], lambda n: 10 + n * n / 10, lambda a, b: a + b)
     (3, 30)
+    >>> merge_greedily([1, 2, 30], lambda n: 10 + n * n / 10, lambda a, b: a + b, max)
+    (3, 30)
     """
-    left: list[T | None] = list(parts)
-    costs = [cost(part) for part in parts]
-    offers: dict[tuple[int, int], tuple[float, T]] = {}
+    return _Merging(parts, cost, merge, least).run()
 
-    def offer(i: int, j: int) -> None:
-        first, second = left[i], left[j]
-        if first is None or second is None or (both := merge(first, second)) is None:
-            return
-        saving = costs[i] + costs[j] - cost(both)
+
+class _Merging(Generic[T]):
+    """Offers in a heap, the greatest saving first: hoped for, until the pair is worked out."""
+
+    def __init__(
+        self,
+        parts: Sequence[T],
+        cost: Callable[[T], float],
+        merge: Callable[[T, T], T | None],
+        least: Callable[[T, T], float] | None,
+    ) -> None:
+        self._cost, self._merge, self._least = cost, merge, least
+        self._left: dict[int, T] = dict(enumerate(parts))
+        self._costs = {place: cost(part) for place, part in self._left.items()}
+        self._merges = dict.fromkeys(self._left, 0)  # how often a place has changed
+        self._hoped: list[tuple[float, int, int, int]] = []
+        self._worked_out: dict[tuple[int, int, int], T] = {}
+        for second in self._left:
+            for first in range(second):
+                self._hope(first, second)
+
+    def run(self) -> tuple[T, ...]:
+        while self._hoped:
+            _, first, second, age = heapq.heappop(self._hoped)
+            if not self._stands(first, second, age):
+                continue
+            if (both := self._worked_out.get((first, second, age))) is None:
+                self._work_out(first, second, age)
+            else:
+                self._take(first, second, both)
+        return tuple(self._left.values())
+
+    def _stands(self, first: int, second: int, age: int) -> bool:
+        both_left = first in self._left and second in self._left
+        return both_left and age == self._merges[first] + self._merges[second]
+
+    def _hope(self, first: int, second: int) -> None:
+        age = self._merges[first] + self._merges[second]
+        if self._least is None:
+            self._work_out(first, second, age)
+        else:
+            self._offer(first, second, age, self._least(self._left[first], self._left[second]))
+
+    def _work_out(self, first: int, second: int, age: int) -> None:
+        both = self._merge(self._left[first], self._left[second])
+        if both is not None and self._offer(first, second, age, self._cost(both)):
+            self._worked_out[first, second, age] = both
+
+    def _offer(self, first: int, second: int, age: int, together: float) -> bool:
+        saving = self._costs[first] + self._costs[second] - together
         if saving > 0:
-            offers[i, j] = (saving, both)
+            heapq.heappush(self._hoped, (-saving, first, second, age))
+        return saving > 0
 
-    for j in range(len(left)):
-        for i in range(j):
-            offer(i, j)
-    while offers:
-        (i, j), (_, both) = max(
-            offers.items(), key=lambda item: (item[1][0], -item[0][0], -item[0][1])
-        )
-        left[i], left[j], costs[i] = both, None, cost(both)
-        offers = {pair: found for pair, found in offers.items() if not {i, j} & set(pair)}
-        for other in range(len(left)):
-            if other != i:
-                offer(min(i, other), max(i, other))
-    return tuple(part for part in left if part is not None)
+    def _take(self, first: int, second: int, both: T) -> None:
+        del self._left[second]
+        self._left[first], self._costs[first] = both, self._cost(both)
+        self._merges[first] += 1
+        for other in self._left:
+            if other != first:
+                self._hope(min(first, other), max(first, other))

@@ -35,7 +35,7 @@ def explain_partials(
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
     columns = [name for feed in shown for name in feed.scan.columns]
     rows = read_rows(session, stream, source, taken, columns)
-    passes = passes_of(shown, Admission(stream, 0, 0, source.is_text), buckets=2)
+    passes = passes_of(shown, Admission(stream, 0, 0, source.is_text))
     plans = (_explained(session, partials(session, rows, one, tables)) for one in passes)
     return "\n\n".join((_told(stream, _not_on_arrays(stream, feeds, settings, taken)), *plans))
 

@@ -68,7 +68,7 @@ class FoldReport:
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
-            route=self.route or other.route,
+            route=" and ".join(dict.fromkeys(filter(None, (self.route, other.route)))),
         )
 
     @property
@@ -86,11 +86,22 @@ class FoldReport:
 
 @dataclass(frozen=True)
 class FoldPlace:
-    """Where pieces go, and what is needed to die on the way in a test."""
+    """Where pieces go, in how many buckets, and what is needed to die on the way in a test."""
 
     root: Path
+    buckets: Mapping[str, int]  # by synopsis
     tick: int
     failpoint: Failpoint
+
+    def write(self, folded: Iterable[tuple[Synopsis, Cells]]) -> dict[str, tuple[Piece, ...]]:
+        """What each synopsis got, by its id; those that got nothing are not there."""
+        written = {
+            synopsis.id: write_piece(
+                self.root / synopsis.id, synopsis, cells, self.buckets[synopsis.id]
+            )
+            for synopsis, cells in folded
+        }
+        return {key: (piece,) for key, piece in written.items() if piece}
 
 
 def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool) -> FoldReport:
@@ -117,8 +128,7 @@ def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> li
         tables = list(pool.map(DataFrame.toArrow, (frame for _, frame in frames)))
     place.failpoint.reach("partials", place.tick)
     reports = [
-        _timed(one_pass, place.root, rows)
-        for (one_pass, _), rows in zip(frames, tables, strict=True)
+        _timed(one_pass, place, rows) for (one_pass, _), rows in zip(frames, tables, strict=True)
     ]
     place.failpoint.reach("fold", place.tick)
     return reports
@@ -147,7 +157,7 @@ def _folder(
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         if not tables:
             return
-        report = _timed(one_pass, place.root, pa.concat_tables(tables))
+        report = _timed(one_pass, place, pa.concat_tables(tables))
         place.failpoint.reach("fold", place.tick)
         columns = [pa.array([number], pa.int32()), pa.array([json.dumps(asdict(report))])]
         yield pa.RecordBatch.from_arrays(columns, ["pass", "report"])
@@ -155,16 +165,16 @@ def _folder(
     return fold
 
 
-def _timed(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
+def _timed(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
     started = time.perf_counter()
-    report = _fold(one_pass, root, rows)
+    report = _fold(one_pass, place, rows)
     return replace(report, seconds=time.perf_counter() - started, partial_rows=len(rows))
 
 
-def _fold(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
+def _fold(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
     pieces: dict[str, tuple[Piece, ...]] = {}
     for number in range(len(one_pass.feeds)):
-        pieces |= _pieces(one_pass, number, root, one_pass.feed_rows(number, rows))
+        pieces |= _pieces(one_pass, number, place, one_pass.feed_rows(number, rows))
     # Every feed of a pass has met every row, so one of them has the accounts; unless tables
     # have made several rows of one, which another pass has then counted.
     judged = one_pass.feed_rows(0, rows)
@@ -180,24 +190,13 @@ def _fold(one_pass: Pass, root: Path, rows: pa.Table) -> FoldReport:
 
 
 def _pieces(
-    one_pass: Pass, number: int, root: Path, rows: pa.Table
+    one_pass: Pass, number: int, place: FoldPlace, rows: pa.Table
 ) -> dict[str, tuple[Piece, ...]]:
     counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
     if not len(counted):
         return {}
     feed = one_pass.feeds[number]
-    return write_pieces(root, fold_feed(feed, gather(feed, counted)), one_pass.buckets)
-
-
-def write_pieces(
-    root: Path, folded: Iterable[tuple[Synopsis, Cells]], buckets: int
-) -> dict[str, tuple[Piece, ...]]:
-    """What each synopsis got, by its id; those that got nothing are not there."""
-    written = {
-        synopsis.id: write_piece(root / synopsis.id, synopsis, cells, buckets)
-        for synopsis, cells in folded
-    }
-    return {key: (piece,) for key, piece in written.items() if piece}
+    return place.write(fold_feed(feed, gather(feed, counted)))
 
 
 def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +23,11 @@ from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.spark.admission import TIME, Admission
 from tidemill.spark.joins import Tables, with_tables
 from tidemill.spark.signature import with_lookups
-from tidemill.spark.slices import slice_sql
+from tidemill.spark.slices import slice_sql, wants_lookup, with_slices
 from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
 from tidemill.synopsis.feed import Feed, Scan, classes_from
 from tidemill.synopsis.partial_rows import SLICE
+from tidemill.windows import EdgeClass
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
@@ -35,8 +37,14 @@ _MOST_GROUP_COLUMNS = 63
 
 def partials(session: SparkSession, rows: DataFrame, one_pass: Pass, tables: Tables) -> DataFrame:
     """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
-    signed = signed_rows(rows, one_pass.scan, one_pass.admission, one_pass.name, tables)
-    return session.sql(one_pass.sql(signed))
+    admission, looked_up = one_pass.admission, False
+    if one_pass.looks_up_slices:
+        timed = rows.selectExpr("*", *admission.timed_items)
+        sliced = with_slices(timed, one_pass.classes, admission)
+        looked_up = sliced is not None
+        rows = rows if sliced is None else sliced.drop(TIME)
+    signed = signed_rows(rows, one_pass.scan, admission, one_pass.name, tables)
+    return session.sql(one_pass.sql(signed, looked_up))
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,26 @@ class Pass:
     name: str
     feeds: tuple[Feed, ...]
     admission: Admission
-    buckets: int
 
     @property
     def scan(self) -> Scan:
         return self.feeds[0].scan
 
-    def sql(self, signed: str) -> str:
+    @cached_property
+    def classes(self) -> tuple[EdgeClass, ...]:
+        """The edges of all that the pass feeds."""
+        synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
+        return classes_from(synopses, self.admission.since_us)
+
+    @property
+    def looks_up_slices(self) -> bool:
+        """Whether the rows' times are asked for before the pass."""
+        return not self.admission.stream.stamped_on_arrival and wants_lookup(self.classes)
+
+    def sql(self, signed: str, looked_up: bool = False) -> str:
         """The whole pass as one text, inside out, over rows that are timed and signed."""
         judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
-        keyed = f"SELECT *, {', '.join(self._keys())} FROM ({judged})"
+        keyed = f"SELECT *, {', '.join(self._keys(looked_up))} FROM ({judged})"
         return f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
 
     def _passes(self) -> str:
@@ -75,12 +93,9 @@ class Pass:
             cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")
         return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
 
-    def _keys(self) -> Iterator[str]:
+    def _keys(self, looked_up: bool) -> Iterator[str]:
         """What rows are grouped by. Those that nobody keeps are one group, for the accounts."""
-        watermark_us = self.admission.since_us
-        synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
-        classes = classes_from(synopses, watermark_us)
-        items = {SLICE: slice_sql(classes) if classes else "0L"}
+        items = {SLICE: slice_sql(self.classes, looked_up) if self.classes else "0L"}
         for place, scalar in enumerate(self.scan.keys):
             items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
         for number, feed in enumerate(self.feeds):
@@ -175,16 +190,14 @@ def signed_rows(
     return f"SELECT * FROM {signed}"
 
 
-def passes_of(feeds: Sequence[Feed], admission: Admission, buckets: int) -> tuple[Pass, ...]:
+def passes_of(feeds: Sequence[Feed], admission: Admission) -> tuple[Pass, ...]:
     """Feeds of one scan are one pass, or as few as Spark can tell their grouping sets apart in."""
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
     name = fingerprint([admission.stream.name.lower()])
     runs = (run for mine in by_scan.values() for run in _runs(mine))
-    return tuple(
-        Pass(f"{name}_{number}", run, admission, buckets) for number, run in enumerate(runs)
-    )
+    return tuple(Pass(f"{name}_{number}", run, admission) for number, run in enumerate(runs))
 
 
 def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:

@@ -44,7 +44,6 @@ def combined(
 def at_places(algebra: Algebra, values: Array, place: Array, count: int, rows: Array) -> Array:
     """Values combined at their places, of so many; the identity where there are none."""
     found = algebra.filled((*values.shape[1:], count), values.dtype)
-    place = np.asarray(place, dtype=np.int64)
     if values.ndim == 1:
         _combine_at(algebra, found, place, values, rows)
         return found

@@ -77,6 +77,19 @@ def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
 
 
 @compiled
+def list_bits(words: Array, places: Array) -> None:
+    """The places of all bits that are set, ascending."""
+    found = 0
+    for w in range(len(words)):
+        word = words[w]
+        while word:
+            below = word & (~word + np.uint64(1))
+            places[found] = w * 64 + _bits(below - np.uint64(1))
+            word ^= below
+            found += 1
+
+
+@compiled
 def _bits(word: Any) -> Any:
     """How many are set; compilers know this form and make one instruction of it."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.synopsis.loops import rank
+from tidemill.aggregates.encoding import flat
+from tidemill.synopsis.loops import list_bits, rank
 
 IntArray = NDArray[np.int64]
 Codes = NDArray[Any]
@@ -54,11 +55,11 @@ def number(digits: Sequence[Digit], rows: int) -> Numbered:
     packed = Digit(np.zeros(rows, dtype=np.int32), min(1, rows))
     for digit in digits:
         if packed.size * digit.size > _MOST_BITS * rows + _FEW:
-            packed = _ranked(packed)
+            packed, _ = distinct_codes(packed)
         packed = _joined(packed, digit)
     if packed.size <= 1:
         return Numbered(np.zeros(rows, np.int64), packed.size, np.zeros(packed.size, np.int64))
-    ranked = _ranked(packed)
+    ranked, _ = distinct_codes(packed)
     ids = ranked.codes.astype(np.int64, copy=False)
     some = np.empty(ranked.size, dtype=np.int64)
     some[ids] = np.arange(rows)
@@ -76,28 +77,23 @@ def _joined(low: Digit, high: Digit) -> Digit:
 
 
 def distinct_codes(digit: Digit) -> tuple[Digit, IntArray]:
-    """The same distinctions without gaps, and the old code of each new one."""
-    ranked = _ranked(digit)
-    old = np.empty(ranked.size, dtype=np.int64)
-    old[ranked.codes] = digit.codes
-    return ranked, old
+    """The same distinctions without gaps, and the old code of each new one.
 
-
-def _ranked(digit: Digit) -> Digit:
-    """The same distinctions without gaps, in the same order if the codes are not too sparse."""
-    few = digit.size <= _MOST_BITS * len(digit.codes) + _FEW
-    return _by_bits(digit) if few else _by_hash(digit)
-
-
-def _by_bits(digit: Digit) -> Digit:
-    words = np.zeros(-(-digit.size // 64), dtype=np.uint64)
-    before, ranks = np.empty(len(words), dtype=np.int64), np.empty(len(digit.codes), dtype=np.int64)
-    return Digit(ranks, rank(digit.codes, words, before, ranks))
-
-
-def _by_hash(digit: Digit) -> Digit:
+    They are in the same order if the codes are not too sparse.
+    """
+    if digit.size <= _MOST_BITS * len(digit.codes) + _FEW:
+        return _by_bits(digit)
     coded = pc.dictionary_encode(pa.array(digit.codes))
-    return Digit(coded.indices.to_numpy(), len(coded.dictionary))
+    old = coded.dictionary.to_numpy().astype(np.int64, copy=False)
+    return Digit(coded.indices.to_numpy(), len(old)), old
+
+
+def _by_bits(digit: Digit) -> tuple[Digit, IntArray]:
+    words = np.zeros(-(-digit.size // 64), dtype=np.uint64)
+    before, ranks = np.empty(len(words), dtype=np.int64), np.empty_like(digit.codes)
+    old = np.empty(rank(digit.codes, words, before, ranks), dtype=np.int64)
+    list_bits(words, old)
+    return Digit(ranks, len(old)), old
 
 
 def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
@@ -106,7 +102,7 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
     Keys are compared as Spark compares them after grouping: NULL equals NULL and NaN equals
     NaN; Catalyst has already made -0.0 into 0.0.
     """
-    digits = [_coded(column.combine_chunks()) for column in keys.columns]
+    digits = [_coded(flat(column)) for column in keys.columns]
     found = number(digits[::-1], rows)
     return found.ids, found.rows
 

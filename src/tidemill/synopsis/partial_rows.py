@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, absent, decode, encode
+from tidemill.aggregates.encoding import flat
 from tidemill.synopsis.cells import Cells, merged
 from tidemill.synopsis.model import Partials
 from tidemill.synopsis.numbering import factorise
@@ -87,7 +88,7 @@ def _numbered(numbers: IntArray, values: pa.Array) -> pa.Array:
 
 def _parted(rows: pa.Table, name: str) -> tuple[IntArray, pa.Array]:
     """Numbers and the values that they may be: a bucket's are neighbours among all."""
-    column = rows.column(name).combine_chunks()
+    column = flat(rows.column(name))
     numbers = column.indices.to_numpy()
     if not len(numbers):
         return numbers, column.dictionary.slice(0, 0)

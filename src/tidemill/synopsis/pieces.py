@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tidemill.aggregates.encoding import flat
 from tidemill.synopsis.buckets import buckets_of
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.model import Partials
@@ -66,7 +67,7 @@ def read_bucket(
     with pa.memory_map(str(folder / piece.name)) as source:
         table = pa.ipc.open_file(source).read_all()
     run = table.slice(*(piece.span(bucket) or (0, 0)))
-    coded = run.column(SLICE).combine_chunks()
+    coded = flat(run.column(SLICE))
     bounds = np.searchsorted(coded.dictionary.to_numpy(), [low_us, high_us])
     low, high = np.searchsorted(coded.indices.to_numpy(), bounds)
     return decode_rows(partials, run.slice(int(low), int(high - low)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.numbering import Digit, distinct_codes
 
 IntArray = NDArray[np.int64]
+Codes = NDArray[Any]
 BoolArray = NDArray[np.bool_]
 
 
@@ -74,14 +76,16 @@ def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
     return holds
 
 
-def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[IntArray, IntArray]:
+def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Codes, Codes]:
     """Home and group of each cell under each predicate that holds for it, as a code; the cell."""
     _, takers = np.nonzero(holds)
     counts = np.count_nonzero(holds, axis=1)
     first = np.concatenate([[0], np.cumsum(counts)])
     most = int(counts[cells.signature].sum())
-    codes, rows = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     groups = max(1, cells.group_count)
+    # There are several to a cell: to write and read them is half of the work.
+    dtype = np.int32 if max(len(cells), (home.max(initial=0) + 1) * groups) < 2**31 else np.int64
+    codes, rows = np.empty(most, dtype), np.empty(most, dtype)
     whose = cells.signature, cells.slice_index, cells.group
     found = hand_out(first, takers, home, *whose, groups, codes, rows)
     return codes[:found], rows[:found]

@@ -101,6 +101,8 @@ def edges_between(classes: Sequence[EdgeClass], low_us: int, high_us: int) -> In
         )
         for c in classes
     ]
+    if len(runs) == 1:
+        return runs[0]
     return _distinct(np.concatenate(runs)) if runs else np.empty(0, np.int64)
 
 

@@ -41,7 +41,7 @@ def in_catalyst(session: Session, stream: Stream) -> Make:
         columns = feeds[0].scan.columns
         rows = read_rows(session, stream, source, Input(tuple(paths)), columns)
         found = 0
-        for one_pass in passes_of(feeds, admission, buckets=2):
+        for one_pass in passes_of(feeds, admission):
             table = partials(session, rows, one_pass, _no_tables).toArrow()
             for number, feed in enumerate(one_pass.feeds):
                 found += len(gather(feed, one_pass.feed_rows(number, table)))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.aggregates.encoding import flat
 from tidemill.synopsis.numbering import Digit, distinct_codes
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
@@ -174,7 +175,7 @@ class Chunk:
         """The column of this name, however it is written."""
         name = name.lower()
         if name not in self._columns:
-            array = self._table.column(name).combine_chunks()
+            array = flat(self._table.column(name))
             self._columns[name] = Column(array, self._kinds[name])
         return self._columns[name]
 

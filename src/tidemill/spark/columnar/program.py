@@ -61,6 +61,16 @@ def write_program(stream: Stream, feeds: Sequence[Feed]) -> Program:
     )
 
 
+def parted(stream: Stream, feeds: Sequence[Feed]) -> tuple[tuple[Feed, ...], tuple[Feed, ...]]:
+    """The feeds that arrays can serve and the others: an odd query keeps just its own scan back."""
+    scans = dict.fromkeys(feed.scan for feed in feeds)
+    plain = {scan for scan in scans if not any((*_source(stream), *_scan(scan)))}
+    return (
+        tuple(feed for feed in feeds if feed.scan in plain),
+        tuple(feed for feed in feeds if feed.scan not in plain),
+    )
+
+
 def hindrance(stream: Stream, feeds: Sequence[Feed]) -> str:
     """Why the rows of these feeds are left to Catalyst; empty if they need not be."""
     scans = dict.fromkeys(feed.scan for feed in feeds)

@@ -1,0 +1,41 @@
+"""How many buckets a synopsis has: settled when it first runs, for as long as it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tidemill.synopsis.model import Synopsis
+
+# Of tasks for each core, so that large and small ones even out.
+_TASKS_PER_CORE = 2
+
+
+class Facts(Protocol):
+    def fixed(self, name: str, value: int) -> int:
+        """A number settled once; later values are ignored."""
+
+
+def settle_buckets(
+    facts: Facts, synopses: Sequence[Synopsis], asked: int, cores: int
+) -> dict[str, int]:
+    """By synopsis; `asked` is what a setting says, if not 0."""
+    streams = [synopsis.stream.lower() for synopsis in synopses]
+    return {
+        synopsis.id: facts.fixed(
+            f"buckets of {synopsis.id}",
+            asked or _suited(synopsis, streams.count(synopsis.stream.lower()), cores),
+        )
+        for synopsis in synopses
+    }
+
+
+def _suited(synopsis: Synopsis, beside: int, cores: int) -> int:
+    """Enough that there is work for every core, and no more.
+
+    A question is asked once of each bucket, and what buckets choose has to be put together; with
+    many synopses the cores have work without that.
+    """
+    if not synopsis.keys:
+        return 1
+    return min(cores, -(-_TASKS_PER_CORE * cores // beside))
