@@ -39,6 +39,7 @@ from tidemill.share import (
     rebuild_plan,
     retire_stints,
 )
+from tidemill.share.weave import ARRAYS, MachineCosts
 from tidemill.spark.answer import CARRY, TaskResult
 from tidemill.spark.fold import FoldPlace, FoldReport
 from tidemill.spark.sources import Input
@@ -69,6 +70,7 @@ class Mill:
     folder: Path
     settings: Settings = field(default_factory=Settings)
     sample: Sample = field(default_factory=Sample)
+    machine: MachineCosts = ARRAYS
     buckets: int = 2
     lateness_us: int = 0
     in_panes: bool = True
@@ -90,7 +92,7 @@ class Mill:
 
     @property
     def costs(self) -> EngineCosts:
-        return EngineCosts(self.sample)
+        return EngineCosts(self.sample, self.machine)
 
     def change(self, asked: Sequence[Asked]) -> None:
         """Other queries from the next tick on."""

@@ -22,6 +22,7 @@ from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import Answer, Row, answers
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
 from tidemill.share import Sample
+from tidemill.share.weave import ARRAYS, MachineCosts
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 STREAM = Stream(
@@ -179,6 +180,11 @@ def random_sample(rng: random.Random) -> Sample:
     names = sorted({key for keys in KEYS for key in keys})
     keys = {n: np.arange(size) * rng.choice((1, 3, 5)) % rng.choice((2, size)) for n in names}
     return Sample(10.0 ** rng.randrange(1, 8), size, keys)
+
+
+def random_machine(rng: random.Random) -> MachineCosts:
+    """The usual one, or one that had better route cells than pick them."""
+    return rng.choice((ARRAYS, replace(ARRAYS, route_ns=0.1, narrow_ns=1e4)))
 
 
 def same_answers(plan: QueryPlan, got: Sequence[Answer], wanted: Sequence[Answer]) -> None:

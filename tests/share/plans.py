@@ -6,6 +6,7 @@ Expressions outside the typed set have no oracle here; scripts keep within it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from tidemill.plan.predicates import Predicate
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, Standing, change_plan
 from tidemill.share.explain_model import Arrangement
+from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts
 from tidemill.types import Type
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +58,16 @@ def planned(
     sample: Sample | None = None,
     settings: Settings | None = None,
     before: SharedPlan | None = None,
+    machine: MachineCosts = ARRAYS,
 ) -> Arrangement:
     """The queries of one stream, all at once or on top of a plan that stands."""
-    context = Context(settings or Settings(), EngineCosts(sample or Sample()))
+    context = Context(settings or Settings(), EngineCosts(sample or Sample(), machine))
     plan = change_plan(before or SharedPlan(), queries, lambda _: (Standing(), context))
     return Arrangement(queries[0].stream, plan, context.settings, context.costs)
+
+
+# For streams that are not Parquet, as the example's.
+planned_on_spark = partial(planned, machine=CATALYST)
 
 
 def packets_sample(queries: Sequence[QueryPlan]) -> Sample:

@@ -7,7 +7,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.share.plans import NETMON, PACKETS, ROOT, bound, packets_sample, planned
+from tests.share.plans import (
+    NETMON,
+    PACKETS,
+    ROOT,
+    bound,
+    packets_sample,
+    planned,
+    planned_on_spark,
+)
 from tests.share.test_explain_shared import MANY
 from tidemill.settings import Settings
 from tidemill.share.drawing import draw
@@ -38,7 +46,7 @@ class Picture:
         return [text for _, _, text in self.texts]
 
 
-NETMON_PICTURE = Picture(planned(QUERIES, packets_sample(QUERIES)))
+NETMON_PICTURE = Picture(planned_on_spark(QUERIES, packets_sample(QUERIES)))
 MANY_QUERIES = bound(PACKETS + MANY)
 MANY_PICTURES = [
     Picture(planned(MANY_QUERIES, settings=Settings(sharing=mode))) for mode in ("auto", "none")
@@ -85,7 +93,7 @@ def test_what_is_written_in_a_query_cannot_break_the_drawing() -> None:
 
 def test_the_drawing_in_the_documentation_is_of_the_example(update_goldens: bool) -> None:
     path = ROOT / "docs" / "netmon.svg"
-    drawing = draw([planned(QUERIES, packets_sample(QUERIES))])
+    drawing = draw([planned_on_spark(QUERIES, packets_sample(QUERIES))])
     if update_goldens:
         path.write_text(drawing, encoding="utf-8")
     assert drawing == path.read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from tidemill.synopsis.model import Synopsis
 
 SHARED = Settings(sharing="shared")
 DEAR = 1e9
+DEAR_ROWS = {"scan_ns": DEAR, "set_ns": DEAR}
 
 
 def synopses(*keys: str) -> list[Synopsis]:
@@ -24,10 +25,19 @@ def synopses(*keys: str) -> list[Synopsis]:
 
 def test_dear_rows_are_read_once_and_rolled_up() -> None:
     made = synopses("k", "n", "")
-    (root,) = group_by_tree([(one,) for one in made], costs(scan_ns=DEAR))
+    (root,) = group_by_tree([(one,) for one in made], costs(**DEAR_ROWS))
     assert {one.id for one in root} == {"s1", "s2", "s3"}
-    (feed,) = arrange_feeds(made, SHARED, costs(scan_ns=DEAR))
+    (feed,) = arrange_feeds(made, SHARED, costs(**DEAR_ROWS))
     assert sorted(len(node.keys) for node in feed.nodes) == [0, 1, 1, 2]
+
+
+def test_a_pass_saved_is_what_a_sub_aggregation_more_would_cost_in_it() -> None:
+    """Dear rows are no reason to roll up where another cell for the same row costs nothing."""
+    roots = [(one,) for one in synopses("k", "n")]
+    cheap_set = costs(scan_ns=DEAR, set_ns=0.0)
+    assert group_by_tree(roots, cheap_set) == tuple(roots)
+    (root,) = group_by_tree(roots, cheap_set, in_one_pass=False)
+    assert len(root) == 2
 
 
 def test_dear_partials_are_not_multiplied() -> None:
@@ -54,7 +64,7 @@ def test_grouping_sets_save_a_scan_if_hashing_again_is_cheaper(set_ns: float, pa
 
 @pytest.mark.parametrize("sharing", ["none", "weave"])
 def test_trees_read_the_rows_each_for_itself(sharing: str) -> None:
-    feeds = arrange_feeds(synopses("k", "n"), Settings(sharing=sharing), costs(scan_ns=DEAR))
+    feeds = arrange_feeds(synopses("k", "n"), Settings(sharing=sharing), costs(**DEAR_ROWS))
     assert [len(feed.synopses) for feed in feeds] == [1, 1]
     assert len({feed.scan for feed in feeds}) == 2
 
@@ -70,12 +80,14 @@ def test_trees_read_the_rows_each_for_itself(sharing: str) -> None:
 )
 def test_either_step_can_be_left_out(off: str, feeds: int, scans: int) -> None:
     chosen = Settings(sharing="shared", steps_off=off)
-    found = arrange_feeds(synopses("k", "k, n"), chosen, costs(scan_ns=DEAR, set_ns=0.0))
+    found = arrange_feeds(
+        synopses("k", "k, n"), chosen, costs(scan_ns=DEAR, set_ns=0.0, fold_ns=0.0)
+    )
     assert (len(found), len({feed.scan for feed in found})) == (feeds, scans)
 
 
 def test_a_node_hangs_under_the_smallest_set_that_holds_it() -> None:
-    (feed,) = arrange_feeds(synopses("k, n, price", "k, n", "k", ""), SHARED, costs(scan_ns=DEAR))
+    (feed,) = arrange_feeds(synopses("k, n, price", "k, n", "k", ""), SHARED, costs(**DEAR_ROWS))
     by_keys = {len(node.keys): node for node in feed.nodes}
     assert [len(feed.nodes[by_keys[n].parent].keys) for n in (2, 1, 0)] == [3, 2, 1]
     assert [by_keys[n].synopses for n in (3, 2, 1, 0)] == [("s1",), ("s2",), ("s3",), ("s4",)]

@@ -92,7 +92,7 @@ def test_a_stint_is_retired_when_its_last_window_has_closed() -> None:
 
 def test_a_plan_that_costs_too_much_is_made_anew() -> None:
     """A query comes for every one that goes, each to its own place, until that is too dear."""
-    chosen = context("shared", scan_ns=1e9)
+    chosen = context("shared", scan_ns=1e9, set_ns=1e9)
     alone = context("none")
     plan = change_plan(SharedPlan(), [query(n) for n in range(2)], around(chosen=alone))
     assert len(plan.synopses) == 2

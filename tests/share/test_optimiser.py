@@ -83,7 +83,7 @@ def test_slices_are_shared_by_equal_conditions_and_keys() -> None:
 
 
 def test_conditions_on_the_same_columns_share_signatures_and_others_by_cost() -> None:
-    cheap = optimise(QUERIES, context(scan_ns=1e9))
+    cheap = optimise(QUERIES, context(scan_ns=1e9, set_ns=1e9))
     assert members(cheap) == {frozenset(["q0", "q1", "q2", "q3"]), frozenset(["q4"])}
     dear = optimise(QUERIES, context(scan_ns=0.0, partial_ns=1e9))
     assert members(dear) == {

@@ -45,10 +45,9 @@ def folded(
     folder: Path, synopses: list[Suited], asked: list[Asked], rows: list[Row], buckets: int
 ) -> dict[str, dict[int, Cells]]:
     """Every synopsis's cells by bucket, all fed from one sub-aggregation, from disk."""
-    feeds = arrange_feeds(
-        [one.synopsis for one in synopses], Settings(sharing="shared"), costs(scan_ns=1e9)
-    )
-    (feed,) = feeds
+    rolled_up = costs(scan_ns=1e9, set_ns=1e9)
+    made = [one.synopsis for one in synopses]
+    (feed,) = arrange_feeds(made, Settings(sharing="shared"), rolled_up)
     table = partial_rows([feed], feed, rows, truths_of(asked), BEGINNING_US, True)
     found: dict[str, dict[int, Cells]] = {}
     for synopsis, cells in fold_feed(feed, gather(feed, table)):

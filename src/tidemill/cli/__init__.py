@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tidemill.cli import bench, demo, explain, generate, run, sql
+from tidemill.cli import bench, calibrate, demo, explain, generate, run, sql
 
 app = typer.Typer(
     name="tidemill",
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command("run")(run.command)
 app.command("explain")(explain.command)
 app.command("sql")(sql.command)
+app.command("calibrate")(calibrate.command)
 app.command("demo")(demo.command)
 app.command("generate")(generate.command)
 app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(

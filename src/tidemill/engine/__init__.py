@@ -1,5 +1,6 @@
 """Assembly: register, start, tick, recover, deliver."""
 
+from tidemill.engine.calibrating import calibrate_home, forget_home, machine_table
 from tidemill.engine.engine import Engine
 from tidemill.engine.mailbox import Attached
 from tidemill.engine.packet_files import write_packets
@@ -19,7 +20,10 @@ __all__ = [
     "Query",
     "RunReport",
     "TickReport",
+    "calibrate_home",
     "cell_texts",
+    "forget_home",
+    "machine_table",
     "many",
     "window_text",
     "write_packets",

@@ -17,6 +17,7 @@ from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
 from tidemill.engine.buckets import settle_buckets
+from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
 from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import Explainer
@@ -173,6 +174,7 @@ class Engine(Closing):
         self.catalog = CatalogStore(connection).load()
         self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
         self.queries = Journal(connection).load_queries()
+        self._planner.machines = load_machines(connection)
 
     def _bind(self, catalog: Catalog) -> Bind:
         bind = self._binder(catalog)
@@ -322,7 +324,7 @@ class Engine(Closing):
         if watermark_us is not None:
             plan = retire_stints(plan, name, watermark_us)
         if (rate := self._rates.setdefault(name, RateWatch()).note(runner.state)) is not None:
-            plan = self._planner.at_rate(plan, name, rate, self.catalog.settings)
+            plan = self._planner.at_rate(plan, name, rate, self.catalog)
         if plan is not self.plan:
             self._keep(plan)
 
@@ -386,7 +388,7 @@ class Engine(Closing):
     def _feeds(self) -> dict[str, tuple[Feed, ...]]:
         streams = {query.stream for query in self.plan.queries}
         return {
-            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog.settings)
+            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog)
             for stream in streams
         }
 

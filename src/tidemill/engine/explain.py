@@ -84,7 +84,7 @@ class Explainer:
         return [self._arrangement(plan, stream) for stream in streams]
 
     def _arrangement(self, plan: SharedPlan, stream: str) -> Arrangement:
-        context = self.planner.context(stream, self.catalog.settings)
+        context = self.planner.context(stream, self.catalog)
         return Arrangement(stream, plan, context.settings, context.costs)
 
     def _spark(self, queries: list[CreateQuery]) -> str:
@@ -92,7 +92,7 @@ class Explainer:
         plan = self._shared(queries)
         wanted = {plan.synopsis_of(query.name).id for query in queries}
         streams = dict.fromkeys(plan.query(query.name).stream for query in queries)
-        feeds = [self.planner.feeds(plan, stream, self.catalog.settings) for stream in streams]
+        feeds = [self.planner.feeds(plan, stream, self.catalog) for stream in streams]
         shown = [[one for one in some if wanted & one.by_id.keys()] for some in feeds]
         return "\n\n".join(map(self.spark_plan, feeds, shown))
 

@@ -24,6 +24,7 @@ from tidemill.share import (
     specs_of,
 )
 from tidemill.share.feeds import scan_of
+from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.admission import Admission
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sampling import take_sample
@@ -41,6 +42,7 @@ class Planner:
     load: Load
     open_source: Callable[[Stream], Source]
     session: Callable[[], Session]
+    machines: Machines = field(default_factory=Machines)
     samples: dict[str, Sample] = field(default_factory=dict)
     # What was estimated from a sample is worth keeping as long as the sample is.
     _costs: dict[str, EngineCosts] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class Planner:
 
         def around(stream: str) -> tuple[Standing, Context]:
             self._sample(catalog, stream, queries)
-            return self.standing(stream), self.context(stream, catalog.settings)
+            return self.standing(stream), self.context(stream, catalog)
 
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
@@ -65,29 +67,38 @@ class Planner:
         return changed
 
     def at_rate(
-        self, plan: SharedPlan, stream: str, rows_per_second: float, settings: Settings
+        self, plan: SharedPlan, stream: str, rows_per_second: float, catalog: Catalog
     ) -> SharedPlan:
         """The plan for another rate of input: only trees of windows depend on it."""
-        if settings.sharing != "weave":
+        if catalog.settings.sharing != "weave":
             return plan
         known = self.samples.get(stream.lower(), Sample())
         self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
         return rebuild_plan(
-            plan, stream, lambda name: (self.standing(name), self.context(name, settings))
+            plan, stream, lambda name: (self.standing(name), self.context(name, catalog))
         )
 
-    def feeds(self, plan: SharedPlan, stream: str, settings: Settings) -> tuple[Feed, ...]:
-        return arrange_feeds(plan.of_stream(stream), settings, self.context(stream, settings).costs)
+    def feeds(self, plan: SharedPlan, stream: str, catalog: Catalog) -> tuple[Feed, ...]:
+        context = self.context(stream, catalog)
+        return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
 
     def standing(self, stream: str) -> Standing:
         state = self.load(stream)
         return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
 
-    def context(self, stream: str, settings: Settings) -> Context:
+    def context(self, stream: str, catalog: Catalog) -> Context:
         sample = self.samples.setdefault(stream.lower(), Sample())
-        if (known := self._costs.get(stream.lower())) is None or known.sample is not sample:
-            self._costs[stream.lower()] = known = EngineCosts(sample)
-        return Context(settings, known)
+        machine, known = self._machine(stream, catalog), self._costs.get(stream.lower())
+        if known is None or known.sample is not sample or known.machine != machine:
+            self._costs[stream.lower()] = known = EngineCosts(sample, machine)
+        return Context(catalog.settings, known)
+
+    def _machine(self, stream: str, catalog: Catalog) -> MachineCosts:
+        """The figures of the route that rows will take, as far as that is known by now."""
+        on_arrays = catalog.stream(stream).source.scheme == "parquet"
+        if on_arrays and catalog.settings.scan == "auto":
+            return self.machines.arrays
+        return self.machines.catalyst
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
         """For each query that joins a stream under way, where it begins."""

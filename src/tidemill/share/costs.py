@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from tidemill.plan.predicates import Predicate
 from tidemill.share.needs import Needs, together
 from tidemill.share.sample import Sample
-from tidemill.share.weave import MachineCosts
+from tidemill.share.weave import VISITS, MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
 
 _NS = 1e-9
 # Costs are compared thousands of times for a plan, and a hundredth is near enough.
 _COUNTED_EDGES = 2**14
-# How often a tick comes back to a cell before it expires, for each predicate read from it.
-_VISITS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +28,7 @@ class EngineCosts:
 
     def passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """Each feed in a pass of its own."""
-        return sum(self.rolled_pass(together(needs), len(needs)) for needs in feeds)
-
-    def rolled_pass(self, whole: Needs, synopses: int) -> float:
-        """One feed in a pass of its own, from which so many synopses are rolled up."""
-        return self._scan() + self._rolled(self.cells(whole), synopses)
-
-    def least_pass(self, left: Needs, right: Needs, synopses: int) -> float:
-        """What `rolled_pass` of both is at least: they have no fewer cells than either."""
-        return self._scan() + self._rolled(max(self.cells(left), self.cells(right)), synopses)
+        return sum(self._scan() + self.feed(needs) for needs in feeds)
 
     def grouping_sets(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """All feeds in one pass: a row is read once and hashed once for each."""
@@ -47,23 +37,50 @@ class EngineCosts:
         return self._scan() + sets + sum(self.feed(needs) for needs in feeds)
 
     def feed(self, synopses: Sequence[Needs]) -> float:
-        """Partials out of Catalyst, and the fold of them into each synopsis."""
+        """Partials out of the rows, and the fold of them into each synopsis."""
         return self._rolled(self.cells(together(synopses)), len(synopses))
 
+    def added(self, whole: Needs, synopses: int, in_one_pass: bool = True) -> float:
+        """A sub-aggregation beside others, from which so many synopses are rolled up.
+
+        It is made in the pass of the others, if that is allowed and cheaper.
+        """
+        return self._another(in_one_pass) + self._rolled(self.cells(whole), synopses)
+
+    def least_added(
+        self, left: Needs, right: Needs, synopses: int, in_one_pass: bool = True
+    ) -> float:
+        """What `added` of both is at least: they have no fewer cells than either."""
+        cells = max(self.cells(left), self.cells(right))
+        return self._another(in_one_pass) + self._rolled(cells, synopses)
+
+    def _another(self, in_one_pass: bool) -> float:
+        scan_ns, set_ns = self.machine.scan_ns, self.machine.set_ns
+        row_ns = min(scan_ns, set_ns) if in_one_pass else scan_ns
+        return self.sample.rows_per_second * row_ns * _NS
+
     def _rolled(self, cells: float, synopses: int) -> float:
-        made = cells * (self.machine.partial_ns + self.machine.fold_ns)
-        rolled = cells * self.machine.fold_ns * (synopses - 1)
-        return (made + rolled) * _NS
+        return cells * (self.machine.partial_ns + self.machine.fold_ns * synopses) * _NS
 
     def kept(self, needs: Needs) -> float:
-        """A synopsis with a pass of its own, in the cheaper form."""
-        return self.passes([[needs]]) + min(self.signed(needs), self.routed(needs))
+        """A synopsis among others, with a sub-aggregation of its own, in the cheaper form."""
+        return self.added(needs, 1) + self._cheaper(needs)
+
+    def alone(self, needs: Needs) -> float:
+        """The same if there is no other."""
+        return self.passes([[needs]]) + self._cheaper(needs)
+
+    def _cheaper(self, needs: Needs) -> float:
+        return min(self.signed(needs), self.routed(needs))
 
     def signed(self, needs: Needs) -> float:
-        """A synopsis by signature: its cells, and every predicate's part of them picked out."""
-        readings = len(needs.predicates) + needs.keeps_all if needs.predicates else 0
-        visits = readings * _VISITS * self.machine.narrow_ns
-        return self.cells(needs) * (self.machine.keep_ns + visits) * _NS
+        """A synopsis by signature: its cells, picked out for every predicate that holds."""
+        matches = self.sample.matches(needs.predicates, needs.keeps_all) + needs.keeps_all
+        # Where no cell is read twice, they are numbered anew and none is copied.
+        copied = needs.keeps_all or self.sample.overlap(needs.predicates)
+        picked_ns = self.machine.narrow_ns if needs.predicates and copied else 0.0
+        read_ns = VISITS * matches * (picked_ns + self.machine.combine_ns)
+        return self.cells(needs) * (self.machine.keep_ns + read_ns) * _NS
 
     def routed(self, needs: Needs) -> float:
         """A synopsis by predicate: a cell handed to each that holds, and kept at its own edges."""
@@ -73,8 +90,9 @@ class EngineCosts:
         for predicate, spec in needs.asked:
             windows.setdefault(predicate, set()).add(spec)
         cells = sum(self._own_cells(needs, p, frozenset(own)) for p, own in windows.items())
-        handed = self.cells(needs) * self.sample.matches(windows)
-        return (cells * self.machine.keep_ns + handed * self.machine.route_ns) * _NS
+        handed = self.cells(needs) * self.sample.matches(windows, needs.keeps_all)
+        kept_ns = self.machine.keep_ns + VISITS * self.machine.combine_ns
+        return (cells * kept_ns + handed * self.machine.route_ns) * _NS
 
     def cells(self, needs: Needs) -> float:
         """Partial rows per second."""

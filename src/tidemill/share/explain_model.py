@@ -115,7 +115,7 @@ class Arrangement:
         return sum(map(self.seconds_alone, self.queries))
 
     def seconds_alone(self, query: QueryPlan) -> float:
-        return self.costs.kept(needs_of([query]))
+        return self.costs.alone(needs_of([query]))
 
     def _pass_seconds(self, feeds: tuple[Feed, ...]) -> float:
         needs = [[needs_of_synopsis(s) for s in feed.synopses] for feed in feeds]

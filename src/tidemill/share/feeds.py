@@ -31,17 +31,19 @@ def arrange_feeds(
     roots: tuple[Root, ...] = tuple((synopsis,) for synopsis in synopses)
     apart = settings.sharing in ("none", "weave")
     if not apart and settings.is_on("group_by_tree"):
-        roots = group_by_tree(roots, costs)
+        roots = group_by_tree(roots, costs, settings.is_on("grouping_sets"))
     scans: Sequence[Sequence[Root]] = [[root] for root in roots]
     if not apart and settings.is_on("grouping_sets"):
         scans = grouping_sets(roots, costs)
     return _with_accounts([feed for scan in scans for feed in _feeds(scan, costs)])
 
 
-def group_by_tree(roots: Sequence[Root], costs: EngineCosts) -> tuple[Root, ...]:
-    """Synopses rolled up from one finer aggregation, for as long as that saves passes' time."""
+def group_by_tree(
+    roots: Sequence[Root], costs: EngineCosts, in_one_pass: bool = True
+) -> tuple[Root, ...]:
+    """Synopses rolled up from one finer aggregation, for as long as that saves time."""
     parts = [_Rolled(root, together(_needs(root))) for root in roots]
-    return tuple(part.root for part in _merged(parts, costs))
+    return tuple(part.root for part in _merged(parts, costs, in_one_pass))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,9 @@ class _Rolled:
     needs: Needs
 
 
-def _merged(parts: Sequence[_Rolled], costs: EngineCosts) -> tuple[_Rolled, ...]:
+def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> tuple[_Rolled, ...]:
     def cost(part: _Rolled) -> float:
-        return costs.rolled_pass(part.needs, len(part.root))
+        return costs.added(part.needs, len(part.root), in_one_pass)
 
     def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
         if left.needs.relation != right.needs.relation:
@@ -62,7 +64,8 @@ def _merged(parts: Sequence[_Rolled], costs: EngineCosts) -> tuple[_Rolled, ...]
         return _Rolled((*left.root, *right.root), left.needs | right.needs)
 
     def least(left: _Rolled, right: _Rolled) -> float:
-        return costs.least_pass(left.needs, right.needs, len(left.root) + len(right.root))
+        synopses = len(left.root) + len(right.root)
+        return costs.least_added(left.needs, right.needs, synopses, in_one_pass)
 
     return merge_greedily(parts, cost, merge, least)
 

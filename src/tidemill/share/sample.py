@@ -69,10 +69,16 @@ class Sample:
         rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
         return expected_distinct(np.unique(code, return_counts=True)[1], rows)
 
-    def matches(self, predicates: Iterable[Predicate]) -> float:
-        """How many of the predicates hold for a row, on average."""
+    def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
+        """How many of the predicates hold for a row that is kept, on average."""
         flags = [self._flags(predicate) for predicate in predicates]
-        return float(np.mean(flags, axis=1).sum()) if flags else 0.0
+        kept = int(np.count_nonzero(self._passing(flags, keeps_all)))
+        return float(np.sum(flags)) / kept if kept else 0.0
+
+    def overlap(self, predicates: Iterable[Predicate]) -> bool:
+        """Whether two of the predicates hold for some row."""
+        flags = [self._flags(predicate) for predicate in predicates]
+        return bool(flags) and int(np.sum(flags, axis=0).max()) > 1
 
     def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
         if keeps_all or not flags:

@@ -1,9 +1,10 @@
 """Weaving windows: which of them share slices, chosen by cost."""
 
 from tidemill.share.weave.choose import MODES, Plan, choose, stage_costs, woven
+from tidemill.share.weave.figures import ARRAYS, CATALYST, VISITS, MachineCosts, Machines
 from tidemill.share.weave.linkage import Linkage, Merge, link
 from tidemill.share.weave.live import LivePlan, Policy, added, begin, rebuilt, removed
-from tidemill.share.weave.machine import Machine, MachineCosts, Statistics
+from tidemill.share.weave.machine import Machine, Statistics
 from tidemill.share.weave.model import (
     Cost,
     CostModel,
@@ -21,7 +22,10 @@ from tidemill.share.weave.timeline import Timeline
 from tidemill.share.weave.weaveability import Affinity, EdgeRate, affinity, rate_of
 
 __all__ = [
+    "ARRAYS",
+    "CATALYST",
     "MODES",
+    "VISITS",
     "Affinity",
     "Cost",
     "CostModel",
@@ -31,6 +35,7 @@ __all__ = [
     "LivePlan",
     "Machine",
     "MachineCosts",
+    "Machines",
     "Merge",
     "Operations",
     "Plan",

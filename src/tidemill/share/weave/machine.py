@@ -20,27 +20,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from tidemill.share.weave.figures import ARRAYS, VISITS, MachineCosts
 from tidemill.share.weave.model import Cost, Numbers, Processing
 from tidemill.windows import WindowSpec
 
 _NS = 1e-9
 _US_PER_SECOND = 1_000_000
-
-
-@dataclass(frozen=True)
-class MachineCosts:
-    """Nanoseconds of one core; a calibration replaces the defaults."""
-
-    scan_ns: float = 110.0  # read, parse and hash one row of a columnar file into its cell
-    set_ns: float = 100.0  # hash the row once more, for another grouping set of the same pass
-    partial_ns: float = 400.0  # one partial row out of Catalyst into Python
-    fold_ns: float = 100.0  # sort one partial row into its bucket's arrays
-    combine_ns: float = 10.0  # one slice × group cell into a running sum or a coarser slice
-    keep_ns: float = 500.0  # one cell of a synopsis written, and read again by later ticks
-    route_ns: float = 40.0  # one cell handed to one predicate that holds
-    narrow_ns: float = 25.0  # one cell picked by its signature and added to its group
-    answer_ns: float = 15.0  # one window × group cell answered and finished
-    probe_ns: float = 10.0  # one merge more for an answer that cannot be had by subtraction
 
 
 @dataclass(frozen=True)
@@ -57,7 +42,7 @@ class Machine:
     """The model for one stream on one machine."""
 
     statistics: Statistics
-    costs: MachineCosts = MachineCosts()
+    costs: MachineCosts = ARRAYS
 
     @property
     def shares_all(self) -> bool:
@@ -88,7 +73,7 @@ class Machine:
 
     def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:
         if processing is Processing.TRIOPS:
-            return float(self._cells(float(edge_rate))) * self.costs.combine_ns * _NS
+            return float(self._cells(float(edge_rate))) * self.costs.fold_ns * _NS
         return self._scan()
 
     def fixed(
@@ -97,16 +82,18 @@ class Machine:
         answers = self._answers(windows)
         if processing is not Processing.TRIOPS:
             return answers
-        kept = float(self._cells(float(edge_rate))) * (self.costs.partial_ns + self.costs.fold_ns)
-        return answers + self._scan() + kept * _NS
+        made_ns = float(self._cells(float(edge_rate))) * self.costs.partial_ns
+        return answers + self._scan() + made_ns * _NS
 
     def _scan(self) -> float:
         return self.statistics.rows_per_second * self.costs.scan_ns * _NS
 
     def _cell_ns(self, processing: Processing) -> float:
         """A tree makes its cells from rows; a group of TriOps gets them from the intercede."""
-        made = self.costs.partial_ns + self.costs.fold_ns
-        return self.costs.combine_ns + (0.0 if processing is Processing.TRIOPS else made)
+        kept_ns = self.costs.keep_ns + VISITS * self.costs.combine_ns
+        if processing is Processing.TRIOPS:
+            return kept_ns
+        return kept_ns + self.costs.partial_ns + self.costs.fold_ns
 
     def _cells(self, edge_rate: Numbers | float) -> Numbers:
         """Slice × group cells per second: no more than there are rows to fill them."""
