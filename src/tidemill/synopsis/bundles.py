@@ -79,22 +79,37 @@ class Bundle:
 
 def bundles(lanes: tuple[Lane, ...], cells: Cells, spans: Spans) -> Iterator[Bundle]:
     """Cells whose signatures are numbers of readings, made ready for the windows, in turn."""
-    for readings, layout in _arranged(cells, spans):
-        wanted = np.zeros(len(cells.signatures), dtype=np.bool_)
-        wanted[readings] = True
-        rows = np.flatnonzero(wanted[cells.signature])
+    reached, places = _reached(cells, spans), _places(cells)
+    for readings, layout in _arranged(cells, spans, reached, places):
+        wanted = np.zeros_like(reached)
+        wanted[readings] = reached[readings]
+        rows = np.flatnonzero(wanted.ravel()[places])
         # The lanes stay where they are: of each, only what is asked for will be looked at.
         mine = replace(cells, lanes=()).at(rows)
         yield _bundle(_rows_of(lanes, cells), mine, rows, spans, layout)
 
 
-def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
+def _reached(cells: Cells, spans: Spans) -> NDArray[np.bool_]:
+    """By reading and slice, whether it lies between the first and the last of any window."""
+    readings, slices = len(cells.signatures), len(cells.slices)
+    asked = spans.lo < spans.hi
+    reading = spans.reading[asked]
+    first, last = np.full(readings, slices), np.zeros(readings, dtype=np.int64)
+    np.minimum.at(first, reading, spans.lo[asked] - reading * slices)
+    np.maximum.at(last, reading, spans.hi[asked] - reading * slices)
+    place = np.arange(slices)
+    return (place >= first[:, None]) & (place < last[:, None])
+
+
+def _arranged(
+    cells: Cells, spans: Spans, reached: NDArray[np.bool_], places: IntArray
+) -> list[tuple[list[int], Layout]]:
     """Which readings go together, and how they are laid out."""
     readings = len(cells.signatures)
-    is_asked = np.bincount(spans.reading[spans.lo < spans.hi], minlength=readings) > 0
+    is_asked = reached.any(axis=1)
     if readings == 1 or readings * cells.group_count > MOST_NUMBERED:
         return [([number], "auto") for number in np.flatnonzero(is_asked).tolist()]
-    work, height = _sizes(cells, spans)
+    work, height = _sizes(cells, spans, reached, places)
     width = np.count_nonzero(_is_used(cells).reshape(readings, -1), axis=1)
     fills = height * width < CELLS_PER_ROW * work
     dense = sorted(np.flatnonzero(is_asked & fills).tolist(), key=lambda number: -width[number])
@@ -103,10 +118,12 @@ def _arranged(cells: Cells, spans: Spans) -> list[tuple[list[int], Layout]]:
     return [*runs, (sparse, "sparse")] if sparse else runs
 
 
-def _sizes(cells: Cells, spans: Spans) -> tuple[IntArray, IntArray]:
+def _sizes(
+    cells: Cells, spans: Spans, reached: NDArray[np.bool_], places: IntArray
+) -> tuple[IntArray, IntArray]:
     """By reading: rows and pairs of window and group; slices and windows."""
-    readings, slices = len(cells.signatures), len(cells.slices)
-    rows = np.bincount(_places(cells), minlength=readings * slices)
+    readings, slices = reached.shape
+    rows = np.bincount(places, minlength=readings * slices) * reached.ravel()
     before = np.concatenate([[0], np.cumsum(rows)])
     pairs = np.minimum(before[spans.hi] - before[spans.lo], cells.group_count)
     wanted = pairs > 0
