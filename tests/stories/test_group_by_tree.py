@@ -7,6 +7,7 @@ keep the comparison plain; sliding ones are held by the other stories.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,8 +17,10 @@ import pytest
 from tests.share.plans import PACKETS
 from tidemill.clock import ManualClock
 from tidemill.engine import Engine
+from tidemill.engine.calibrating.store import keep_machines
 from tidemill.operators.packet_model import PacketModel
 from tidemill.operators.packets import blocks, make_block
+from tidemill.share.weave import CATALYST, Machines
 
 SOURCE = "generate:packets?rate=1000&duration=30s&hosts=100&seed=11"
 MODEL = PacketModel(rate=1000, hosts=100, seed=11, duration_us=30_000_000)
@@ -49,6 +52,10 @@ def expected(keys: str) -> list[tuple[object, ...]]:
 
 @pytest.mark.usefixtures("spark")
 def test_answers_below_a_set_in_between(tmp_path: Path) -> None:
+    with Engine(tmp_path / "home") as engine:
+        # A machine that reads rows slowly, so that all sets are rolled up from one.
+        slow = replace(CATALYST, scan_ns=1e6, set_ns=1e6)
+        keep_machines(engine.home.open(), Machines(catalyst=slow))
     with Engine(tmp_path / "home", clock=ManualClock()) as engine:
         engine.sql(script(), tmp_path)
         (page,) = engine.explain("EXPLAIN SHARED ALL")
