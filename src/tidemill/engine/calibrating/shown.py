@@ -39,4 +39,12 @@ def _lines(machines: Machines) -> Iterator[tuple[str, ...]]:
 
 
 def _line(what: str, name: str, usual: MachineCosts, found: MachineCosts) -> tuple[str, ...]:
-    return what, f"{getattr(usual, name):.3g}", f"{getattr(found, name):.3g}", _UNIT
+    return what, _figure(getattr(usual, name)), _figure(getattr(found, name)), _UNIT
+
+
+def _figure(nanoseconds: float) -> str:
+    """
+    >>> _figure(4.84), _figure(95.0), _figure(1849.7)
+    ('4.8', '95', '1,850')
+    """
+    return f"{nanoseconds:,.0f}" if nanoseconds >= 10 else f"{nanoseconds:.1f}"
