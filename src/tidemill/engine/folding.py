@@ -10,7 +10,7 @@ from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
 from tidemill.spark.admission import Admission
-from tidemill.spark.columnar.files import row_groups
+from tidemill.spark.columnar.files import parts_of
 from tidemill.spark.columnar.fold import ArrayFold, run_columnar
 from tidemill.spark.columnar.program import parted, write_program
 from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
@@ -61,13 +61,13 @@ class Folding:
         if program is None:
             return None
         with watch.phase("admit"):
-            groups = row_groups(record.taken.files, program.columns)
-        if groups is None:
+            parts = parts_of(program, record.taken.files)
+        if parts is None:
             return None
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
             fold = ArrayFold(program, since_us, self._place(record))
-            return run_columnar(around.session, fold, groups, self._last_partial_rows or 0)
+            return run_columnar(around.session, fold, parts, self._last_partial_rows or 0)
 
     def _in_catalyst(
         self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch

@@ -11,7 +11,7 @@ from tidemill.catalog import Stream
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.admission import Admission
-from tidemill.spark.columnar.files import row_groups
+from tidemill.spark.columnar.files import parts_of
 from tidemill.spark.columnar.program import hindrance, parted, write_program
 from tidemill.spark.joins import Tables
 from tidemill.spark.partials import partials, passes_of
@@ -49,7 +49,7 @@ def _hindrance(stream: Stream, shown: Sequence[Feed], settings: Settings) -> str
 
 def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], taken: Input) -> str:
     """Arrays make the partials of all feeds that they can serve, or of none in a tick."""
-    as_declared = row_groups(taken.files, write_program(stream, plain).columns) is not None
+    as_declared = parts_of(write_program(stream, plain), taken.files) is not None
     return "" if as_declared else "the files do not hold just what is declared"
 
 

@@ -103,6 +103,12 @@ class FoldPlace:
         }
         return {key: (piece,) for key, piece in written.items() if piece}
 
+    def take_back(self, report: FoldReport) -> None:
+        """Remove pieces that were written in vain."""
+        for key, pieces in report.pieces.items():
+            for piece in pieces:
+                (self.root / key / piece.name).unlink(missing_ok=True)
+
 
 def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool) -> FoldReport:
     """Aggregate and fold all passes of a tick.

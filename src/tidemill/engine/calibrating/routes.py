@@ -11,7 +11,7 @@ from tidemill.clock import SystemClock
 from tidemill.engine.calibrating.rows import Make
 from tidemill.plan.model import Join
 from tidemill.spark.admission import EARLIEST_US, Admission
-from tidemill.spark.columnar.files import read_chunks, row_groups
+from tidemill.spark.columnar.files import parts_of, read_chunks
 from tidemill.spark.columnar.program import write_program
 from tidemill.spark.columnar.scan import scan
 from tidemill.spark.partials import partials, passes_of
@@ -25,9 +25,9 @@ from tidemill.synopsis.partial_rows import gather
 def on_arrays(stream: Stream) -> Make:
     def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
         program = write_program(stream, feeds)
-        groups = row_groups(paths, program.columns)
-        assert groups is not None
-        scanned = scan(program, read_chunks(groups, program.kinds), EARLIEST_US)
+        parts = parts_of(program, paths)
+        assert parts is not None
+        scanned = scan(program, read_chunks(program, parts), EARLIEST_US)
         return sum(len(cells) for _, cells in scanned.cells(program))
 
     return make

@@ -1,1 +1,1 @@
-"""Partials of Parquet files on arrays: the tick's rows never become rows of the JVM."""
+"""Partials of files on arrays: the tick's rows never become rows of the JVM."""

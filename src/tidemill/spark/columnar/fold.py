@@ -1,4 +1,4 @@
-"""A tick's Parquet files folded on arrays: here in threads, or in one Spark job, no shuffle."""
+"""A tick's files folded on arrays: here in threads, or in one Spark job, no shuffle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tidemill.spark.columnar.chunk import OutOfRangeError
-from tidemill.spark.columnar.files import RowGroup, read_chunks, split
+from tidemill.spark.columnar.files import Part, read_chunks, split
+from tidemill.spark.columnar.lines import NotPlainError
 from tidemill.spark.columnar.program import Program
 from tidemill.spark.columnar.scan import Scanned, scan
 from tidemill.spark.fold import FoldPlace, FoldReport
@@ -26,7 +27,7 @@ MOST_ROWS_HERE = 1_000_000
 MOST_CELLS_HERE = 100_000
 # Two threads share an interpreter, and more than a few only wait for each other.
 _MOST_THREADS = 4
-_UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError)
+_UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class ArrayFold:
     since_us: int
     place: FoldPlace
 
-    def scan(self, groups: Sequence[RowGroup]) -> Scanned:
+    def scan(self, parts: Sequence[Part]) -> Scanned:
         """What some parts of the files come to."""
-        return scan(self.program, read_chunks(groups, self.program.kinds), self.since_us)
+        return scan(self.program, read_chunks(self.program, parts), self.since_us)
 
     def fold(self, scanned: Scanned) -> FoldReport:
         """Pieces of all that was found."""
@@ -61,20 +62,20 @@ class ArrayFold:
 
 
 def run_columnar(
-    session: SparkSession, fold: ArrayFold, groups: Sequence[RowGroup], last_cells: int
+    session: SparkSession, fold: ArrayFold, parts: Sequence[Part], last_cells: int
 ) -> FoldReport | None:
     """Fold the files; None if a part of them cannot be read here after all.
 
     How many cells will come is only known afterwards: it is guessed by the last tick.
     """
     cores = session.sparkContext.defaultParallelism
-    rows = sum(group.rows for group in groups)
+    rows = sum(part.rows for part in parts)
     if rows <= MOST_ROWS_HERE and last_cells <= MOST_CELLS_HERE:
-        return _fold_here(fold, split(groups, min(_MOST_THREADS, cores)))
-    return _fold_there(session, fold, split(groups, cores))
+        return _fold_here(fold, split(parts, min(_MOST_THREADS, cores)))
+    return _fold_there(session, fold, split(parts, cores))
 
 
-def _fold_here(fold: ArrayFold, runs: list[tuple[RowGroup, ...]]) -> FoldReport | None:
+def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> FoldReport | None:
     whole = Scanned()
     try:
         with ThreadPoolExecutor(max_workers=max(1, len(runs))) as pool:
@@ -86,18 +87,20 @@ def _fold_here(fold: ArrayFold, runs: list[tuple[RowGroup, ...]]) -> FoldReport 
 
 
 def _fold_there(
-    session: SparkSession, fold: ArrayFold, runs: list[tuple[RowGroup, ...]]
+    session: SparkSession, fold: ArrayFold, runs: list[tuple[Part, ...]]
 ) -> FoldReport | None:
     """One Spark job: each task folds what it has read."""
     # Spark's own pickling, made for code typed at a prompt, takes three times as long.
     work = [pickle.dumps((fold, run)) for run in runs]
     done = session.sparkContext.parallelize(work, len(work)).map(_fold_run).collect()
     together = FoldReport(route=COLUMNAR)
-    for report in map(pickle.loads, done):
-        if report is None:
-            return None
+    reports = [pickle.loads(one) for one in done]
+    for report in filter(None, reports):
         together = together.joined(report)
-    return together
+    if None not in reports:
+        return together
+    fold.place.take_back(together)
+    return None
 
 
 def _fold_run(work: bytes) -> bytes:

@@ -5,6 +5,7 @@ Whatever is not plainly the same on arrays as in Catalyst is left to Catalyst.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +15,17 @@ from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Scalar
+from tidemill.spark.columnar.lines import Dialect, is_plain_kind
 from tidemill.spark.columnar.signatures import Signing, signing
 from tidemill.synopsis.feed import Feed, Scan
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
+# Options that are understood here, by the scheme of a source. Whitespace does not do as a
+# separator: Spark leaves out lines of nothing else.
+_PLAIN_OPTIONS = {
+    "parquet": re.compile("(?!)"),
+    "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
+}
 _MOST_DIGITS = 18  # decimals of so many digits are 64-bit integers
 
 
@@ -40,6 +48,7 @@ class Program:
     time_column: str
     columns: tuple[tuple[str, Type], ...]
     passes: tuple[ArrayPass, ...]
+    dialect: Dialect | None = None  # of text files
 
     @cached_property
     def kinds(self) -> Mapping[str, Type]:
@@ -58,6 +67,18 @@ def write_program(stream: Stream, feeds: Sequence[Feed]) -> Program:
         stream.time_column,
         tuple((name, kind) for name, kind in columns if name in names),
         tuple(ArrayPass(tuple(f), signing(scan.predicates)) for scan, f in by_scan.items()),
+        _dialect(stream) if stream.source.scheme == "csv" else None,
+    )
+
+
+def _dialect(stream: Stream) -> Dialect:
+    options = stream.source.option_map
+    separator = options.get("sep", ",")
+    names = separator.join(column.name for column in stream.columns)
+    return Dialect(
+        tuple((column.name.lower(), column.type) for column in stream.columns),
+        separator,
+        names if options.get("header", "").lower() == "true" else None,
     )
 
 
@@ -79,10 +100,17 @@ def hindrance(stream: Stream, feeds: Sequence[Feed]) -> str:
 
 
 def _source(stream: Stream) -> Iterator[str]:
-    if stream.source.scheme != "parquet":
-        yield f"the source is {stream.source.scheme}"
-    if stream.source.options:
-        yield "the source has options"
+    scheme = stream.source.scheme
+    if scheme not in _PLAIN_OPTIONS:
+        yield f"the source is {scheme}"
+        return
+    for key, value in stream.source.options:
+        if not _PLAIN_OPTIONS[scheme].fullmatch(f"{key}={value}"):
+            yield f"the source has the option {key}"
+    if scheme == "csv":
+        for column in stream.columns:
+            if not is_plain_kind(column.type):
+                yield f"column {column.name} is {column.type}"
     if stream.stamped_on_arrival:
         yield "rows are stamped on arrival"
 
