@@ -4,8 +4,8 @@
 
 Sections, each with the same rows (`tidemill bench workload` tells of the queries):
 
-- `one`, `full`, `mixed`: Parquet, any windows, Tidemill beside *bare*, which is one batch
-  group-by of all rows by second and source: the floor.
+- `one`, `full`, `mixed`: Parquet (or `--format csv`), any windows, Tidemill beside *bare*, which
+  is one batch group-by of all rows by second and source: the floor.
 - `peers`: the profile `one` over CSV files, which all can read, with windows whose range is a
   multiple of the slide, which Flink demands. Their numbers of answers are compared first.
 
@@ -89,6 +89,7 @@ def _options() -> argparse.Namespace:
     add("--rate", type=int, default=50_000, help="rows per second of stream time")
     add("--rows-per-tick", type=int, default=2_000_000)
     add("--profiles", default="one,full,mixed", help="with commas, or none")
+    add("--format", choices=("parquet", "csv"), default="parquet", help="of files but the peers'")
     add("--queries", default="1,10,100,1000", help="numbers of queries, with commas")
     add("--against", default="spark,flink", help=f"of {', '.join(PEERS)}, with commas; or none")
     add("--peer-queries", default="1,10,50", help="numbers of queries of the peers")
@@ -114,7 +115,7 @@ def _sections(
     shape = Shape(options.rows, options.groups, options.rate, options.keys)
     counts = _numbers(options.queries)
     if profiles := _words(options.profiles):
-        files = _write(options, shape, scratch, "parquet")
+        files = _write(options, shape, scratch, options.format)
         for profile in profiles:
             queries = make_queries(profile, max(counts), shape)
             yield profile, _section(profile, _own(files, queries, counts), options)
