@@ -4,23 +4,27 @@
 'DECIMAL(10,2)'
 >>> parse_type("long") == BIGINT
 True
+>>> array_of(struct_of(value=STRING, weight=BIGINT)).arrow
+ListType(list<item: struct<value: string, weight: int64>>)
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 
 @dataclass(frozen=True)
 class Type:
-    """A Spark SQL type; nested types are carried as their SQL text only."""
+    """A Spark SQL type. Nested ones are known by their SQL text; those that aggregates give
+    also by the types of their elements or fields."""
 
     name: str
     precision: int = 0
     scale: int = 0
+    inner: tuple[tuple[str, Type], ...] = field(default=(), compare=False)
 
     @property
     def sql(self) -> str:
@@ -48,8 +52,14 @@ class Type:
 
     @property
     def arrow(self) -> pa.DataType:
-        """The Arrow type Spark sends for it; only for atomic types."""
-        return pa.decimal128(self.precision, self.scale) if self.is_decimal else _ARROW[self.name]
+        """The Arrow type Spark sends for it; for atomic types and those made of them here."""
+        if self.is_decimal:
+            return pa.decimal128(self.precision, self.scale)
+        if not self.inner:
+            return _ARROW[self.name]
+        if self.name.startswith("ARRAY"):
+            return pa.list_(self.inner[0][1].arrow)
+        return pa.struct([(name, kind.arrow) for name, kind in self.inner])
 
     def __str__(self) -> str:
         return self.sql
@@ -111,6 +121,15 @@ def parse_type(text: str) -> Type:
     if name not in _ARROW:
         raise ValueError(f"no type {text.strip()}")
     return Type(name)
+
+
+def array_of(element: Type) -> Type:
+    return Type(f"ARRAY<{element.sql}>", inner=(("item", element),))
+
+
+def struct_of(**fields: Type) -> Type:
+    text = ", ".join(f"{name}: {kind.sql}" for name, kind in fields.items())
+    return Type(f"STRUCT<{text}>", inner=tuple(fields.items()))
 
 
 TYPE_NAMES = (*INTEGER_BITS, "FLOAT", "DOUBLE", "DECIMAL(p,s)", "STRING", "BOOLEAN")

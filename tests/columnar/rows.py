@@ -21,6 +21,7 @@ from tidemill.plan.binding import bind
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate, has_bit
+from tidemill.reference.spreads import outermost, spread
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
@@ -67,6 +68,8 @@ AGGREGATES = (
         for f in ("MIN", "MAX")
         for c in ("t", "n", "big", "x", "f", "flag", "day", "at")
     ),
+    *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
+    *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -168,6 +171,12 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return len(values) if lane.kind == "count" else None
     if lane.kind == "sum":
         return sum(values)
+    if lane.kind == "moments":
+        return (len(values), spread("VAR_POP", [float(value) for value in values]))
+    if lane.kind in ("first", "last"):
+        sql = lane.argument.sql
+        pairs = [(row["ts"], row[sql]) for row in mine if row[sql] is not None]
+        return outermost(lane.kind.upper(), pairs)
     # Spark orders NaN above everything.
     ordered = sorted(values, key=lambda v: (isinstance(v, float) and math.isnan(v), v))
     return ordered[0] if lane.kind == "min" else ordered[-1]
@@ -189,6 +198,11 @@ def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
     if len(parts) == 1:
         return parts[0]
+    if lane.kind == "moments":
+        n, _, m2 = parts
+        return [(a, b / a) if a else None for a, b in zip(n, m2, strict=True)]
+    if lane.kind in ("first", "last"):
+        return parts[1]
     low, high = parts
     return [None if a is None else b * 2**32 + a for a, b in zip(low, high, strict=True)]
 
@@ -200,6 +214,8 @@ def _plain(column: Any) -> list[Any]:
 
 
 def same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, tuple) and isinstance(theirs, tuple):
+        return all(map(same, mine, theirs))
     if isinstance(mine, float) and isinstance(theirs, float):
         return np.isclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True).item()
     return bool(mine == theirs)

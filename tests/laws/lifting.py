@@ -13,6 +13,7 @@ from tidemill.aggregates import Lane
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import Row
 from tidemill.reference.recalc import greatest, least
+from tidemill.reference.spreads import outermost
 from tidemill.synopsis.feed import Feed, Scan, classes_from
 from tidemill.synopsis.partial_rows import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
@@ -70,12 +71,14 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
     for number, lane in enumerate(feed.lanes):
         for part, name in enumerate(feed.lane_columns(number)):
             lifted = [lift(lane, part, members) for members in cells.values()]
-            columns[name] = pa.array(lifted, lane_type(lane))
+            columns[name] = pa.array(lifted, lane_type(lane, part))
     return pa.table(columns)
 
 
-def lane_type(lane: Lane) -> pa.DataType:
-    if lane.kind in ("min", "max"):
+def lane_type(lane: Lane, part: int) -> pa.DataType:
+    if lane.kind == "moments":
+        return pa.float64()
+    if lane.kind in ("min", "max") or (lane.kind in ("first", "last") and part):
         return lane.type.arrow
     if lane.kind == "sum" and lane.type.is_decimal:
         return pa.decimal128(lane.type.precision + 10, lane.type.scale)
@@ -89,10 +92,19 @@ def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
     if lane.kind == "count":
         return len(values)
     if not values:
-        return None
+        return 0 if lane.kind == "moments" and not part else None
     if lane.kind == "sum":
         halves = len(lane.parts) == 2
         return sum((v & 0xFFFFFFFF, v >> 32)[part] if halves else v for v in values)
+    if lane.kind == "moments":
+        numbers = [float(value) for value in values]
+        mean = math.fsum(numbers) / len(numbers)
+        return (len(numbers), mean, math.fsum((x - mean) ** 2 for x in numbers))[part]
+    if lane.kind in ("first", "last"):
+        sql = lane.argument.sql
+        pairs = [(r.time_us, r.values[sql]) for r in members if r.values[sql] is not None]
+        at = (min if lane.kind == "first" else max)(time for time, _ in pairs)
+        return outermost(lane.kind.upper(), pairs) if part else at
     result = values[0]
     for value in values[1:]:
         result = (least if lane.kind == "min" else greatest)(result, value)

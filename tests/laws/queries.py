@@ -46,6 +46,8 @@ AGGREGATES = (
     *(f"{f}({c})" for f in ("SUM", "AVG", "MIN", "MAX") for c in ("n", "big", "x", "price")),
     "MIN(k)",
     "MAX(k)",
+    *(f"{f}({c})" for f in ("VARIANCE", "STDDEV_POP") for c in ("n", "x", "price")),
+    *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("k", "n", "x", "price")),
 )
 KEYS = (("k",), ("k", "n"), ("n",), ("x",), ("n", "price"), ())
 EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999

@@ -63,7 +63,7 @@ class Algebra:
 
     def filled(self, shape: Sequence[int], dtype: npt.DTypeLike) -> AnyArray:
         """An array of identities."""
-        if self.identity == 0:
+        if isinstance(self.identity, int | float) and self.identity == 0:
             # Memory comes as zeros, and is not touched before it is used.
             return np.zeros(tuple(shape), dtype=dtype)
         return np.full(tuple(shape), self.identity, dtype=dtype)

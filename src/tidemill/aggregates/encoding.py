@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.aggregates import moments
+from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_int64, to_decimal
-from tidemill.plan.aggregates import sum_type
+from tidemill.plan.aggregates.basic import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
 Array = NDArray[Any]
@@ -23,9 +25,9 @@ Array = NDArray[Any]
 class Encoded:
     """A lane of n rows. `valid` is None when every row has a value.
 
-    Types that NumPy cannot compare (text, binary, decimals) are kept as ranks into
-    `dictionary`, sorted, so that MIN and MAX work on integers. Sums that may pass 64 bits are
-    rows of limbs, or plain integers where every row fits.
+    What NumPy cannot compare (text, binary, decimals, values with their times) is kept as ranks
+    into `dictionary`, sorted, so that MIN and MAX work on integers. Sums that may pass 64 bits
+    are rows of limbs, or plain integers where every row fits. Moments are records.
     """
 
     values: Array
@@ -43,6 +45,10 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
     Of sums that fit 64 bits the first column may be all there is.
     """
     arrays = [flat(column) for column in columns]
+    if lane.kind == "moments":
+        return Encoded(_moments(arrays), None)
+    if lane.kind in ("first", "last"):
+        return rank_pairs(pa.StructArray.from_arrays(arrays, ["t", "v"]), _valid(arrays[0]))
     valid = _valid(arrays[0])
     if lane.kind == "sum":
         return Encoded(_encode_sum(lane, arrays), valid)
@@ -59,8 +65,12 @@ def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
         # Under a NULL stands an identity, which need not fit the column's type.
         values = values.copy()
         values[absent] = 0
+    if lane.kind == "moments":
+        return [pa.array(values[name]) for name in lane.parts]
     if values.ndim == 2:
         arrays = _from_limbs(lane, values)
+    elif lane.kind in ("first", "last"):
+        arrays = _from_ranks(encoded.dictionary, values).flatten()
     elif encoded.dictionary is not None:
         arrays = [_from_ranks(encoded.dictionary, values)]
     else:
@@ -90,7 +100,8 @@ def concatenated(parts: Sequence[Encoded]) -> Encoded:
 
 def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
     dictionaries: list[Any] = [part.dictionary for part in parts]
-    whole = _rank(pa.concat_arrays(dictionaries), None)
+    stacked = pa.concat_arrays(dictionaries)
+    whole = (rank_pairs if pa.types.is_struct(stacked.type) else _rank)(stacked, None)
     ranks = np.split(whole.values, np.cumsum([len(one) for one in dictionaries])[:-1])
     values = []
     for part, mine in zip(parts, ranks, strict=True):
@@ -102,13 +113,17 @@ def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
 
 def absent(lane: Lane, rows: int) -> Encoded:
     """The lane of rows from before it was kept."""
+    if lane.kind == "moments":
+        return Encoded(np.zeros(rows, moments.DTYPE), None)
     kind = sum_type(lane.type) if lane.kind == "sum" and lane.type.is_decimal else _stored(lane)
     nulls = pa.chunked_array([pa.nulls(rows, kind.arrow)])
+    if lane.kind in ("first", "last"):
+        return encode(lane, [pa.chunked_array([pa.nulls(rows, pa.int64())]), nulls])
     return encode(lane, [nulls for _ in lane.parts])
 
 
 def _stored(lane: Lane) -> Type:
-    if lane.kind in ("min", "max"):
+    if lane.kind in ("min", "max", "first", "last"):
         return lane.type
     return DOUBLE if lane.kind == "sum" and lane.type.is_float else BIGINT
 
@@ -160,6 +175,21 @@ def _rank(array: pa.Array, valid: NDArray[np.bool_] | None) -> Encoded:
     codes = _filled(coded.indices)
     values = ranks[codes] if len(ranks) else np.zeros(len(codes), dtype=np.int64)
     return Encoded(values, valid, coded.dictionary.take(order))
+
+
+def rank_pairs(pairs: pa.StructArray, valid: NDArray[np.bool_] | None) -> Encoded:
+    """By time, then by value, so that of what came at once the least is first."""
+    order = pc.sort_indices(
+        pa.table(pairs.flatten(), ["t", "v"]), [("t", "ascending"), ("v", "ascending")]
+    )
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    return Encoded(ranks, valid, pairs.take(order))
+
+
+def _moments(arrays: list[pa.Array]) -> Array:
+    """A group without any value has none of the three but the count."""
+    return records(moments.DTYPE, *(_filled(array.cast(pa.float64())) for array in arrays))
 
 
 def _from_limbs(lane: Lane, limbs: Array) -> list[pa.Array]:

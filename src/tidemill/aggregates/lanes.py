@@ -1,8 +1,8 @@
 """Lanes: the partial vector behind the aggregates.
 
-A lane is one associative partial over one argument: rows, count, sum, min or max. It is
-lifted by Catalyst, combined by the kernels and read by the aggregates that need it, so
-SUM, COUNT and AVG of one expression keep two lanes between them, not four.
+A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first
+or last. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
+it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tidemill.aggregates.algebra import (
     INTEGER_SUM,
     Algebra,
 )
-from tidemill.plan.aggregates import MAX_DIGITS, SUM_DIGITS
+from tidemill.aggregates.moments import MOMENTS
+from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -29,7 +30,21 @@ _NEEDS = {
     "AVG": ("sum", "count"),
     "MIN": ("min",),
     "MAX": ("max",),
+    "VARIANCE": ("moments",),
+    "VAR_POP": ("moments",),
+    "STDDEV": ("moments",),
+    "STDDEV_POP": ("moments",),
+    "FIRST": ("first",),
+    "LAST": ("last",),
 }
+# (value, event time) ⇒ the Catalyst aggregates of a lane, one per part, where it has several.
+_PAIR = "IF({value} IS NULL, NULL, STRUCT({time} AS t, {value} AS v))"
+_LIFTS = {
+    "moments": ("COUNT({value})", "AVG(DOUBLE({value}))", "VAR_POP({value}) * COUNT({value})"),
+    "first": (f"MIN({_PAIR}).t", f"MIN({_PAIR}).v"),
+    "last": (f"MAX({_PAIR}).t", f"MAX({_PAIR}).v"),
+}
+_PARTS = {"moments": ("n", "mean", "m2"), "first": ("t", "v"), "last": ("t", "v")}
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,11 @@ class Lane:
             return COUNT
         if self.kind == "sum":
             return FLOAT_SUM if self.type.is_float else INTEGER_SUM
+        if self.kind == "moments":
+            return MOMENTS
+        # The first and the last are kept as ranks of (time, value).
+        if self.kind in ("first", "last"):
+            return INTEGER_MIN if self.kind == "first" else INTEGER_MAX
         if self.kind == "min":
             return FLOAT_MIN if self.type.is_float else INTEGER_MIN
         return FLOAT_MAX if self.type.is_float else INTEGER_MAX
@@ -58,16 +78,20 @@ class Lane:
     @property
     def parts(self) -> tuple[str, ...]:
         """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
+        if self.kind in _PARTS:
+            return _PARTS[self.kind]
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
 
-    def lift(self, value: str) -> tuple[str, ...]:
-        """The Catalyst aggregates, one per part, over the column that holds the argument.
+    def lift(self, value: str, time: str) -> tuple[str, ...]:
+        """The Catalyst aggregates, one per part, over the columns of the argument and the time.
 
         Integer sums must be exact, and Spark's BIGINT sum raises when it overflows; the
         two halves of a BIGINT add up without overflow for 2^31 rows of one slice.
         """
         if self.kind == "rows":
             return ("COUNT(*)",)
+        if self.kind in _LIFTS:
+            return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
         if self.kind == "overflow":
             return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
         if self.parts == ("lo", "hi"):

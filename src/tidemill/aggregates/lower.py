@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
-from tidemill.plan.aggregates import sum_type
+from tidemill.plan.aggregates.basic import sum_type
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
 
@@ -23,6 +23,13 @@ Lowered = tuple[pa.Array, Mask]
 Numbers = tuple[NDArray[Any], Mask | None, Mask | None]
 # Spark divides decimals to 39 places first, then rounds to the scale of the result.
 _DIVISION_PLACES = Decimal(1).scaleb(-39)
+# What is taken off the count before it divides, and whether the root is drawn.
+_SPREADS = {
+    "VARIANCE": (1, False),
+    "VAR_POP": (0, False),
+    "STDDEV": (1, True),
+    "STDDEV_POP": (0, True),
+}
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
@@ -32,14 +39,16 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
     Only for results that are no plain numbers; `lower_numbers` has the others.
     """
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
-    if call.function in ("MIN", "MAX"):
+    if call.function in ("MIN", "MAX", "FIRST", "LAST"):
         lane = lanes_behind(call)[0]
-        return decode(lane, first)[0], np.zeros(len(first.values), dtype=np.bool_)
+        return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
     return _decimal(call, first, *rest)
 
 
 def gives_numbers(call: AggregateCall) -> bool:
     """Whether the result is kept by NumPy as it is."""
+    if call.function in ("FIRST", "LAST"):
+        return False
     return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
 
 
@@ -48,6 +57,8 @@ def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
     if call.function == "AVG":
         return _average(first, rest[0])
+    if call.function in _SPREADS:
+        return _spread(call.function, first.values)
     if first.values.ndim == 2:
         values, overflow = to_int64(first.values)
         raised = overflow if first.valid is None else overflow & first.valid
@@ -67,6 +78,14 @@ def _average(total: Encoded, count: Encoded) -> Numbers:
     if not empty.any():
         return sums / count.values, None, None
     return sums / np.where(empty, 1, count.values), ~empty, None
+
+
+def _spread(function: str, moments: NDArray[Any]) -> Numbers:
+    """NULL of nothing at all; of a single value Spark's sample variance is NULL, too."""
+    taken_off, is_root = _SPREADS[function]
+    known = moments["n"] > taken_off
+    values = moments["m2"] / np.where(known, moments["n"] - taken_off, 1)
+    return np.sqrt(values) if is_root else values, known, None
 
 
 def _decimal(

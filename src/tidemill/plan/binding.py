@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import NoReturn
 
@@ -11,7 +12,7 @@ from tidemill.catalog import Stream, Table
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import Expr, Select, SelectItem
 from tidemill.language.trees import to_sql
-from tidemill.plan import aggregates
+from tidemill.plan.aggregates import BUILT_IN, Known
 from tidemill.plan.calls import CallBinder
 from tidemill.plan.conditions import check_condition, refuse_aggregates
 from tidemill.plan.expressions import Node, Slot
@@ -45,9 +46,10 @@ def bind(
     stream: Stream,
     oracle: TypeOracle,
     tables: tuple[Table, ...] = (),
+    known: Known = BUILT_IN,
 ) -> QueryPlan:
     """The plan of one query over one stream; `tables` are those of its joins, in their order."""
-    alone = Scope((stream_relation(select, stream),))
+    alone = Scope((stream_relation(select, stream),), known)
     scope, joins = bind_joins(alone, select.joins, tables, oracle)
     with in_own_words(scope):
         return _Binder(select, scope, joins, oracle).plan(name, sink)
@@ -102,7 +104,8 @@ class _Binder:
         if expr is None:
             return None
         tree = self._scope.resolve(expr)
-        refuse_aggregates("WHERE", expr, tree, "a condition on aggregates goes into HAVING")
+        known = self._scope.aggregates
+        refuse_aggregates("WHERE", expr, tree, known, "a condition on aggregates goes into HAVING")
         scalar = self._scalars.bind(expr, tree)
         check_condition("WHERE", scalar.type, expr.place)
         return scalar
@@ -123,7 +126,7 @@ class _Binder:
 
     def _group_scalar(self, expr: Expr) -> Scalar:
         tree = self._scope.resolve(expr).unnest()
-        refuse_aggregates("GROUP BY", expr, tree)
+        refuse_aggregates("GROUP BY", expr, tree, self._scope.aggregates)
         scalar = self._scalars.bind(expr, tree)
         if not scalar.type.is_atomic:
             refuse("E_TYPE", f"grouping by {scalar.type} is not built", place=expr.place)
@@ -145,13 +148,21 @@ class _Binder:
         return self._select.items[int(tree.name) - 1].expr
 
     def _outputs(self) -> tuple[Output, ...]:
-        items = self._select.items
-        outputs = tuple(Output(_output_name(item), self._finish(item.expr)) for item in items)
+        found: list[Output] = []
         taken = set(_BOUNDS)
-        for output, item in zip(outputs, items, strict=True):
-            _check_output_name(output.name, taken, item.expr.place)
-            taken.add(output.name.lower())
-        return outputs
+        for item in self._select.items:
+            for output in self._item(item):
+                _check_output_name(output.name, taken, item.expr.place)
+                taken.add(output.name.lower())
+                found.append(output)
+        return tuple(found)
+
+    def _item(self, item: SelectItem) -> Iterator[Output]:
+        """The column that is asked for, and those that tell how good it is."""
+        output = Output(_output_name(item), self._finish(item.expr))
+        yield output
+        for part, slot in self._calls.parts(output.node):
+            yield Output(f"{output.name}_{part}", slot)
 
     def _having(self) -> Node | None:
         expr = self._select.having
@@ -197,7 +208,7 @@ class _Binder:
             if key.scalar.sql == text:
                 return exp.column(key.slot.name)
         name = function_name(node)
-        if name and (function := aggregates.canonical(name)):
+        if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
         if isinstance(node, exp.Column) and node.name.lower() in self._scope.columns:
             self._refuse_ungrouped(expr, node)
@@ -209,7 +220,7 @@ class _Binder:
         grouped = [key.scalar.sql for key in self._keys]
         hint = f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like"
         around = column.find_ancestor(exp.Anonymous)
-        if around is not None and (guess := suggest(around.name, aggregates.BUILT)):
+        if around is not None and (guess := suggest(around.name, self._scope.aggregates.names)):
             # SMU(length) is more likely a slip of the pen than a function over a lone column.
             hint = f"{around.name.upper()} is no aggregate; {guess}"
         refuse(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from tidemill.errors import refuse
 from tidemill.language.statements import Expr
-from tidemill.plan import aggregates
-from tidemill.plan.expressions import Slot
+from tidemill.plan.aggregates import Known, Signature
+from tidemill.plan.constants import constants_of, refuse_number
+from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.plan.scalars import ScalarBinder
-from tidemill.plan.scope import aggregate_calls, place_in
+from tidemill.plan.scope import aggregate_calls, function_name, place_in
+from tidemill.types import BIGINT
 
 
 @dataclass
@@ -28,56 +31,89 @@ class CallBinder:
 
     def bind(self, expr: Expr, node: exp.Expr, function: str) -> AggregateCall:
         """The call that `node`, a part of `expr`, makes of an aggregate."""
+        function, arguments = _counting_distinct(function, list(_arguments(node)))
         place = place_in(expr, node)
-        aggregates.refuse_unbuilt(function, place)
-        argument = self._argument(expr, node, function)
-        result = aggregates.result_type(function, argument.type if argument else None, place)
-        call = AggregateCall(Slot(f"_a{len(self._by_sql)}", result), function, argument)
-        return self._by_sql.setdefault(call.sql, call)
+        signature = self._known.called(function, place)
+        if not arguments:
+            refuse_number(expr, node, signature, 0)
+        weight = self._weight(expr, signature, arguments)
+        first, *rest = arguments
+        if not rest and _counts_rows(expr, node, first, function):
+            return self._numbered(AggregateCall(Slot("", BIGINT), function, None))
+        constants = constants_of(expr, node, signature, rest)
+        argument = self._argument(expr, first, signature)
+        result = Slot("", signature.result_of(argument.type, weight.type if weight else None))
+        return self._numbered(AggregateCall(result, function, argument, constants, weight))
 
-    def _argument(self, expr: Expr, node: exp.Expr, function: str) -> Scalar | None:
-        tree = _only_argument(expr, node, function)
-        if isinstance(tree, exp.Star):
-            if function != "COUNT":
-                refuse("E_ARGUMENTS", f"{function}(*) means nothing", place=place_in(expr, node))
-            return None
-        if function == "COUNT" and isinstance(tree, exp.Literal | exp.Boolean):
-            return None  # COUNT(1) counts rows, as COUNT(*) does
-        _refuse_distinct(expr, tree, function)
-        _refuse_nested(expr, tree, function)
+    def parts(self, node: Node) -> Iterator[tuple[str, Slot]]:
+        """What an answer that is just one aggregate has beside its value."""
+        call = next((call for call in self.calls if call.slot == node), None)
+        if call is None or call.argument is None:
+            return
+        for part, result in self._known.signatures[call.function].parts:
+            slot = Slot("", result(call.argument.type))
+            yield part, self._numbered(replace(call, slot=slot, part=part)).slot
+
+    def _numbered(self, call: AggregateCall) -> AggregateCall:
+        slot = replace(call.slot, name=f"_a{len(self._by_sql)}")
+        return self._by_sql.setdefault(call.sql, replace(call, slot=slot))
+
+    @property
+    def _known(self) -> Known:
+        return self.scalars.scope.aggregates
+
+    def _argument(self, expr: Expr, tree: exp.Expr, signature: Signature) -> Scalar:
+        self._refuse_odd(expr, tree, signature.name)
         scalar = self.scalars.bind(expr, tree)
-        if cast := aggregates.cast_argument(function, scalar.type):
+        if cast := signature.cast(scalar.type):
             return self.scalars.bind(expr, exp.cast(tree.copy(), cast.sql, dialect="spark"))
+        if not signature.accepts(scalar.type):
+            refuse(
+                "E_TYPE",
+                f"{signature.name} over {scalar.type} is not defined",
+                hint=f"{signature.name} takes {signature.takes}",
+                place=place_in(expr, tree),
+            )
         return scalar
 
+    def _weight(self, expr: Expr, signature: Signature, arguments: list[exp.Expr]) -> Scalar | None:
+        """The argument of a SUM(y) at the end, which is taken off."""
+        if not signature.weighted or len(arguments) < 2 or function_name(arguments[-1]) != "SUM":
+            return None
+        summed = self._known.signatures["SUM"]
+        return self._argument(expr, next(_arguments(arguments.pop())), summed)
 
-def _only_argument(expr: Expr, node: exp.Expr, function: str) -> exp.Expr:
-    arguments = node.expressions or ([node.this] if isinstance(node.this, exp.Expr) else [])
-    if len(arguments) != 1:
-        refuse(
-            "E_ARGUMENTS",
-            f"{function} takes one argument, not {len(arguments)}",
-            place=place_in(expr, node),
-        )
-    only: exp.Expr = arguments[0].unnest()
-    return only
+    def _refuse_odd(self, expr: Expr, tree: exp.Expr, function: str) -> None:
+        if isinstance(tree, exp.Distinct):
+            refuse(
+                "E_NOT_BUILT",
+                f"{function}(DISTINCT …) is not built yet",
+                hint="COUNT(DISTINCT x) works; GROUP BY gives one row for each value",
+                place=expr.place,
+            )
+        for inner, name in aggregate_calls(tree, self._known):
+            refuse(
+                "E_NESTED_AGGREGATE",
+                f"aggregate {name} stands inside {function}",
+                hint="an aggregate takes columns and expressions over them; take one of the two",
+                place=place_in(expr, inner),
+            )
 
 
-def _refuse_distinct(expr: Expr, tree: exp.Expr, function: str) -> None:
-    if isinstance(tree, exp.Distinct):
-        refuse(
-            "E_NOT_BUILT",
-            f"{function}(DISTINCT …) is not built yet",
-            hint="GROUP BY the argument gives one row for each of its values",
-            place=expr.place,
-        )
+def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
+    found = node.expressions or ([node.this] if isinstance(node.this, exp.Expr) else [])
+    return (argument.unnest() for argument in found)
 
 
-def _refuse_nested(expr: Expr, tree: exp.Expr, function: str) -> None:
-    for inner, name in aggregate_calls(tree):
-        refuse(
-            "E_NESTED_AGGREGATE",
-            f"aggregate {name} stands inside {function}",
-            hint="an aggregate takes columns and expressions over them; take one of the two",
-            place=place_in(expr, inner),
-        )
+def _counting_distinct(function: str, arguments: list[exp.Expr]) -> tuple[str, list[exp.Expr]]:
+    """COUNT(DISTINCT x) is an aggregate of its own."""
+    if function == "COUNT" and arguments and isinstance(arguments[0], exp.Distinct):
+        return "COUNT_DISTINCT", [*arguments[0].expressions, *arguments[1:]]
+    return function, arguments
+
+
+def _counts_rows(expr: Expr, node: exp.Expr, first: exp.Expr, function: str) -> bool:
+    """COUNT(*), and COUNT(1), which is the same."""
+    if isinstance(first, exp.Star) and function != "COUNT":
+        refuse("E_ARGUMENTS", f"{function}(*) means nothing", place=place_in(expr, node))
+    return function == "COUNT" and isinstance(first, exp.Star | exp.Literal | exp.Boolean)

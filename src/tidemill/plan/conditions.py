@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.statements import Expr
+from tidemill.plan.aggregates import Known
 from tidemill.plan.scope import aggregate_calls, place_in
 from tidemill.types import BOOLEAN, VOID, Type
 
@@ -17,9 +18,11 @@ def check_condition(clause: str, found: Type, place: Place | None) -> None:
         refuse("E_TYPE", f"{clause} is {found}, not BOOLEAN", place=place, hint=hint)
 
 
-def refuse_aggregates(clause: str, expr: Expr, tree: exp.Expr, hint: str = "") -> None:
+def refuse_aggregates(
+    clause: str, expr: Expr, tree: exp.Expr, known: Known, hint: str = ""
+) -> None:
     """Refuses aggregates where there are rows but no groups yet."""
-    for node, function in aggregate_calls(tree):
+    for node, function in aggregate_calls(tree, known):
         refuse(
             f"E_AGGREGATE_IN_{clause.replace(' ', '_')}",
             f"aggregate {function} cannot stand in {clause}",

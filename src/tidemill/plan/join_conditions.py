@@ -21,6 +21,9 @@ from tidemill.plan.scope import Scope
 _Pair = tuple[exp.Expr, exp.Expr]
 
 
+_NO_GROUPS = "a join pairs rows, before there are groups"
+
+
 @dataclass(frozen=True)
 class Condition:
     """Pairs of (what was there before, the table), and the conjuncts that are none."""
@@ -59,7 +62,7 @@ def _conjuncts(clause: JoinClause, scope: Scope) -> Iterator[exp.Expr]:
     if clause.on is None:
         return (_merged(clause, scope, name) for name in clause.using)
     tree = scope.resolve(clause.on)
-    refuse_aggregates("ON", clause.on, tree, "a join pairs rows, before there are groups")
+    refuse_aggregates("ON", clause.on, tree, scope.aggregates, _NO_GROUPS)
     return _flat(tree)
 
 
@@ -75,7 +78,7 @@ def _flat(tree: exp.Expr) -> Iterator[exp.Expr]:
 def _merged(clause: JoinClause, scope: Scope, name: str) -> exp.Expr:
     """`USING (name)`: the column of what is there already, and the table's."""
     table, column = quote_name(scope.relations[-1].qualifier), quote_name(name)
-    before, place = Scope(scope.relations[:-1]), clause.condition_place
+    before, place = Scope(scope.relations[:-1], scope.aggregates), clause.condition_place
     return exp.EQ(
         this=before.resolve(Expr(column, place)),
         expression=scope.resolve(Expr(f"{table}.{column}", place)),

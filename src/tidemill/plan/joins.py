@@ -70,7 +70,8 @@ class _JoinBinder:
             )
 
     def _scope(self, join: str) -> Scope:
-        return Scope((*self.before.relations, table_relation(self.clause, self.table, join)))
+        relations = (*self.before.relations, table_relation(self.clause, self.table, join))
+        return Scope(relations, self.before.aggregates)
 
     def _name(self, taken: Collection[str]) -> str:
         # The name is made from the condition, so this is first read under a plain one.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tidemill.language.statements import Window
-from tidemill.plan.expressions import Node, Slot
+from tidemill.plan.expressions import Node, Slot, Value
 from tidemill.types import BOOLEAN, TIMESTAMP, Type
 
 if TYPE_CHECKING:
@@ -109,15 +109,32 @@ class Key:
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One distinct aggregate of a query, and the slot that carries its result."""
+    """One distinct aggregate of a query, and the slot that carries its result.
+
+    `parameters` are the constants after the argument, `weight` what TOP adds up in place of
+    rows. `part` is not empty for what an answer has beside the value, as its bounds.
+    """
 
     slot: Slot
     function: str
     argument: Scalar | None
+    parameters: tuple[Value, ...] = ()
+    weight: Scalar | None = None
+    part: str = ""
+
+    @property
+    def arguments(self) -> tuple[Scalar, ...]:
+        """What is worked out for each row."""
+        return tuple(scalar for scalar in (self.argument, self.weight) if scalar)
 
     @property
     def sql(self) -> str:
-        return f"{self.function}({self.argument.sql if self.argument else '*'})"
+        distinct = "DISTINCT " if self.function == "COUNT_DISTINCT" else ""
+        name = "COUNT" if distinct else self.function
+        words = [f"{distinct}{self.argument.sql if self.argument else '*'}"]
+        words += [str(value) for value in self.parameters]
+        words += [f"SUM({self.weight.sql})"] if self.weight else []
+        return f"{name}({', '.join(words)}){f'.{self.part}' if self.part else ''}"
 
 
 @dataclass(frozen=True)
@@ -160,7 +177,7 @@ class QueryPlan:
         """Every tuple-level expression of the query."""
         befores = (before for join in self.joins for before in join.befores)
         where = (self.where,) if self.where else ()
-        arguments = (a.argument for a in self.aggregates if a.argument)
+        arguments = (scalar for call in self.aggregates for scalar in call.arguments)
         return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
 
     @property

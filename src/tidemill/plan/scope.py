@@ -12,7 +12,7 @@ from sqlglot import exp
 from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr
-from tidemill.plan import aggregates
+from tidemill.plan.aggregates import BUILT_IN, Known
 from tidemill.plan.model import TableColumn
 from tidemill.plan.relations import Relation, refuse_ambiguous, refuse_unknown
 
@@ -40,6 +40,7 @@ class Scope:
     """The columns that a query may name: those of its stream, and of the tables joined to it."""
 
     relations: tuple[Relation, ...]
+    aggregates: Known = BUILT_IN
 
     @cached_property
     def columns(self) -> dict[str, ColumnDef]:
@@ -128,11 +129,11 @@ def _column(declared: ColumnDef) -> exp.Column:
     return exp.column(name)
 
 
-def aggregate_calls(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
+def aggregate_calls(tree: exp.Expr, known: Known) -> Iterator[tuple[exp.Expr, str]]:
     """Each aggregate call in the tree with its canonical name."""
     for node in tree.walk():
         name = function_name(node)
-        if name and (function := aggregates.canonical(name)):
+        if name and (function := known.canonical(name)):
             yield node, function
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.recalc import greatest, least
+from tidemill.reference.spreads import SPREADS, outermost, spread
 from tidemill.reference.windows import windows_of
 from tidemill.types import BIGINT
 
@@ -113,6 +114,11 @@ def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
         return len(values)
     if not values:
         return None
+    if call.function in SPREADS:
+        return spread(call.function, [float(value) for value in values])
+    if call.function in ("FIRST", "LAST"):
+        pairs = [(row.time_us, v) for row, v in zip(members, found, strict=True) if v is not None]
+        return outermost(call.function, pairs)
     if call.function in ("MIN", "MAX"):
         return reduce(least if call.function == "MIN" else greatest, values)
     total = reduce(_WIDE.add, values) if isinstance(values[0], Decimal) else sum(values)

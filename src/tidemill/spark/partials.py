@@ -135,7 +135,7 @@ class Pass:
         yield f"MAX({TIME}) AS {NEWEST}"
         for number, lane in enumerate(self.scan.lanes):
             value = read_value(self.scan.scalars, lane.argument) if lane.argument else "1"
-            lifted = zip(lane.lift(value), self.scan.lane_columns(number), strict=True)
+            lifted = zip(lane.lift(value, TIME), self.scan.lane_columns(number), strict=True)
             yield from (f"{sql} AS {name}" for sql, name in lifted)
         for number, scalar in enumerate(self.scan.scalars):
             if scalar.may_raise:

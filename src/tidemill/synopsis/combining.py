@@ -28,7 +28,7 @@ def combined(
     """The rows of a lane, all or those named, combined at `place`, of `count` places."""
     rows = np.arange(len(place)) if rows is None else rows
     values = masked(encoded.values, encoded.valid, lane.algebra)
-    if len(lane.parts) == 2:
+    if lane.kind == "sum" and len(lane.parts) == 2:
         # Nearly always any sum of the rows fits 64 bits.
         values = summable(values)
     found = at_places(lane.algebra, values, place, count, rows)

@@ -57,6 +57,39 @@ def mark_at(into: Array, place: Array, values: Array, rows: Array) -> None:
 
 
 @compiled
+def moments_at(n: Array, mean: Array, m2: Array, place: Array, values: Array, rows: Array) -> None:
+    """Count, mean and squared deviations, a value at a time, as Welford does."""
+    for i in range(len(place)):
+        at, value = place[i], float(values[rows[i]])
+        n[at] += 1
+        apart = value - mean[at]
+        mean[at] += apart / n[at]
+        m2[at] += apart * (value - mean[at])
+
+
+@compiled
+def outermost_at(
+    best: Array, place: Array, times: Array, values: Array, rows: Array, last: bool
+) -> None:
+    """The row of each place that comes first, or last; of what comes at once, the least or most.
+
+    NaN is above all numbers. A place without rows keeps -1.
+    """
+    for i in range(len(place)):
+        at, row = place[i], rows[i]
+        held = best[at]
+        if held < 0 or times[row] != times[held]:
+            if held < 0 or (times[row] > times[held]) == last:
+                best[at] = row
+            continue
+        mine, other = values[row], values[held]
+        above = mine > other or (mine != mine and other == other)
+        below = mine < other or (mine == mine and other != other)
+        if above if last else below:
+            best[at] = row
+
+
+@compiled
 def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
     """The rank of each code among those that occur; `words` has a bit for every code there is.
 

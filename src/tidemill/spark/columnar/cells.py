@@ -7,9 +7,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.plan.predicates import WORD_BITS
-from tidemill.spark.columnar.chunk import Chunk, Column
+from tidemill.spark.columnar.chunk import Column
 from tidemill.spark.columnar.reduce import lift
 from tidemill.spark.columnar.signatures import Signed
+from tidemill.spark.columnar.times import Admitted
 from tidemill.synopsis.cells import Cells, factorise_words
 from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.numbering import Digit, number
@@ -19,9 +20,10 @@ BoolArray = NDArray[np.bool_]
 
 
 def cells_of(
-    feed: Feed, chunk: Chunk, signed: Signed, sliced: Digit, starts: IntArray
+    feed: Feed, timed: Admitted, signed: Signed, sliced: Digit, starts: IntArray
 ) -> Cells | None:
     """One cell for each slice, group and signature among the rows; None if the feed keeps none."""
+    chunk = timed.chunk
     signature, signatures, kept = _own_signatures(feed, signed)
     rows = None if kept.all() else np.flatnonzero(kept[signed.ids])
     count = len(chunk) if rows is None else len(rows)
@@ -41,7 +43,7 @@ def cells_of(
         groups=groups,
         signature=signs.codes[some],
         signatures=signatures,
-        lanes=tuple(lift(lane, chunk, rows, found.ids, found.count) for lane in feed.lanes),
+        lanes=tuple(lift(lane, timed, rows, found.ids, found.count) for lane in feed.lanes),
     )
 
 

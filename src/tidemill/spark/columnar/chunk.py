@@ -179,6 +179,11 @@ class Chunk:
             self._columns[name] = Column(array, self._kinds[name])
         return self._columns[name]
 
+    def values(self, name: str, rows: Array) -> pa.Array:
+        """A column of some rows, in its declared type."""
+        array, kind = flat(self._table.column(name.lower())), self._kinds[name.lower()]
+        return array.take(pa.array(rows)).cast(kind.arrow)
+
     def where(self, wanted: BoolArray) -> Chunk:
         """Some of the rows."""
         return Chunk(self._table.filter(pa.array(wanted)), self._kinds)

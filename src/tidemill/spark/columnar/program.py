@@ -150,7 +150,9 @@ def _is_lifted(lane: Lane) -> bool:
         return False
     if lane.kind == "count":
         return _has_numbers(kind) or kind.is_float
-    if lane.kind == "sum":
+    if lane.kind in ("sum", "moments"):
         return kind.is_integer or kind.is_float
+    if lane.kind in ("first", "last"):
+        return kind.is_float or (kind != STRING and _has_numbers(kind))
     ordered = kind.is_integer or kind.is_float or kind in (BOOLEAN, DATE, TIMESTAMP)
     return lane.kind in ("min", "max") and ordered

@@ -5,22 +5,54 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane
-from tidemill.spark.columnar.chunk import Chunk
+from tidemill.aggregates import Encoded, Lane, moments
+from tidemill.aggregates.elementwise import records
+from tidemill.aggregates.encoding import rank_pairs
+from tidemill.spark.columnar.times import Admitted
+from tidemill.synopsis import loops
 from tidemill.synopsis.combining import combined
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 
 
-def lift(lane: Lane, chunk: Chunk, rows: Array | None, ids: IntArray, count: int) -> Encoded:
+def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: int) -> Encoded:
     """The lane of so many groups; `ids` are the groups of the rows named, or of all."""
     if lane.argument is None:
         return Encoded(np.bincount(ids, minlength=count), None)
-    column = chunk.column(lane.argument.columns[0])
+    name = lane.argument.columns[0]
+    column = timed.chunk.column(name)
+    known = column.valid if rows is None or column.valid is None else column.valid[rows]
+    mine = ids if known is None else ids[known]
     if lane.kind == "count":
-        known = column.valid if rows is None or column.valid is None else column.valid[rows]
-        return Encoded(np.bincount(ids if known is None else ids[known], minlength=count), None)
+        return Encoded(np.bincount(mine, minlength=count), None)
+    if lane.kind in ("moments", "first", "last"):
+        rows = np.arange(len(ids)) if rows is None else rows
+        rows = rows if known is None else rows[known]
+        if lane.kind == "moments":
+            return _moments(column.numbers, rows, mine, count)
+        return _outermost(lane, timed, name, rows, mine, count)
     return combined(lane, Encoded(column.numbers, column.valid), ids, count, rows)
+
+
+def _moments(values: Array, rows: Array, ids: IntArray, count: int) -> Encoded:
+    n, mean, m2 = np.zeros(count), np.zeros(count), np.zeros(count)
+    loops.moments_at(n, mean, m2, ids, values, rows)
+    return Encoded(records(moments.DTYPE, n, mean, m2), None)
+
+
+def _outermost(
+    lane: Lane, timed: Admitted, name: str, rows: Array, ids: IntArray, count: int
+) -> Encoded:
+    """The first or the last value of each group with its time; NULL where there is none."""
+    best = np.full(count, -1, np.int64)
+    values, times = timed.chunk.column(name).numbers, timed.times_us
+    loops.outermost_at(best, ids, times, values, rows, lane.kind == "last")
+    valid = best >= 0
+    some = np.where(valid, best, 0)
+    pairs = [pa.array(times[some]), timed.chunk.values(name, some)]
+    whole = pa.StructArray.from_arrays(pairs, ["t", "v"])
+    return rank_pairs(whole, None if valid.all() else valid)

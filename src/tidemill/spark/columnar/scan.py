@@ -84,7 +84,7 @@ def _scan_pass(
     signed = sign(one_pass.signing, admitted.chunk)
     for place, feed in enumerate(one_pass.feeds):
         sliced = slices(admitted.times_us, classes_from(feed.synopses, since_us))
-        cells = cells_of(feed, admitted.chunk, signed, *sliced)
+        cells = cells_of(feed, admitted, signed, *sliced)
         if cells is not None:
             found.parts.setdefault((number, place), []).append(cells)
     if one_pass.keeps_all:

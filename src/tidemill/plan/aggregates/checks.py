@@ -1,0 +1,21 @@
+"""What the constants of aggregates may be; each check says what is wrong, or nothing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tidemill.plan.expressions import Value
+
+MOST_ITEMS = 10_000
+
+
+def fraction(value: Value) -> str:
+    if isinstance(value, int | Decimal) and 0 <= value <= 1:
+        return ""
+    return "it lies between 0 and 1"
+
+
+def number_of_items(value: Value) -> str:
+    if isinstance(value, int) and 1 <= value <= MOST_ITEMS:
+        return ""
+    return f"it is a whole number from 1 to {MOST_ITEMS}"

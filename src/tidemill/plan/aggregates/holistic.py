@@ -1,0 +1,51 @@
+"""Aggregates of which no fixed part suffices: they are worked out from counts of values."""
+
+from __future__ import annotations
+
+from tidemill.plan.aggregates.basic import SIGNATURES as BASIC
+from tidemill.plan.aggregates.basic import is_number, is_plain, text_as_double
+from tidemill.plan.aggregates.checks import fraction, number_of_items
+from tidemill.plan.aggregates.signature import Parameter, Signature
+from tidemill.types import BIGINT, DOUBLE, Type, array_of, struct_of
+
+_SUM = next(signature for signature in BASIC if signature.name == "SUM")
+_ITEMS = Parameter("k", number_of_items)
+
+
+def _whole(_: Type) -> Type:
+    return BIGINT
+
+
+def _double(_: Type) -> Type:
+    return DOUBLE
+
+
+def _top(value: Type) -> Type:
+    return array_of(struct_of(value=value, weight=BIGINT))
+
+
+def _top_by_sum(value: Type, weight: Type) -> Type:
+    return array_of(struct_of(value=value, weight=_SUM.result(weight)))
+
+
+SIGNATURES = (
+    Signature("COUNT_DISTINCT", "plain values", is_plain, _whole),
+    Signature("MEDIAN", "numbers", is_number, _double, text_as_double),
+    Signature(
+        "PERCENTILE",
+        "numbers",
+        is_number,
+        _double,
+        text_as_double,
+        parameters=(Parameter("p", fraction),),
+    ),
+    Signature("TOP", "plain values", is_plain, _top, parameters=(_ITEMS,), weighted=_top_by_sum),
+    Signature(
+        "COLLECT",
+        "plain values",
+        is_plain,
+        array_of,
+        parameters=(_ITEMS,),
+        parts=(("total", _whole),),
+    ),
+)
