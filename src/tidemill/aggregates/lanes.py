@@ -7,6 +7,7 @@ it, so SUM, COUNT and AVG of one expression keep two lanes between them, not fou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidemill.aggregates.algebra import (
@@ -21,6 +22,7 @@ from tidemill.aggregates.algebra import (
 )
 from tidemill.aggregates.moments import MOMENTS
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
+from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -44,17 +46,33 @@ _LIFTS = {
     "first": (f"MIN({_PAIR}).t", f"MIN({_PAIR}).v"),
     "last": (f"MAX({_PAIR}).t", f"MAX({_PAIR}).v"),
 }
+# Kinds that are made from values, each with how often it is there.
+BY_VALUE: tuple[str, ...] = ()
 _PARTS = {"moments": ("n", "mean", "m2"), "first": ("t", "v"), "last": ("t", "v")}
 
 
 @dataclass(frozen=True)
 class Lane:
+    """`others` are further arguments, `parameters` how it is made, as the size of a sketch."""
+
     kind: str
     argument: Scalar | None = None
+    others: tuple[Scalar, ...] = ()
+    parameters: tuple[Value, ...] = ()
+
+    @property
+    def arguments(self) -> tuple[Scalar, ...]:
+        return (*([self.argument] if self.argument else []), *self.others)
 
     @property
     def sql(self) -> str:
-        return f"{self.kind}({self.argument.sql if self.argument else '*'})"
+        words = [*(scalar.sql for scalar in self.arguments), *map(str, self.parameters)]
+        return f"{self.kind}({', '.join(words) or '*'})"
+
+    @property
+    def by_value(self) -> tuple[Scalar, ...]:
+        """What Catalyst has to group by, too, so that a partial row has one value of each."""
+        return self.arguments if self.kind in BY_VALUE else ()
 
     @property
     def type(self) -> Type:
@@ -82,14 +100,15 @@ class Lane:
             return _PARTS[self.kind]
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
 
-    def lift(self, value: str, time: str) -> tuple[str, ...]:
-        """The Catalyst aggregates, one per part, over the columns of the argument and the time.
+    def lift(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        """The Catalyst aggregates, one per part, over the columns of the arguments and the time.
 
         Integer sums must be exact, and Spark's BIGINT sum raises when it overflows; the
         two halves of a BIGINT add up without overflow for 2^31 rows of one slice.
         """
         if self.kind == "rows":
             return ("COUNT(*)",)
+        value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
         if self.kind == "overflow":

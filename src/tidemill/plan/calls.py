@@ -43,7 +43,8 @@ class CallBinder:
         constants = constants_of(expr, node, signature, rest)
         argument = self._argument(expr, first, signature)
         result = Slot("", signature.result_of(argument.type, weight.type if weight else None))
-        return self._numbered(AggregateCall(result, function, argument, constants, weight))
+        others = (weight,) if weight else ()
+        return self._numbered(AggregateCall(result, function, argument, constants, others))
 
     def parts(self, node: Node) -> Iterator[tuple[str, Slot]]:
         """What an answer that is just one aggregate has beside its value."""

@@ -111,29 +111,34 @@ class Key:
 class AggregateCall:
     """One distinct aggregate of a query, and the slot that carries its result.
 
-    `parameters` are the constants after the argument, `weight` what TOP adds up in place of
-    rows. `part` is not empty for what an answer has beside the value, as its bounds.
+    `others` are what is worked out for each row beside the argument: the weight that TOP adds
+    up, or further arguments of a user's aggregate. `parameters` are the constants after them.
+    `part` is not empty for what an answer has beside the value, as its bounds.
     """
 
     slot: Slot
     function: str
     argument: Scalar | None
     parameters: tuple[Value, ...] = ()
-    weight: Scalar | None = None
+    others: tuple[Scalar, ...] = ()
     part: str = ""
 
     @property
     def arguments(self) -> tuple[Scalar, ...]:
         """What is worked out for each row."""
-        return tuple(scalar for scalar in (self.argument, self.weight) if scalar)
+        return (*([self.argument] if self.argument else []), *self.others)
 
     @property
     def sql(self) -> str:
         distinct = "DISTINCT " if self.function == "COUNT_DISTINCT" else ""
         name = "COUNT" if distinct else self.function
         words = [f"{distinct}{self.argument.sql if self.argument else '*'}"]
-        words += [str(value) for value in self.parameters]
-        words += [f"SUM({self.weight.sql})"] if self.weight else []
+        others = [other.sql for other in self.others]
+        constants = [str(value) for value in self.parameters]
+        if self.function == "TOP":
+            words += [*constants, *(f"SUM({sql})" for sql in others)]
+        else:
+            words += [*others, *constants]
         return f"{name}({', '.join(words)}){f'.{self.part}' if self.part else ''}"
 
 

@@ -98,6 +98,8 @@ class Pass:
         items = {SLICE: slice_sql(self.classes, looked_up) if self.classes else "0L"}
         for place, scalar in enumerate(self.scan.keys):
             items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
+        for place, scalar in enumerate(self.scan.values):
+            items[f"_x{place}"] = read_value(self.scan.scalars, scalar)
         for number, feed in enumerate(self.feeds):
             items |= dict(self._words(number, feed))
         passes = self._passes()
@@ -115,7 +117,9 @@ class Pass:
     def _set(self, number: int) -> tuple[str, ...]:
         """The columns that one feed is grouped by."""
         feed = self.feeds[number]
-        return (VERDICT, SLICE, *feed.key_columns, *(name for name, _ in self._words(number, feed)))
+        values = (f"_x{place}" for place in range(len(self.scan.values)))
+        words = (name for name, _ in self._words(number, feed))
+        return (VERDICT, SLICE, *feed.key_columns, *values, *words)
 
     def _group_columns(self) -> tuple[str, ...]:
         sets = [self._set(number) for number in range(len(self.feeds))]
@@ -134,8 +138,8 @@ class Pass:
             yield f"GROUPING_ID({', '.join(self._group_columns())}) AS {SET}"
         yield f"MAX({TIME}) AS {NEWEST}"
         for number, lane in enumerate(self.scan.lanes):
-            value = read_value(self.scan.scalars, lane.argument) if lane.argument else "1"
-            lifted = zip(lane.lift(value, TIME), self.scan.lane_columns(number), strict=True)
+            values = [read_value(self.scan.scalars, scalar) for scalar in lane.arguments]
+            lifted = zip(lane.lift(values, TIME), self.scan.lane_columns(number), strict=True)
             yield from (f"{sql} AS {name}" for sql, name in lifted)
         for number, scalar in enumerate(self.scan.scalars):
             if scalar.may_raise:
@@ -214,4 +218,5 @@ def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:
 def _group_columns(feeds: Sequence[Feed]) -> int:
     """Verdict, slice, everybody's keys, and each feed's own words."""
     keys = {name for feed in feeds for name in feed.key_columns}
-    return 2 + len(keys) + sum(len(feed.signature_columns) for feed in feeds)
+    values = len(feeds[0].scan.values)
+    return 2 + len(keys) + values + sum(len(feed.signature_columns) for feed in feeds)

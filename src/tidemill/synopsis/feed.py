@@ -39,8 +39,13 @@ class Scan:
         """Every tuple-level expression, each once; of the joins those that may raise."""
         befores = (b for join in self.joins for b in join.befores if b.may_raise)
         residuals = (r for predicate in self.predicates for r in predicate.residuals)
-        arguments = (lane.argument for lane in self.lanes if lane.argument)
+        arguments = (scalar for lane in self.lanes for scalar in lane.arguments)
         return tuple(dict.fromkeys((*befores, *residuals, *self.keys, *arguments)))
+
+    @cached_property
+    def values(self) -> tuple[Scalar, ...]:
+        """What partials are grouped by beside the keys; lanes are put together again when read."""
+        return tuple(dict.fromkeys(scalar for lane in self.lanes for scalar in lane.by_value))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
