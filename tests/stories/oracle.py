@@ -37,6 +37,7 @@ class Term:
 
 # A BIGINT sum is exact here and NULL past 64 bits; Spark's raises, also half-way through.
 _EXACT_SUM = "TRY_CAST(SUM(CAST(n AS DECIMAL(38,0))) AS BIGINT)"
+SPREADS = ("VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP")
 AGGREGATES = (
     Term("COUNT(*)"),
     Term("COUNT(x)"),
@@ -66,6 +67,17 @@ AGGREGATES = (
     Term("COALESCE(MAX(name), 'none')", odd=True),
     Term("UPPER(MIN(name))", odd=True),
     Term("CASE WHEN COUNT(*) > 3 THEN MIN(g) END"),
+    *(Term(f"{f}({c})", approximate=True) for f, c in zip(SPREADS, "m x f n".split(), strict=True)),
+    Term("STDDEV(d)", approximate=True, odd=True),
+    *(
+        Term(
+            f"{f}({c})",
+            f"{by}({c}, STRUCT(ts, {c})) FILTER (WHERE {c} IS NOT NULL)",
+            odd=c == "name",
+        )
+        for f, by in (("FIRST", "MIN_BY"), ("LAST", "MAX_BY"))
+        for c in "b m x d name day".split()
+    ),
 )
 KEYS = (
     *map(Term, ("k", "g", "b", "day", "d", "x", "at", "name")),
