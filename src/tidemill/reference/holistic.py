@@ -38,7 +38,7 @@ def percentile(values: Sequence[Any], fraction: float) -> float:
     low, high = float(values[math.floor(at)]), float(values[math.ceil(at)])
     if low == high or math.floor(at) == math.ceil(at) or (low != low and high != high):
         return low
-    return (math.ceil(at) - at) * low + (at - math.floor(at)) * high
+    return low + (high - low) * (at - math.floor(at))
 
 
 def top(call: AggregateCall, rows: Rows) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ class Runs:
         with np.errstate(invalid="ignore", over="ignore"):
             low, high = numbers[lower], numbers[upper]
             share = position - np.floor(position)
-            found = (np.ceil(position) - position) * low + share * high
+            found = low + (high - low) * share
         return np.where(known, np.where((share == 0) | (lower == upper), low, found), 0.0), known
 
     def pick(self, most: int, by_weight: bool) -> Picked:
