@@ -44,6 +44,8 @@ class Settings:
     # A synopsis is written anew, one snapshot a bucket, once it has more than this many
     # pieces for each bucket.
     snapshot_pieces: int = 12
+    # What counted values of one synopsis may take; queries that would need more are stopped.
+    value_memory: int = 256 << 20
     # Which queries share slices: none, all that can (shared), those that weaving or
     # triweaving puts together, or whichever of these is cheapest (auto).
     sharing: str = "auto"
@@ -126,6 +128,7 @@ def _choice(what: str, text: str, choices: tuple[str, ...]) -> str:
 _READERS: dict[str, Callable[[str, str], Any]] = {
     "tick_bytes": _size,
     "roll_bytes": _size,
+    "value_memory": _size,
     "scan": _scan,
     "sharing": _sharing,
     "steps_off": _steps,

@@ -4,6 +4,8 @@
 'DECIMAL(10,2)'
 >>> parse_type("long") == BIGINT
 True
+>>> parse_type("array<struct<a: int, b: map<string, decimal(3,1)>>>").arrow
+ListType(list<item: struct<a: int32, b: map<string, decimal128(3, 1)>>>)
 >>> array_of(struct_of(value=STRING, weight=BIGINT)).arrow
 ListType(list<item: struct<value: string, weight: int64>>)
 """
@@ -18,8 +20,8 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Type:
-    """A Spark SQL type. Nested ones are known by their SQL text; those that aggregates give
-    also by the types of their elements or fields."""
+    """A Spark SQL type. Nested ones are known by their SQL text, and `inner` are the types of
+    their elements, fields, or keys and values."""
 
     name: str
     precision: int = 0
@@ -52,14 +54,18 @@ class Type:
 
     @property
     def arrow(self) -> pa.DataType:
-        """The Arrow type Spark sends for it; for atomic types and those made of them here."""
+        """The Arrow type Spark sends for it; for atomic types and those made of them."""
         if self.is_decimal:
             return pa.decimal128(self.precision, self.scale)
         if not self.inner:
             return _ARROW[self.name]
-        if self.name.startswith("ARRAY"):
-            return pa.list_(self.inner[0][1].arrow)
-        return pa.struct([(name, kind.arrow) for name, kind in self.inner])
+        kinds = [kind.arrow for _, kind in self.inner]
+        match self.name[:3].upper():
+            case "ARR":
+                return pa.list_(*kinds)
+            case "MAP":
+                return pa.map_(*kinds)
+        return pa.struct(list(zip((name for name, _ in self.inner), kinds, strict=True)))
 
     def __str__(self) -> str:
         return self.sql
@@ -101,7 +107,8 @@ _SYNONYMS = {
     "NUMERIC": "DECIMAL",
 }
 _DECIMAL = re.compile(r"(DECIMAL|DEC|NUMERIC)(?:\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
-_NESTED = re.compile(r"(ARRAY|MAP|STRUCT)\s*<.*>$", re.S)
+_NESTED = re.compile(r"(ARRAY|MAP|STRUCT)\s*<(.*)>$", re.S | re.I)
+_FIELD = re.compile(r"\s*(\w+)\s*(?::|\s)\s*(.*)", re.S)
 _SIZED_TEXT = re.compile(r"(VARCHAR|CHAR)\s*\(\s*\d+\s*\)$")
 
 
@@ -115,12 +122,40 @@ def parse_type(text: str) -> Type:
         return Type("DECIMAL", precision, scale)
     if _SIZED_TEXT.match(word):
         return STRING
-    if _NESTED.match(word):
-        return Type(text.strip())
+    if match := _NESTED.match(text.strip()):
+        return Type(text.strip(), inner=_inner(match[1].upper(), _parted(match[2])))
     name = _SYNONYMS.get(word, word)
     if name not in _ARROW:
         raise ValueError(f"no type {text.strip()}")
     return Type(name)
+
+
+def _inner(kind: str, parts: list[str]) -> tuple[tuple[str, Type], ...]:
+    """The types inside a nested one; nothing if one of them is not known here."""
+    fields = [_FIELD.match(part) for part in parts]
+    try:
+        if kind == "STRUCT":
+            return tuple((field[1], parse_type(field[2])) for field in fields if field)
+        names = ("item",) if kind == "ARRAY" else ("key", "value")
+        return tuple((name, parse_type(part)) for name, part in zip(names, parts, strict=True))
+    except ValueError:
+        return ()
+
+
+def _parted(text: str) -> list[str]:
+    """Parts between commas that stand in no brackets.
+
+    >>> _parted("a: DECIMAL(3,1), b: MAP<INT, INT>")
+    ['a: DECIMAL(3,1)', ' b: MAP<INT, INT>']
+    """
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def array_of(element: Type) -> Type:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tidemill.aggregates import Lane, decode
+from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
@@ -68,6 +69,9 @@ AGGREGATES = (
         for f in ("MIN", "MAX")
         for c in ("t", "n", "big", "x", "f", "flag", "day", "at")
     ),
+    *(f"COUNT(DISTINCT {c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
+    *(f"TOP(k, 3, SUM({c}))" for c in ("t", "n", "big", "x")),
+    *("TOP(x, 3, SUM(big))", "TOP(at, 3, SUM(n))"),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
 )
@@ -165,6 +169,8 @@ def plain_cells(feed: Feed, counted: Sequence[Row], since_us: int) -> dict[Any, 
 def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if lane.argument is None:
         return len(mine)
+    if lane.kind in BAGS:
+        return plain_bag(lane, mine)
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if lane.kind == "count" or not values:
@@ -182,6 +188,25 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     return ordered[0] if lane.kind == "min" else ordered[-1]
 
 
+def plain_bag(lane: Lane, mine: list[Row]) -> Any:
+    """(value, weight) of every value, ascending, NaN last."""
+    found: dict[Any, Any] = {}
+    for row in mine:
+        value, *weight = (row[scalar.sql] for scalar in lane.arguments)
+        if value is None or None in weight:
+            continue
+        key = _bag_key(value)
+        found[key] = found.get(key, 0) + (weight[0] if weight else 1)
+    return tuple(sorted(found.items()))
+
+
+def _bag_key(value: Any) -> Any:
+    """NaN is one value, and zero has no sign."""
+    if not isinstance(value, float):
+        return (0, value)
+    return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
+
+
 def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
     """Cells in the same form."""
     lanes = [_lane_values(lane, cells, place) for place, lane in enumerate(feed.lanes)]
@@ -196,6 +221,8 @@ def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
 
 def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
+    if lane.kind in BAGS:
+        return [_listed_bag(*bag) for bag in zip(*parts, strict=True)]
     if len(parts) == 1:
         return parts[0]
     if lane.kind == "moments":
@@ -207,7 +234,17 @@ def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     return [None if a is None else b * 2**32 + a for a, b in zip(low, high, strict=True)]
 
 
+def _listed_bag(values: list[Any], *weights: list[Any]) -> Any:
+    whole = [w[0] if len(w) == 1 else w[1] * 2**32 + w[0] for w in zip(*weights, strict=True)]
+    return tuple(sorted(zip(map(_bag_key, values), whole, strict=True)))
+
+
 def _plain(column: Any) -> list[Any]:
+    if pa.types.is_list(column.type):
+        inner = iter(_plain(column.flatten()))
+        return [[next(inner) for _ in range(size)] for size in _plain(column.value_lengths())]
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.int64())
     return list(column.to_pylist())

@@ -48,6 +48,12 @@ AGGREGATES = (
     "MAX(k)",
     *(f"{f}({c})" for f in ("VARIANCE", "STDDEV_POP") for c in ("n", "x", "price")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("k", "n", "x", "price")),
+    *(f"COUNT(DISTINCT {c})" for c in ("k", "n", "x", "price")),
+    *(f"{f}({c})" for f in ("MEDIAN",) for c in ("n", "big", "x", "price")),
+    *("PERCENTILE(n, 0.9)", "PERCENTILE(price, 0)", "PERCENTILE(x, 1)", "PERCENTILE(x, 0.37)"),
+    *("TOP(k, 1)", "TOP(n, 3)", "TOP(x, 2)", "TOP(price, 100)"),
+    *("TOP(k, 2, SUM(n))", "TOP(n, 3, SUM(big))", "TOP(k, 3, SUM(price))", "TOP(n, 2, SUM(x))"),
+    *("COLLECT(k, 2)", "COLLECT(n, 100)", "COLLECT(x, 3)"),
 )
 KEYS = (("k",), ("k", "n"), ("n",), ("x",), ("n", "price"), ())
 EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999
@@ -58,6 +64,7 @@ HAVINGS = (
     " HAVING SUM(n) > {} OR MAX(x) IS NULL",
     " HAVING MAX(k) > 'a' OR MIN(price) < {}",
     " HAVING AVG(big) / {} > 1 AND COUNT(*) < 9",
+    " HAVING COUNT(DISTINCT k) > {} OR MEDIAN(n) > 0",
 )
 ORDERS = (
     "",
@@ -66,6 +73,7 @@ ORDERS = (
     " ORDER BY SUM(n) DESC LIMIT {}",
     " ORDER BY MIN(price) + 1.5, COUNT(*) DESC LIMIT {}",
     " ORDER BY MAX(k) DESC NULLS FIRST LIMIT {}",
+    " ORDER BY COUNT(DISTINCT price) DESC, MEDIAN(x) LIMIT {}",
     " ORDER BY MAX(x) DESC NULLS LAST, MIN(n)",
 )
 
@@ -210,4 +218,8 @@ def close(left: Any, right: Any) -> bool:
             or (left != left and right != right)
             or math.isclose(left, right, rel_tol=1e-9)
         )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(close, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(close(left[name], right[name]) for name in left)
     return bool(left == right)

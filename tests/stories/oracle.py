@@ -29,6 +29,7 @@ class Term:
     batch: str = ""
     approximate: bool = False
     odd: bool = False  # not to be had from arrays of plain columns
+    nested: bool = False  # an array, which nothing can be ordered by
 
     @property
     def oracle(self) -> str:
@@ -38,6 +39,49 @@ class Term:
 # A BIGINT sum is exact here and NULL past 64 bits; Spark's raises, also half-way through.
 _EXACT_SUM = "TRY_CAST(SUM(CAST(n AS DECIMAL(38,0))) AS BIGINT)"
 SPREADS = ("VARIANCE", "STDDEV", "VAR_POP", "STDDEV_POP")
+
+
+def _top(value: str, most: int, weight: str = "COUNT(*)", odd: bool = False) -> Term:
+    """The heaviest values, in batch SQL by counting each of a list through and sorting them."""
+    summed = "" if weight == "COUNT(*)" else f", {weight}"
+    pairs = "COLLECT_LIST({})".format(
+        f"IF({value} IS NULL, NULL, STRUCT({value} AS v, 1L AS w))"
+        if not summed
+        else f"IF({value} IS NULL OR {weight[4:-1]} IS NULL, NULL, "
+        f"STRUCT({value} AS v, CAST({weight[4:-1]} AS DECIMAL(38,0)) AS w))"
+    )
+    zero = "0L" if not summed else "CAST(0 AS DECIMAL(38,0))"
+    added = f"AGGREGATE(FILTER({pairs}, p -> p.v <=> u), {zero}, (a, p) -> a + p.w)"
+    each = f"TRANSFORM(ARRAY_DISTINCT(TRANSFORM({pairs}, p -> p.v)), u -> STRUCT(u AS value, "
+    each += f"CAST({added} AS {'DECIMAL(38,0)' if summed else 'BIGINT'}) AS weight))"
+    order = "(l, r) -> CASE WHEN l.weight > r.weight THEN -1 WHEN l.weight < r.weight THEN 1"
+    order += " WHEN l.value < r.value THEN -1 WHEN l.value > r.value THEN 1 ELSE 0 END"
+    fitting = "t -> STRUCT(t.value AS value, TRY_CAST(t.weight AS BIGINT) AS weight)"
+    batch = f"TRANSFORM(SLICE(ARRAY_SORT({each}, {order}), 1, {most}), {fitting})"
+    empty = f"SIZE({pairs}) = 0"
+    sql = f"TOP({value}, {most}{summed})"
+    return Term(sql, f"IF({empty}, NULL, {batch})", odd=odd, nested=True)
+
+
+def _collect(value: str, most: int) -> Term:
+    batch = f"SLICE(ARRAY_SORT(COLLECT_LIST({value})), 1, {most})"
+    # A function around it leaves out the column with the number of values.
+    sql = f"ARRAY_COMPACT(COLLECT({value}, {most}))"
+    return Term(sql, f"IF(COUNT({value}) = 0, NULL, {batch})", odd=True, nested=True)
+
+
+# What is worked out from counts of values.
+HOLISTIC = (
+    *(
+        Term(f"COUNT(DISTINCT {c})", odd=c in ("d", "w"))
+        for c in "k b m n x f d w name day at".split()
+    ),
+    *(Term(f"MEDIAN({c})", odd=c in ("d", "w")) for c in "m n x f d w".split()),
+    *(Term(f"PERCENTILE({c}, {p})") for c in "mx" for p in ("0", "0.25", "0.99", "1")),
+    *(_top(c, 2, odd=c == "d") for c in "k m x d at".split()),
+    *(_top("k", 3, "SUM(m)"), _top("g", 1, "SUM(n)"), _top("name", 9, "SUM(n)")),
+    *(_collect("k", 3), _collect("m", 100)),
+)
 AGGREGATES = (
     Term("COUNT(*)"),
     Term("COUNT(x)"),
@@ -60,6 +104,7 @@ AGGREGATES = (
         for f in ("MIN", "MAX")
         for c in "k b m n x f d w name day at".split()
     ),
+    *HOLISTIC,
     Term("SUM(m) / COUNT(*)"),
     Term("ROUND(AVG(d), 2)", odd=True),
     Term("MAX(m) - MIN(m)", "TRY_SUBTRACT(MAX(m), MIN(m))"),
@@ -243,7 +288,7 @@ def shared_cases(
     All but a share of them use only what arrays of plain columns can give.
     """
     # What Spark must finish takes a job a query and tick; other stories have enough of those.
-    kept = [term for term in AGGREGATES if "UPPER" not in term.sql]
+    kept = [term for term in AGGREGATES if "UPPER" not in term.sql and "ARRAY" not in term.sql]
     dealt = {False: _dealt(rng, _plain(kept)), True: _dealt(rng, kept)}
     for number in range(count):
         odd = rng.random() < odd_share
@@ -275,7 +320,8 @@ def _random_case(
 ) -> Case:
     slide_ms = rng.choice(SLIDES_MS)
     # The order of float sums is not settled, so nothing is cut off by one.
-    limit = None if values[0].approximate else rng.choice((None, None, None, 1, 3))
+    is_ordered = not values[0].approximate and not values[0].nested
+    limit = None if not is_ordered else rng.choice((None, None, None, 1, 3))
     return Case(
         name=name,
         stream=stream,
@@ -341,4 +387,8 @@ def _comparable(value: Any) -> Any:
         return "NaN"
     if isinstance(value, Decimal):
         return value.normalize()
+    if isinstance(value, list):
+        return tuple(map(_comparable, value))
+    if isinstance(value, dict):
+        return tuple((name, _comparable(inner)) for name, inner in value.items())
     return value

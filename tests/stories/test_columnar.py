@@ -40,6 +40,8 @@ QUERIES = (
     "SELECT name, g, k, MIN(n) AS a, MAX(b) AS b1 FROM s [{}] WHERE name > 'r' GROUP BY name, g, k",
     "SELECT COUNT(*) AS a, SUM(f) AS b1 FROM s [{}] WHERE d BETWEEN -500000 AND 500000.25",
     "SELECT n, COUNT(d) AS a FROM s [{}] WHERE NOT b AND g IN (1, 2, -3) GROUP BY n",
+    "SELECT k, COUNT(DISTINCT x) AS a, MEDIAN(m) AS b1, TOP(name, 2) AS c FROM s [{}] GROUP BY k",
+    "SELECT TOP(at, 3, SUM(n)) AS a, COLLECT(f, 3) AS b1, TOP(g, 2, SUM(f)) AS c FROM s [{}]",
     "SELECT COUNT(*) AS a FROM s [{}] WHERE day >= DATE '1969-12-31' AND at IS NOT NULL",
 )
 WINDOWS = (

@@ -45,8 +45,11 @@ def combine_windows(
         np.testing.assert_array_equal(places[1][cells], block.groups_at(cells))
         rows += zip(places[0][cells], places[1][cells], strict=True)
         for number in range(len(lanes)):
-            values, valid = _full(*block.lane(number))
-            picked, known = _full(*block.lane_at(number, cells))
+            whole, some = block.lane(number), block.lane_at(number, cells)
+            assert isinstance(whole, tuple)
+            assert isinstance(some, tuple)
+            values, valid = _full(*whole)
+            picked, known = _full(*some)
             np.testing.assert_array_equal(valid[cells], known)
             np.testing.assert_array_equal(values[cells], picked)
             wide = lanes[number].values.ndim == 2 and picked.ndim == 1

@@ -51,6 +51,8 @@ def by_loops(cells: Cells, readings: list[Reading], windows: list[tuple[int, int
     """(window, group) ⇒ count and largest, -1000 for none."""
     found: Found = {}
     counts, largest = cells.lanes
+    assert isinstance(counts, Encoded)
+    assert isinstance(largest, Encoded)
     assert largest.valid is not None
     for number, (reading, start, end) in enumerate(windows):
         is_read = readings[reading].matches(cells.signatures)
@@ -80,8 +82,10 @@ def in_bundles(
             at = np.flatnonzero(here)
             window = block.windows_at(at)
             keys = zip(window.tolist(), naming(window, block.groups_at(at)).tolist(), strict=True)
-            counts, _ = block.lane_at(0, at)
-            largest, valid = block.lane_at(1, at)
+            first, second = block.lane_at(0, at), block.lane_at(1, at)
+            assert isinstance(first, tuple)
+            assert isinstance(second, tuple)
+            (counts, _), (largest, valid) = first, second
             most = np.where(True if valid is None else valid, largest, -1000)
             for key, count, value in zip(keys, counts.tolist(), most.tolist(), strict=True):
                 assert key not in found

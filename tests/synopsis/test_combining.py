@@ -36,7 +36,9 @@ def run(lane: Lane, drawn: list[tuple[Any, bool, int]], dtype: Any, wide: bool) 
     place = np.array([place for _, _, place in drawn], dtype=np.int64)
     named = np.concatenate([np.arange(len(drawn)), np.arange(len(drawn) // 2, len(drawn))])
     encoded = Encoded(split_int64(values) if wide else values, valid)
-    return combined(lane, encoded, place[named], PLACES, named)
+    found = combined(lane, encoded, place[named], PLACES, named)
+    assert isinstance(found, Encoded)
+    return found
 
 
 def behind(drawn: list[tuple[Any, bool, int]], place: int) -> list[Any]:

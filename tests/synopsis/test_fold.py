@@ -17,6 +17,7 @@ import pytest
 from tests.laws.lifting import partial_rows
 from tests.laws.queries import Asked, plan_of, random_queries, random_row, truths_of
 from tests.share.shared import costs
+from tidemill.aggregates import Encoded
 from tidemill.plan.predicates import ALL_ROWS, NO_ROWS
 from tidemill.reference.answers import Row
 from tidemill.reference.windows import edges_of
@@ -69,7 +70,9 @@ def counted(made: Suited, parts: list[Cells], reading: Any) -> Counter[tuple[Any
     # Under the number after the reading's lies what it does not read.
     cells = cells.where(cells.signature == 0)
     place = [kept.lane.kind for kept in made.synopsis.kept].index("rows")
-    numbers = cells.lanes[place].values.tolist()
+    lane = cells.lanes[place]
+    assert isinstance(lane, Encoded)
+    numbers = lane.values.tolist()
     total: Counter[tuple[Any, ...]] = Counter()
     starts = cells.slices[cells.slice_index].tolist()
     for slice_us, group, number in zip(starts, cells.group.tolist(), numbers, strict=True):

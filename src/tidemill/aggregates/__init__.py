@@ -1,15 +1,20 @@
 """Aggregates as lift, combine, lower: lanes in Catalyst, arrays in the kernels, values out."""
 
 from tidemill.aggregates.algebra import Algebra
-from tidemill.aggregates.encoding import Encoded, absent, concatenated, decode, encode
+from tidemill.aggregates.bags import Bags
+from tidemill.aggregates.encoding import Encoded
+from tidemill.aggregates.kept import Kept, absent, concatenated, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind
-from tidemill.aggregates.lower import gives_numbers, lower, lower_numbers
+from tidemill.aggregates.lower import Lowering, gives_numbers, lower, lower_numbers
 
 __all__ = [
     "ROWS",
     "Algebra",
+    "Bags",
     "Encoded",
+    "Kept",
     "Lane",
+    "Lowering",
     "absent",
     "concatenated",
     "decode",

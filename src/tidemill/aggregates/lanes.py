@@ -1,8 +1,9 @@
 """Lanes: the partial vector behind the aggregates.
 
-A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first
-or last. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
-it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
+A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
+last, counts of values or their weights. It is lifted by Catalyst, combined by the kernels and
+read by the aggregates that need it, so SUM, COUNT and AVG of one expression keep two lanes
+between them, not four, and all that counts of values can tell is told by one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ _NEEDS = {
     "STDDEV_POP": ("moments",),
     "FIRST": ("first",),
     "LAST": ("last",),
+    "COUNT_DISTINCT": ("counts",),
+    "MEDIAN": ("counts",),
+    "PERCENTILE": ("counts",),
+    "TOP": ("counts",),
+    "COLLECT": ("counts",),
 }
 # (value, event time) ⇒ the Catalyst aggregates of a lane, one per part, where it has several.
 _PAIR = "IF({value} IS NULL, NULL, STRUCT({time} AS t, {value} AS v))"
@@ -45,10 +51,19 @@ _LIFTS = {
     "moments": ("COUNT({value})", "AVG(DOUBLE({value}))", "VAR_POP({value}) * COUNT({value})"),
     "first": (f"MIN({_PAIR}).t", f"MIN({_PAIR}).v"),
     "last": (f"MAX({_PAIR}).t", f"MAX({_PAIR}).v"),
+    "counts": ("ANY_VALUE({value})", "COUNT({value})"),
 }
+# Kinds that keep the distinct values of the argument: with how often each is there, or with
+# the sum of another argument. Partial rows have one value each.
+BAGS = ("counts", "weights")
 # Kinds that are made from values, each with how often it is there.
-BY_VALUE: tuple[str, ...] = ()
-_PARTS = {"moments": ("n", "mean", "m2"), "first": ("t", "v"), "last": ("t", "v")}
+BY_VALUE: tuple[str, ...] = BAGS
+_PARTS = {
+    "moments": ("n", "mean", "m2"),
+    "first": ("t", "v"),
+    "last": ("t", "v"),
+    "counts": ("value", "count"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,14 @@ class Lane:
     @property
     def by_value(self) -> tuple[Scalar, ...]:
         """What Catalyst has to group by, too, so that a partial row has one value of each."""
+        if self.kind == "weights":
+            return self.arguments[:1]
         return self.arguments if self.kind in BY_VALUE else ()
+
+    @property
+    def summed(self) -> Lane:
+        """The sum that is the weight of each value."""
+        return Lane("sum", self.others[0])
 
     @property
     def type(self) -> Type:
@@ -98,6 +120,8 @@ class Lane:
         """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
         if self.kind in _PARTS:
             return _PARTS[self.kind]
+        if self.kind == "weights":
+            return ("value", *(f"sum{part}" for part in self.summed.parts))
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
 
     def lift(self, values: Sequence[str], time: str) -> tuple[str, ...]:
@@ -111,6 +135,8 @@ class Lane:
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
+        if self.kind == "weights":
+            return (f"ANY_VALUE({value})", *self.summed.lift(values[1:], time))
         if self.kind == "overflow":
             return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
         if self.parts == ("lo", "hi"):
@@ -133,6 +159,8 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     """
     if call.argument is None:
         return (ROWS,)
+    if call.function == "TOP" and call.others:
+        return (Lane("weights", call.argument, call.others),)
     kinds: tuple[str, ...] = _NEEDS[call.function]
     if call.function in ("SUM", "AVG") and call.argument.type.is_decimal:
         kinds = (

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tidemill.aggregates import lower_bags
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
@@ -18,6 +19,8 @@ from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
 
 Mask = NDArray[np.bool_]
+# What a lane is for the cells that are answered.
+Lowering = Encoded | lower_bags.Runs
 Lowered = tuple[pa.Array, Mask]
 # Values, which of them are not NULL, and where Spark would have raised; None: all, nowhere.
 Numbers = tuple[NDArray[Any], Mask | None, Mask | None]
@@ -33,12 +36,14 @@ _SPREADS = {
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
-def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
+def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
     """The values, and where Spark would have raised (the value is NULL there).
 
     Only for results that are no plain numbers; `lower_numbers` has the others.
     """
-    first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    if (runs := _runs(call, lanes)) is not None:
+        return lower_bags.lists(call, runs)
+    first, *rest = _encoded(call, lanes)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
         lane = lanes_behind(call)[0]
         return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
@@ -49,12 +54,15 @@ def gives_numbers(call: AggregateCall) -> bool:
     """Whether the result is kept by NumPy as it is."""
     if call.function in ("FIRST", "LAST"):
         return False
-    return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
+    kind = call.slot.type
+    return not (kind.is_decimal or kind.inner or kind.name in ("STRING", "BINARY"))
 
 
-def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers:
+def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Numbers:
     """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles."""
-    first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    if (runs := _runs(call, lanes)) is not None:
+        return (*lower_bags.numbers(call, runs), None)
+    first, *rest = _encoded(call, lanes)
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:
@@ -64,6 +72,16 @@ def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers
         raised = overflow if first.valid is None else overflow & first.valid
         return values, ~raised if first.valid is None else first.valid & ~raised, raised
     return first.values, first.valid, None
+
+
+def _runs(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> lower_bags.Runs | None:
+    found = lanes[lanes_behind(call)[0]]
+    return None if isinstance(found, Encoded) else found
+
+
+def _encoded(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Encoded]:
+    found = (lanes[lane] for lane in lanes_behind(call))
+    return [lane for lane in found if isinstance(lane, Encoded)]
 
 
 def _absent(encoded: Encoded) -> Mask:

@@ -37,6 +37,8 @@ class Catalog:
     definitions: Mapping[tuple[str, str], Definition] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     paused: frozenset[str] = frozenset()  # lower-case names of queries
+    # Queries that the engine has stopped, by lower-case name, and why.
+    stopped: Mapping[str, str] = field(default_factory=dict)
 
     def apply(self, statement: Change) -> Catalog:
         """Nothing happens for an identical `CREATE`; a different one is refused."""
@@ -53,7 +55,8 @@ class Catalog:
                 return replace(self, paused=self.paused | {name.lower()})
             case ResumeQuery():
                 name = self.query(statement.name, statement.place).name
-                return replace(self, paused=self.paused - {name.lower()})
+                paused = self.paused - {name.lower()}
+                return replace(self, paused=paused, stopped=self._going(name))
             case _:
                 return self._create(statement)
 
@@ -82,11 +85,26 @@ class Catalog:
     def is_paused(self, query: str) -> bool:
         return query.lower() in self.paused
 
+    def is_stopped(self, query: str) -> bool:
+        return query.lower() in self.stopped
+
     def of_kind(self, kind: str) -> tuple[Definition, ...]:
         return tuple(value for (k, _), value in self.definitions.items() if k == kind)
 
     def queries(self) -> tuple[CreateQuery, ...]:
         return tuple(q for q in self.of_kind("query") if isinstance(q, CreateQuery))
+
+    def standing(self) -> tuple[CreateQuery, ...]:
+        """The queries that have not been stopped."""
+        return tuple(q for q in self.queries() if q.name.lower() not in self.stopped)
+
+    def stopping(self, reasons: Mapping[str, str]) -> Catalog:
+        """With these queries stopped until they are resumed or defined anew."""
+        return replace(self, stopped={**self.stopped, **{n.lower(): r for n, r in reasons.items()}})
+
+    def _going(self, query: str) -> dict[str, str]:
+        """Those that are stopped, without this one."""
+        return {name: why for name, why in self.stopped.items() if name != query.lower()}
 
     def _create(self, statement: Definition) -> Catalog:
         kind = KINDS[type(statement)]
@@ -101,7 +119,8 @@ class Catalog:
         if standing is not None:
             self._check_replacement(kind, standing, statement)
         stored = replace(statement, or_replace=False)
-        return replace(self, definitions={**self.definitions, key: stored})
+        stopped = self._going(statement.name) if kind == "query" else self.stopped
+        return replace(self, definitions={**self.definitions, key: stored}, stopped=stopped)
 
     def _alter(self, statement: AlterQuery) -> Catalog:
         """The query keeps its name, options, sink unless told, and whether it is paused."""
@@ -115,7 +134,8 @@ class Catalog:
             into_place=statement.into_place if statement.into is not None else None,
         )
         key = ("query", standing.name.lower())
-        return replace(self, definitions={**self.definitions, key: altered})
+        definitions = {**self.definitions, key: altered}
+        return replace(self, definitions=definitions, stopped=self._going(standing.name))
 
     def _check_free(self, kind: str, statement: Definition) -> None:
         other = _RELATIONS.get(kind, "")
@@ -159,7 +179,8 @@ class Catalog:
             )
         left = {k: v for k, v in self.definitions.items() if k != key}
         paused = self.paused - {statement.name.lower()} if kind == "query" else self.paused
-        return replace(self, definitions=left, paused=paused)
+        stopped = self._going(statement.name) if kind == "query" else self.stopped
+        return replace(self, definitions=left, paused=paused, stopped=stopped)
 
     def _users(self, kind: str, name: str) -> list[str]:
         sought = (kind, name.lower())

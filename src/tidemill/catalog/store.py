@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS definitions (
   position INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, sql TEXT NOT NULL,
   PRIMARY KEY (kind, name));
 CREATE TABLE IF NOT EXISTS paused (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS stopped (name TEXT PRIMARY KEY, reason TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -31,7 +32,8 @@ class CatalogStore:
         for name, value in self._connection.execute("SELECT name, value FROM settings"):
             settings = settings.with_value(name, value)
         paused = frozenset(name for (name,) in self._connection.execute("SELECT name FROM paused"))
-        return Catalog(definitions, settings, paused)
+        stopped = dict(self._connection.execute("SELECT name, reason FROM stopped"))
+        return Catalog(definitions, settings, paused, stopped)
 
     def save(self, catalog: Catalog) -> None:
         """Within the caller's transaction, if it has one open."""
@@ -44,6 +46,9 @@ class CatalogStore:
         self._connection.execute("DELETE FROM paused")
         paused = [(name,) for name in sorted(catalog.paused)]
         self._connection.executemany("INSERT INTO paused VALUES (?)", paused)
+        self._connection.execute("DELETE FROM stopped")
+        stopped = sorted(catalog.stopped.items())
+        self._connection.executemany("INSERT INTO stopped VALUES (?, ?)", stopped)
         self._connection.execute("DELETE FROM settings")
         values = [(f.name, str(getattr(catalog.settings, f.name))) for f in fields(Settings)]
         self._connection.executemany("INSERT INTO settings VALUES (?, ?)", values)

@@ -54,6 +54,8 @@ def command(
             refuse_if_nothing_was_read(report)
     if metrics is not None:
         write_metrics(metrics, report, memory.peak_bytes)
+    for reason in report.stopped.values():
+        print(reason, file=sys.stderr)
     print(summary(report, bool(signals)), file=sys.stderr)
 
 
@@ -100,4 +102,5 @@ def summary(report: RunReport, stopped: bool) -> str:
     raised = sum(report.raised.values())
     parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []
     parts += [f"{len(report.skipped_files)} files left out"] if report.skipped_files else []
+    parts += [f"{many(len(report.stopped), 'query')} stopped"] if report.stopped else []
     return " · ".join(parts)

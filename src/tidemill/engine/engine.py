@@ -24,6 +24,7 @@ from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
 from tidemill.engine.mailbox import Mailbox
+from tidemill.engine.oversized import oversized
 from tidemill.engine.planning import Planner
 from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
@@ -128,6 +129,7 @@ class Engine(Closing):
             finally:
                 self._close_sinks()
         describe_run(run.report, run.runners, self.plan, self.queries)
+        run.report.stopped = dict(self.catalog.stopped)
         return run.report
 
     def stop(self) -> None:
@@ -142,8 +144,12 @@ class Engine(Closing):
 
     def sink_of(self, query: str) -> SinkWriter:
         if query not in self._sinks:
-            self._sinks = self._open_sinks(self.catalog, self.plan)
+            self._sinks = self._open_sinks(self.catalog)
         return self._sinks[query]
+
+    def plan_of(self, query: str) -> QueryPlan:
+        """What a query means, whether it stands or has been stopped."""
+        return self._bind(self.catalog)(self.catalog.query(query))
 
     def close(self) -> None:
         self.home.close()
@@ -210,7 +216,7 @@ class Engine(Closing):
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
-        queries = tuple(self._bound(catalog, query) for query in catalog.queries())
+        queries = tuple(self._bound(catalog, query) for query in catalog.standing())
         self._notice(f"planning {many(len(queries), 'query')}")
         plan = self._planner.change(self.plan, catalog, queries, self.catalog.settings)
         for name in {query.stream for query in queries}:
@@ -220,8 +226,8 @@ class Engine(Closing):
         self._finish_interrupted()
         self._settle_changed(plan)
         connection = self.home.open()
-        journal, sinks = Journal(connection), self._open_sinks(catalog, plan)
-        states = self._query_states(plan)
+        journal, sinks = Journal(connection), self._open_sinks(catalog)
+        states = self._query_states(catalog, plan)
         replies = list(self._planner.announce(self.plan, plan))
         catalogs, plans = CatalogStore(connection), PlanStore(connection)
         self._tables.write(plan)
@@ -260,17 +266,20 @@ class Engine(Closing):
         changed = [query for query in self.plan.queries if not plan.stands(query)]
         if not changed:
             return
-        sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
+        sinks = self._sinks or self._open_sinks(self.catalog)
         for query in changed:
             sinks[query.name].recover()
             sinks[query.name].settle(query.name)
 
-    def _query_states(self, plan: SharedPlan) -> dict[str, QueryState]:
+    def _query_states(self, catalog: Catalog, plan: SharedPlan) -> dict[str, QueryState]:
         """Counts go on for a query that stays as it is, and begin anew for any other."""
         standing = {query.name for query in self.plan.queries if plan.stands(query)}
+        standing |= {query.name for query in catalog.queries() if catalog.is_stopped(query.name)}
         return {
-            query.name: self.queries[query.name] if query.name in standing else QueryState()
-            for query in plan.queries
+            query.name: self.queries.get(query.name, QueryState())
+            if query.name in standing
+            else QueryState()
+            for query in catalog.queries()
         }
 
     def _state(self, stream: str) -> StreamState:
@@ -305,6 +314,7 @@ class Engine(Closing):
             mailbox.serve(self._sql)
             for runner in runners:
                 self._tidy(runner)
+            self._stop_oversized(runners)
             # A listener may have changed the plan too, so it is not asked what was served.
             current = [r for r in runners if r.follows(self.plan, self.catalog)]
             return runners if len(current) == len(self._streams()) else self._runners()
@@ -328,6 +338,18 @@ class Engine(Closing):
         if plan is not self.plan:
             self._keep(plan)
 
+    def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
+        """Queries whose counted values take more than they may have had their last answer."""
+        most = self.catalog.settings.value_memory
+        found = (oversized(self.plan, r.stream.name, r.state.version, most) for r in runners)
+        reasons = {query: problem for one in found for query, problem in one.items()}
+        if not reasons:
+            return
+        for problem in reasons.values():
+            self._notice(problem.primary)
+        self._tables.begin()
+        self._adopt(self.catalog.stopping({q: p.render() for q, p in reasons.items()}), "")
+
     def _keep(self, plan: SharedPlan) -> None:
         connection = self.home.open()
         # Made before the transaction begins: it makes its tables, which would end one.
@@ -339,21 +361,21 @@ class Engine(Closing):
     def _open_source(self, stream: Stream) -> Source:
         return open_source(stream, lambda: self.session, self._clock)
 
-    def _open_sinks(self, catalog: Catalog, plan: SharedPlan) -> dict[str, SinkWriter]:
+    def _open_sinks(self, catalog: Catalog) -> dict[str, SinkWriter]:
         """One writer per sink, shared by the queries that write to it."""
         connection, writers = self.home.open(), {}
-        for name in {query.sink for query in plan.queries}:
+        for name in {query.into for query in catalog.queries()}:
             sink = self._default_sink if name is None else catalog.sink(name)
             writers[name] = self._opened.get(sink) or open_sink(
                 sink, connection, self.home.staging, catalog.settings, self._printer
             )
             self._opened[sink] = writers[name]
-        return {query.name: writers[query.sink] for query in plan.queries}
+        return {query.name: writers[query.into] for query in catalog.queries()}
 
     def _runners(self) -> list[StreamRunner]:
         connection = self.home.open()
         journal = Journal(connection)
-        sinks = self._sinks or self._open_sinks(self.catalog, self.plan)
+        sinks = self._sinks or self._open_sinks(self.catalog)
         self._sinks = sinks
         for writer in distinct_writers(sinks.values()):
             writer.recover()

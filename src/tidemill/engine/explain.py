@@ -49,7 +49,7 @@ class Explainer:
         if isinstance(statement.target, Select):
             return [CreateQuery(THIS_QUERY, None, statement.target)]
         if statement.target is None:
-            return list(self.catalog.queries())
+            return list(self.catalog.standing())
         return [self.catalog.query(statement.target, statement.place)]
 
     def weaves(self) -> str:
@@ -75,7 +75,7 @@ class Explainer:
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""
-        definitions = dict.fromkeys([*self.catalog.queries(), *queries])
+        definitions = dict.fromkeys([*self.catalog.standing(), *queries])
         plans = tuple(self.bind(query) for query in definitions)
         return self.planner.change(self.standing, self.catalog, plans)
 

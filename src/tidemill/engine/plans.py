@@ -65,7 +65,7 @@ class PlanStore:
         stints = self._connection.execute("SELECT query, body FROM stints")
         return SharedPlan(
             version=row[0],
-            queries=tuple(bind_query(query) for query in catalog.queries()),
+            queries=tuple(bind_query(query) for query in catalog.standing()),
             synopses=tuple(from_json(body) for (body,) in kept),
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],

@@ -40,7 +40,7 @@ class Query:
     def answers(self) -> Answers:
         """What the query has delivered, for sinks that can be read back."""
         sink = self._engine.sink_of(self.name)
-        schema = answer_schema(self._engine.plan.query(self.name))
+        schema = answer_schema(self._engine.plan_of(self.name))
         if isinstance(sink, MemorySink | ParquetSink):
             tables = sink.tables(self.name)
         else:

@@ -31,6 +31,7 @@ class RunReport:
     raised: dict[str, int] = field(default_factory=dict)
     routes: dict[str, int] = field(default_factory=dict)  # ticks by who made the partials
     skipped_files: dict[str, str] = field(default_factory=dict)
+    stopped: dict[str, str] = field(default_factory=dict)  # queries, and why each was stopped
     streams: dict[str, dict[str, object]] = field(default_factory=dict)
     plan: dict[str, object] = field(default_factory=dict)
 

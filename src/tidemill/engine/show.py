@@ -32,10 +32,7 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])
         case "QUERIES":
-            return table(
-                ("query", "state", "from", "window", "into", "answers", "raised"),
-                [_query_row(query, catalog, states) for query in catalog.queries()],
-            )
+            return _queries(catalog, states)
         case _:
             values = catalog.settings
             rows_ = [(f.name, str(getattr(values, f.name))) for f in fields(values)]
@@ -60,19 +57,32 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
+def _queries(catalog: Catalog, states: Mapping[str, QueryState]) -> str:
+    """A line for each; after all of them, why any has been stopped."""
+    header = ("query", "state", "from", "window", "into", "answers", "raised")
+    rows = table(header, [_query_row(query, catalog, states) for query in catalog.queries()])
+    return "\n\n".join([rows, *catalog.stopped.values()])
+
+
 def _query_row(
     query: CreateQuery, catalog: Catalog, states: Mapping[str, QueryState]
 ) -> tuple[str, ...]:
     state = states.get(query.name, QueryState())
     return (
         query.name,
-        "paused" if catalog.is_paused(query.name) else "running",
+        _state(query, catalog),
         _relation(query),
         window_text(query.select.window),
         query.into or "",
         str(state.answers),
         str(state.raised),
     )
+
+
+def _state(query: CreateQuery, catalog: Catalog) -> str:
+    if catalog.is_stopped(query.name):
+        return "stopped"
+    return "paused" if catalog.is_paused(query.name) else "running"
 
 
 def _relation(query: CreateQuery) -> str:

@@ -8,7 +8,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane, gives_numbers, lanes_behind, lower, lower_numbers
+from tidemill.aggregates import (
+    Bags,
+    Encoded,
+    Lane,
+    Lowering,
+    gives_numbers,
+    lanes_behind,
+    lower,
+    lower_numbers,
+)
 from tidemill.operators.asked import Evaluations
 from tidemill.operators.columns import (
     EVERY,
@@ -27,6 +36,7 @@ from tidemill.synopsis.bundles import Naming
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import Block
 from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.runs import Runs
 
 IntArray = NDArray[np.int64]
 
@@ -44,7 +54,9 @@ class Source:
         }
         self._columns: dict[str, Column] = {}
         self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
-        self.dictionaries = [lane.dictionary for lane in cells.lanes]
+        self.dictionaries = [
+            None if isinstance(lane, Bags) else lane.dictionary for lane in cells.lanes
+        ]
 
     def is_key(self, name: str) -> bool:
         return name in self._keys
@@ -150,15 +162,18 @@ class Slots:
             NOWHERE if raised is None else raised.reshape(self.shape),
         )
 
-    def _lanes(self, call: AggregateCall) -> dict[Lane, Encoded]:
+    def _lanes(self, call: AggregateCall) -> dict[Lane, Lowering]:
         numbers = {lane: self._source.lane_numbers[lane] for lane in lanes_behind(call)}
         return {lane: self._lane(number) for lane, number in numbers.items()}
 
-    def _lane(self, number: int) -> Encoded:
-        block, dictionary = self._block, self._source.dictionaries[number]
-        if self._cells is not None:
-            return Encoded(*block.lane_at(number, self._cells), dictionary)
-        values, valid = block.lane(number)
+    def _lane(self, number: int) -> Lowering:
+        block, dictionary, cells = self._block, self._source.dictionaries[number], self._cells
+        found = block.lane(number) if cells is None else block.lane_at(number, cells)
+        if isinstance(found, Runs):
+            return found
+        if cells is not None:
+            return Encoded(*found, dictionary)
+        values, valid = found
         if dictionary is not None and block.present is not None:
             # In a cell without rows stands the identity, which is no place in the dictionary.
             present = block.present.ravel()

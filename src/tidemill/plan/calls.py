@@ -10,6 +10,7 @@ from sqlglot import exp
 from tidemill.errors import refuse
 from tidemill.language.statements import Expr
 from tidemill.plan.aggregates import Known, Signature
+from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.constants import constants_of, refuse_number
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import AggregateCall, Scalar
@@ -81,8 +82,16 @@ class CallBinder:
         """The argument of a SUM(y) at the end, which is taken off."""
         if not signature.weighted or len(arguments) < 2 or function_name(arguments[-1]) != "SUM":
             return None
-        summed = self._known.signatures["SUM"]
-        return self._argument(expr, next(_arguments(arguments.pop())), summed)
+        summed, tree = self._known.signatures["SUM"], next(_arguments(arguments.pop()))
+        weight = self._argument(expr, tree, summed)
+        if weight.type.is_decimal and weight.type.precision > MAX_DIGITS - SUM_DIGITS:
+            refuse(
+                "E_TYPE",
+                f"{signature.name} by the sum of {weight.type} is not built",
+                hint=f"cast to a DECIMAL of up to {MAX_DIGITS - SUM_DIGITS} digits",
+                place=place_in(expr, tree),
+            )
+        return weight
 
     def _refuse_odd(self, expr: Expr, tree: exp.Expr, function: str) -> None:
         if isinstance(tree, exp.Distinct):

@@ -14,6 +14,7 @@ from typing import Any
 
 from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
+from tidemill.reference.holistic import HOLISTIC, holistic
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import SPREADS, outermost, spread
 from tidemill.reference.windows import windows_of
@@ -108,6 +109,9 @@ def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
 def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
     if call.argument is None:
         return len(members)
+    if call.function in HOLISTIC:
+        rows = (tuple(row.values[a.sql] for a in call.arguments) for row in members)
+        return holistic(call, [row for row in rows if None not in row])
     found = [row.values[call.argument.sql] for row in members]
     values = [value for value in found if value is not None]
     if call.function == "COUNT":

@@ -42,4 +42,4 @@ def _finished(node: Opaque, column: pa.ChunkedArray, flags: pa.ChunkedArray) -> 
     flagged = pc.struct_field(flags.combine_chunks(), "value").fill_null(False)
     raised = failed | np.asarray(flagged.to_numpy(zero_copy_only=False))
     values = pc.struct_field(structs, "value")
-    return Finished(values.cast(node.type.arrow) if node.type.is_atomic else values, raised)
+    return Finished(values.cast(node.type.arrow), raised)

@@ -254,4 +254,5 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
 def read_piece(raw: dict[str, Any]) -> Piece:
     """A piece from its JSON form."""
     spans = tuple((bucket, first, rows) for bucket, first, rows in raw["spans"])
-    return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans)
+    value_bytes = raw.get("value_bytes", 0)
+    return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans, value_bytes)

@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Lane
+from tidemill.aggregates import Bags, Lane
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.synopsis.dense import MOST_CELLS
 from tidemill.synopsis.lanes import Lane as LaneRows
+from tidemill.synopsis.lanes import Rows
 
 IntArray = NDArray[np.int64]
 
@@ -151,7 +152,7 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
 
 
 def _bundle(
-    lanes: Sequence[LaneRows], cells: Cells, rows: IntArray, spans: Spans, layout: Layout
+    lanes: Sequence[Rows], cells: Cells, rows: IntArray, spans: Spans, layout: Layout
 ) -> Bundle:
     places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
@@ -165,10 +166,10 @@ def _bundle(
     return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
 
 
-def _rows_of(lanes: tuple[Lane, ...], cells: Cells) -> list[LaneRows]:
+def _rows_of(lanes: tuple[Lane, ...], cells: Cells) -> list[Rows]:
     return [
-        LaneRows(encoded.values, lane.algebra, encoded.valid)
-        for lane, encoded in zip(lanes, cells.lanes, strict=True)
+        kept if isinstance(kept, Bags) else LaneRows(kept.values, lane.algebra, kept.valid)
+        for lane, kept in zip(lanes, cells.lanes, strict=True)
     ]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane, concatenated
+from tidemill.aggregates import Kept, Lane, concatenated
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.synopsis.combining import combined
 from tidemill.synopsis.numbering import Digit, factorise, number
@@ -36,7 +36,7 @@ class Cells:
     groups: pa.Table
     signature: IntArray
     signatures: IntArray
-    lanes: tuple[Encoded, ...]
+    lanes: tuple[Kept, ...]
 
     def __len__(self) -> int:
         return len(self.group)

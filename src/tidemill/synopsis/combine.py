@@ -1,6 +1,7 @@
 """Windows over cells: two layouts, and the choice between them.
 
 >>> from tidemill.aggregates.algebra import COUNT
+>>> from tidemill.synopsis.lanes import Lane
 >>> slices, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> lo, hi = np.array([0, 1]), np.array([2, 3])
 >>> cells = lay_out(slices, groups, 2, 3, lo, hi, [Lane(np.array([5, 6, 7]), COUNT)], "sparse")
@@ -18,7 +19,8 @@ import numpy as np
 
 from tidemill.aggregates.algebra import BoolArray, IntArray
 from tidemill.synopsis.dense import DenseCells
-from tidemill.synopsis.lanes import Lane, Values
+from tidemill.synopsis.lanes import Rows, Values
+from tidemill.synopsis.runs import Runs
 from tidemill.synopsis.sparse import SparseCells, rows_before
 
 Layout = Literal["dense", "sparse", "auto"]
@@ -49,9 +51,9 @@ class Block(Protocol):
     @property
     def present(self) -> BoolArray | None: ...
 
-    def lane(self, number: int) -> Values: ...
+    def lane(self, number: int) -> Values | Runs: ...
 
-    def lane_at(self, number: int, cells: IntArray) -> Values: ...
+    def lane_at(self, number: int, cells: IntArray) -> Values | Runs: ...
 
     def windows_at(self, cells: IntArray) -> IntArray: ...
 
@@ -71,7 +73,7 @@ def lay_out(
     slices: int,
     lo: IntArray,
     hi: IntArray,
-    lanes: Sequence[Lane],
+    lanes: Sequence[Rows],
     layout: Layout = "auto",
     rows: IntArray | None = None,
 ) -> LaidOut:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Algebra, Encoded, Lane
+from tidemill.aggregates import Algebra, Bags, Encoded, Kept, Lane
+from tidemill.aggregates.bag_columns import carried
 from tidemill.aggregates.limbs import normalise, summable
-from tidemill.synopsis import loops
+from tidemill.synopsis import bag_loops, loops
 
 Array = NDArray[Any]
 
@@ -23,10 +24,12 @@ _LOOPS: dict[Any, Callable[[Array, Array, Array, Array], None]] = {
 
 
 def combined(
-    lane: Lane, encoded: Encoded, place: Array, count: int, rows: Array | None = None
-) -> Encoded:
+    lane: Lane, encoded: Kept, place: Array, count: int, rows: Array | None = None
+) -> Kept:
     """The rows of a lane, all or those named, combined at `place`, of `count` places."""
     rows = np.arange(len(place)) if rows is None else rows
+    if isinstance(encoded, Bags):
+        return _merged(encoded, place, count, rows)
     values = masked(encoded.values, encoded.valid, lane.algebra)
     if lane.kind == "sum" and len(lane.parts) == 2:
         # Nearly always any sum of the rows fits 64 bits.
@@ -39,6 +42,12 @@ def combined(
     valid = np.zeros(count, dtype=np.bool_)
     loops.mark_at(valid, place, encoded.valid, rows)
     return Encoded(found, None if valid.all() else valid, encoded.dictionary)
+
+
+def _merged(bags: Bags, place: Array, count: int, rows: Array) -> Bags:
+    cells = bags.begin, bags.end, bags.codes, bags.weights, len(bags.dictionary)
+    first, codes, weights = bag_loops.merge(rows, place, count, *cells)
+    return Bags(first[:-1], first[1:], codes, carried(weights), bags.dictionary)
 
 
 def at_places(algebra: Algebra, values: Array, place: Array, count: int, rows: Array) -> Array:

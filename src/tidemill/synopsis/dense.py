@@ -15,9 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from tidemill.aggregates import Bags
 from tidemill.synopsis.combining import at_places
 from tidemill.synopsis.kernels import COUNT, Algebra, AnyArray, BoolArray, IntArray, combiner
-from tidemill.synopsis.lanes import Lane, PreparedLane, Values
+from tidemill.synopsis.lanes import PreparedLane, Rows, Values
+from tidemill.synopsis.runs import BagMatrix, Runs
 
 # Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
 MOST_CELLS = 2**23
@@ -42,19 +44,22 @@ class DenseBlock:
             return None
         return np.asarray(self._section.rows.windows(self._lo, self._hi) > 0)
 
-    def lane(self, number: int) -> Values:
+    def lane(self, number: int) -> Values | Runs:
         """The lane of every cell, window after window."""
-        values, valid = self._section.lanes[number].windows(*self._probes)
+        lane = self._section.lane(number)
+        if isinstance(lane, BagMatrix):
+            return lane.windows(self._lo, self._hi)
+        values, valid = lane.windows(*self._probes)
         if self._probe_of is not None:
             values = values[self._probe_of]
             valid = None if valid is None else valid[self._probe_of]
         flat = values.reshape(-1, *values.shape[2:])
         return flat, None if valid is None else valid.ravel()
 
-    def lane_at(self, number: int, cells: IntArray) -> Values:
+    def lane_at(self, number: int, cells: IntArray) -> Values | Runs:
         """The lane of some cells, by their place in the flattened block."""
         window, group = np.divmod(cells, self._groups)
-        return self._section.lanes[number].at(self._lo[window], self._hi[window], group)
+        return self._section.lane(number).at(self._lo[window], self._hi[window], group)
 
     def windows_at(self, cells: IntArray) -> IntArray:
         return self._numbers[cells // self._groups]
@@ -87,7 +92,7 @@ class DenseCells:
         group: IntArray,
         groups: int,
         slices: int,
-        lanes: Sequence[Lane],
+        lanes: Sequence[Rows],
         rows: IntArray,
         windows: tuple[IntArray, IntArray],
     ) -> None:
@@ -158,6 +163,10 @@ class _Matrix:
         laid = at_places(algebra, values, self._place, cells, self._rows)
         return laid.reshape(self._slices, self.groups, *values.shape[1:])
 
+    def bags(self, bags: Bags) -> BagMatrix:
+        at, group = np.divmod(self._place, self.groups)
+        return BagMatrix(bags.take(self._rows), at, group, self._slices, self.groups)
+
     @cached_property
     def counts(self) -> AnyArray:
         """How many rows are in each."""
@@ -172,7 +181,7 @@ class _Section:
         self,
         first: int,
         matrix: _Matrix,
-        lanes: Sequence[Lane],
+        lanes: Sequence[Rows],
         windows: tuple[IntArray, IntArray],
     ) -> None:
         self.first, self.groups = first, matrix.groups
@@ -180,4 +189,15 @@ class _Section:
         # How many slices before each have every group.
         self.full = np.concatenate([[0], np.cumsum(matrix.counts.all(axis=1))])
         self.rows = combiner(matrix.counts, *bounds, COUNT)
-        self.lanes = [PreparedLane(lane, matrix, bounds) for lane in lanes]
+        self._matrix, self._rows, self._bounds = matrix, lanes, bounds
+        self._made: dict[int, PreparedLane | BagMatrix] = {}
+
+    def lane(self, number: int) -> PreparedLane | BagMatrix:
+        if number not in self._made:
+            self._made[number] = self._make(self._rows[number])
+        return self._made[number]
+
+    def _make(self, lane: Rows) -> PreparedLane | BagMatrix:
+        if isinstance(lane, Bags):
+            return self._matrix.bags(lane)
+        return PreparedLane(lane, self._matrix, self._bounds)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tidemill.aggregates import Bags
 from tidemill.aggregates.limbs import summable
 from tidemill.synopsis.combining import masked
 from tidemill.synopsis.kernels import (
@@ -38,6 +39,10 @@ class Lane:
     def take(self, rows: IntArray | slice) -> Lane:
         valid = None if self.valid is None else self.valid[rows]
         return Lane(self.values[rows], self.algebra, valid)
+
+
+# What a lane is given as.
+Rows = Lane | Bags
 
 
 class PreparedLane:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, absent, decode, encode
+from tidemill.aggregates import Encoded, Kept, absent, decode, encode
 from tidemill.aggregates.encoding import flat
 from tidemill.synopsis.cells import Cells, merged
 from tidemill.synopsis.model import Partials
@@ -113,11 +113,11 @@ def _words(partials: Partials, words: pa.Table) -> IntArray:
     return found
 
 
-def _lanes(partials: Partials, rows: pa.Table) -> tuple[Encoded, ...]:
+def _lanes(partials: Partials, rows: pa.Table) -> tuple[Kept, ...]:
     return tuple(_lane(partials, rows, place) for place in range(len(partials.lanes)))
 
 
-def _lane(partials: Partials, rows: pa.Table, place: int) -> Encoded:
+def _lane(partials: Partials, rows: pa.Table, place: int) -> Kept:
     """A lane of the rows; pieces from before it was there do not have its columns."""
     names = [name for name in partials.lane_columns(place) if name in rows.column_names]
     lane = partials.lanes[place]
@@ -133,7 +133,9 @@ def _note_overflows(
             continue
         place = partials.lanes.index(replace(lane, kind="sum"))
         (sums,), (flags,) = partials.lane_columns(place), partials.lane_columns(number)
-        had = cells.lanes[place].take(order).valid
+        whole = cells.lanes[place]
+        assert isinstance(whole, Encoded)
+        had = whole.take(order).valid
         lost = (
             columns[sums].is_null()
             if had is None

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import flat
+from tidemill.aggregates.lanes import BAGS
 from tidemill.synopsis.buckets import buckets_of
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.model import Partials
@@ -34,6 +35,7 @@ class Piece:
     size: int
     slices: tuple[int, ...]
     spans: tuple[tuple[int, int, int], ...]  # (bucket, first row, rows)
+    value_bytes: int = 0  # of the values that are counted in it
 
     @property
     def last_us(self) -> int:
@@ -57,7 +59,8 @@ def write_piece(folder: Path, partials: Partials, cells: Cells, buckets: int) ->
     spans = [(int(b), int(first[b]), int(counts[b])) for b in np.flatnonzero(counts)]
     used = np.bincount(cells.slice_index, minlength=len(cells.slices)) > 0
     size = (folder / name).stat().st_size
-    return Piece(name, len(cells), size, tuple(cells.slices[used].tolist()), tuple(spans))
+    slices = tuple(cells.slices[used].tolist())
+    return Piece(name, len(cells), size, slices, tuple(spans), _value_bytes(partials, table))
 
 
 def read_bucket(
@@ -90,6 +93,12 @@ def _order(cells: Cells, bucket: IntArray) -> IntArray:
     # NumPy sorts 16-bit integers by radix, several times as fast as wider ones.
     few = (int(bucket[-1]) + 1) * len(cells.slices) <= 2**16
     return np.argsort(code.astype(np.uint16) if few else code, kind="stable")
+
+
+def _value_bytes(partials: Partials, table: pa.Table) -> int:
+    bags = (place for place, lane in enumerate(partials.lanes) if lane.kind in BAGS)
+    names = (name for place in bags for name in partials.lane_columns(place))
+    return sum(table.column(name).nbytes for name in names)
 
 
 def _write(path: Path, table: pa.Table) -> None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidemill.aggregates import Bags
 from tidemill.synopsis.kernels import Algebra, AnyArray, BoolArray, IntArray
-from tidemill.synopsis.lanes import Lane, PreparedLane, Values
+from tidemill.synopsis.lanes import PreparedLane, Rows, Values
+from tidemill.synopsis.runs import BagColumn, Runs
 
 # Pairs of window and group held at a time, at least one window's.
 MOST_PAIRS = 2**21
@@ -26,7 +28,7 @@ class SparseBlock:
     group: IntArray
     first: IntArray
     last: IntArray
-    lanes: Sequence[PreparedLane]
+    lanes: Sequence[PreparedLane | BagColumn]
 
     @property
     def shape(self) -> tuple[int]:
@@ -36,10 +38,10 @@ class SparseBlock:
     def present(self) -> BoolArray | None:
         return None
 
-    def lane(self, number: int) -> Values:
+    def lane(self, number: int) -> Values | Runs:
         return self.lanes[number].windows(self.first, self.last)
 
-    def lane_at(self, number: int, cells: IntArray) -> Values:
+    def lane_at(self, number: int, cells: IntArray) -> Values | Runs:
         return self.lanes[number].windows(self.first[cells], self.last[cells])
 
     def windows_at(self, cells: IntArray) -> IntArray:
@@ -58,7 +60,7 @@ class SparseCells:
         group: IntArray,
         groups: int,
         slices: int,
-        lanes: Sequence[Lane],
+        lanes: Sequence[Rows],
         rows: IntArray,
     ) -> None:
         key = group.astype(np.int64) * slices + slice_index
@@ -66,7 +68,7 @@ class SparseCells:
         self._key, self._slices, self._groups = key[order], slices, groups
         self._before = rows_before(slice_index, slices)
         self._lanes = [lane.take(rows[order]) for lane in lanes]
-        self._prepared: list[PreparedLane] = []
+        self._prepared: list[PreparedLane | BagColumn] = []
 
     def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[SparseBlock]:
         """Every window that is not empty, in runs of about `MOST_PAIRS` pairs at most."""
@@ -85,7 +87,10 @@ class SparseCells:
         window, first, last = numbers[window[order]], first[order], last[order]
         if not self._prepared:
             like = first, last
-            self._prepared = [PreparedLane(lane, _column, like) for lane in self._lanes]
+            self._prepared = [
+                BagColumn(lane) if isinstance(lane, Bags) else PreparedLane(lane, _column, like)
+                for lane in self._lanes
+            ]
         return SparseBlock(window, self._key[first] // self._slices, first, last, self._prepared)
 
 

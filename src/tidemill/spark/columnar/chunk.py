@@ -68,13 +68,24 @@ class Column:
         return self._small or self._hashed()
 
     @cached_property
+    def distinct(self) -> Coded:
+        """The values in their own type, in any order."""
+        if not self._kind.is_float:
+            return Coded(self.coded.digit, self._typed(self.coded.values))
+        numbers = self._raw + self._raw.dtype.type(0)
+        # Zeros of either sign are one value, and so is every NaN.
+        numbers[np.isnan(numbers)] = np.nan
+        encoded = pc.dictionary_encode(pa.array(numbers))
+        return self._with_null(encoded.indices.to_numpy(), encoded.dictionary)
+
+    @cached_property
     def few(self) -> Coded | None:
         """Only where codes are cheaper to have than to do without."""
         return self._texts() if self._kind == STRING else self._small
 
     def take(self, rows: Array) -> pa.Array:
         """The values of some rows, in their own type."""
-        values = self._typed(self.coded.values)
+        values = self.distinct.values
         values = pa.concat_arrays([values, pa.nulls(self.coded.nulls, values.type)])
         return values.take(pa.array(self.coded.digit.codes[rows]))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tidemill.aggregates import Lane
+from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
@@ -146,8 +147,10 @@ def _is_lifted(lane: Lane) -> bool:
     if lane.argument is None:
         return lane.kind == "rows"
     kind = lane.type
-    if not _is_column(lane.argument):
+    if not all(map(_is_column, lane.arguments)):
         return False
+    if lane.kind in BAGS:
+        return (_is_coded(kind) or kind.is_float) and _is_weighed(lane)
     if lane.kind == "count":
         return _has_numbers(kind) or kind.is_float
     if lane.kind in ("sum", "moments"):
@@ -156,3 +159,8 @@ def _is_lifted(lane: Lane) -> bool:
         return kind.is_float or (kind != STRING and _has_numbers(kind))
     ordered = kind.is_integer or kind.is_float or kind in (BOOLEAN, DATE, TIMESTAMP)
     return lane.kind in ("min", "max") and ordered
+
+
+def _is_weighed(lane: Lane) -> bool:
+    """By counts, or by sums of what is summed here."""
+    return not lane.others or _is_lifted(lane.summed)

@@ -8,9 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Encoded, Lane, moments
+from tidemill.aggregates import Bags, Encoded, Kept, Lane, moments
+from tidemill.aggregates.bags import from_codes
 from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.encoding import rank_pairs
+from tidemill.aggregates.lanes import BAGS
+from tidemill.aggregates.limbs import split_int64
 from tidemill.spark.columnar.times import Admitted
 from tidemill.synopsis import loops
 from tidemill.synopsis.combining import combined
@@ -19,7 +22,7 @@ Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 
 
-def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: int) -> Encoded:
+def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: int) -> Kept:
     """The lane of so many groups; `ids` are the groups of the rows named, or of all."""
     if lane.argument is None:
         return Encoded(np.bincount(ids, minlength=count), None)
@@ -29,6 +32,8 @@ def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: 
     mine = ids if known is None else ids[known]
     if lane.kind == "count":
         return Encoded(np.bincount(mine, minlength=count), None)
+    if lane.kind in BAGS:
+        return combined(lane, _bags(lane, timed), ids, count, rows)
     if lane.kind in ("moments", "first", "last"):
         rows = np.arange(len(ids)) if rows is None else rows
         rows = rows if known is None else rows[known]
@@ -56,3 +61,18 @@ def _outermost(
     pairs = [pa.array(times[some]), timed.chunk.values(name, some)]
     whole = pa.StructArray.from_arrays(pairs, ["t", "v"])
     return rank_pairs(whole, None if valid.all() else valid)
+
+
+def _bags(lane: Lane, timed: Admitted) -> Bags:
+    """Of each row of the chunk the one value, with its weight; none without either."""
+    column, *others = (timed.chunk.column(scalar.columns[0]) for scalar in lane.arguments)
+    weights = np.ones((1, len(timed.chunk)), np.int64)
+    if others:
+        weights = others[0].numbers[None]
+        if len(lane.summed.parts) == 2:
+            weights = np.ascontiguousarray(split_int64(weights[0]).T)
+    distinct = column.distinct
+    found = from_codes(distinct.digit.codes, distinct.values, weights)
+    known = [part.valid for part in (column, *others) if part.valid is not None]
+    there = np.logical_and.reduce(known) if known else 1
+    return Bags(found.begin, found.begin + there, found.codes, weights, found.dictionary)

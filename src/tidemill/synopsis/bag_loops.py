@@ -1,0 +1,136 @@
+"""Compiled loops over the entries of bags: added up at places, and asked about for windows.
+
+A *request* is a run of cells, `first:last`; cells lie sorted by group and slice, so that what a
+window has of a group is one. Requests are dealt with in an order in which `first` ascends. Those
+that overlap are a *cluster*, and of a cluster each entry is read once or twice whatever the
+number of requests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.synopsis.loops import compiled
+
+Array = NDArray[Any]
+
+
+@compiled
+def sort_by(keys: Array, size: int) -> tuple[Array, Array]:
+    """Places of the keys, which lie in `[0, size)`, in ascending order; where each key begins."""
+    begin = np.zeros(size + 1, np.int64)
+    for i in range(len(keys)):
+        begin[keys[i] + 1] += 1
+    for key in range(size):
+        begin[key + 1] += begin[key]
+    at, order = begin[:-1].copy(), np.empty(len(keys), np.int64)
+    for i in range(len(keys)):
+        order[at[keys[i]]] = i
+        at[keys[i]] += 1
+    return order, begin
+
+
+@compiled
+def merge(
+    rows: Array,
+    place: Array,
+    places: int,
+    begin: Array,
+    end: Array,
+    codes: Array,
+    weights: Array,
+    size: int,
+) -> tuple[Array, Array, Array]:
+    """The entries of some bags put together at their places, each value once.
+
+    Told are where each place's entries begin, and all entries. `size` is the dictionary's.
+    """
+    order, by_place = sort_by(place, places)
+    most = 0
+    for i in range(len(rows)):
+        most += end[rows[i]] - begin[rows[i]]
+    first, found = np.empty(places + 1, np.int64), 0
+    mine, added = np.empty(most, np.int32), np.empty((len(weights), most), weights.dtype)
+    seen = np.full(size, -1, np.int64)
+    for at in range(places):
+        first[at] = found
+        for i in range(by_place[at], by_place[at + 1]):
+            row = rows[order[i]]
+            for entry in range(begin[row], end[row]):
+                code = codes[entry]
+                to = seen[code]
+                if to < first[at]:
+                    to = found
+                    seen[code], mine[to] = to, code
+                    for limb in range(len(weights)):
+                        added[limb, to] = weights[limb, entry]
+                    found += 1
+                else:
+                    for limb in range(len(weights)):
+                        added[limb, to] += weights[limb, entry]
+    first[places] = found
+    return first, mine[:found].copy(), added[:, :found].copy()
+
+
+@compiled
+def count_distinct(
+    order: Array, first: Array, last: Array, begin: Array, end: Array, codes: Array, size: int
+) -> Array:
+    """How many values there are in each request.
+
+    The cells of a cluster are gone through from right to left, and each value is noted at the
+    leftmost cell met so far; a request that begins there has those noted before its end.
+    """
+    found, nearest = np.zeros(len(first), np.int64), np.full(size, -1, np.int64)
+    low = 0
+    while low < len(order):
+        high, reach = cluster(order, first, last, low)
+        base = first[order[low]]
+        noted = np.zeros(reach - base + 1, np.int64)
+        cell = reach
+        for at in range(high - 1, low - 1, -1):
+            request = order[at]
+            while cell > first[request]:
+                cell -= 1
+                for entry in range(begin[cell], end[cell]):
+                    code = codes[entry]
+                    if nearest[code] >= base:
+                        _note(noted, nearest[code] - base, -1)
+                    nearest[code] = cell
+                _note(noted, cell - base, end[cell] - begin[cell])
+            found[request] = _noted(noted, last[request] - base)
+        low = high
+    return found
+
+
+@compiled
+def cluster(order: Array, first: Array, last: Array, low: int) -> tuple[int, int]:
+    """The end of the cluster that begins at a place of the order, and that of its cells."""
+    reach, high = last[order[low]], low + 1
+    while high < len(order) and first[order[high]] < reach:
+        reach = max(reach, last[order[high]])
+        high += 1
+    return high, reach
+
+
+# Totals of all cells before one, in as many steps as their number has digits: Fenwick's tree.
+
+
+@compiled
+def _note(noted: Array, cell: int, count: int) -> None:
+    at = cell + 1
+    while at < len(noted):
+        noted[at] += count
+        at += at & -at
+
+
+@compiled
+def _noted(noted: Array, cells: int) -> int:
+    total, at = 0, cells
+    while at > 0:
+        total += noted[at]
+        at -= at & -at
+    return total

@@ -1,0 +1,183 @@
+"""Bags of windows: which cells each window has of a group, and what their values come to.
+
+Nothing is added up before it is asked for, and then only what the question needs.
+
+>>> from tidemill.aggregates.bags import from_rows
+>>> bags = from_rows(pa.array([5, 7, 5, 9]), np.ones((1, 4), np.int64))
+>>> runs = Runs(SortedBags(bags), np.array([0, 1, 2]), np.array([3, 4, 2]))
+>>> runs.distinct().tolist()
+[2, 3, 0]
+>>> runs.percentile(0.5, np.array([5.0, 7.0, 9.0]))[0].tolist()
+[5.0, 7.0, 0.0]
+>>> picked = runs.pick(1, by_weight=True)
+>>> picked.sizes.tolist(), picked.codes.tolist(), picked.weights.tolist()
+([1, 1, 0], [0, 0], [[2, 1]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tidemill.aggregates.bags import Bags
+from tidemill.aggregates.lower_bags import Picked
+from tidemill.synopsis.bag_loops import count_distinct, sort_by
+from tidemill.synopsis.pick_loops import pick
+from tidemill.synopsis.rank_loops import at_fraction
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Array = NDArray[Any]
+
+
+class SortedBags:
+    """The bags of cells that lie sorted by group and slice."""
+
+    def __init__(self, bags: Bags) -> None:
+        self.bags = bags
+
+    @cached_property
+    def before(self) -> IntArray:
+        """Entries before each cell."""
+        return np.concatenate([[0], np.cumsum(self.bags.sizes)])
+
+    @cached_property
+    def counted(self) -> IntArray:
+        """What weighs before each entry, for counts alone."""
+        return np.concatenate([[0], np.cumsum(self.bags.weights[0])])
+
+    @cached_property
+    def weight(self) -> IntArray:
+        """What weighs before each cell, for counts alone."""
+        own = self.counted[self.bags.end] - self.counted[self.bags.begin]
+        return np.concatenate([[0], np.cumsum(own)])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """For each cell of a block, the run `first:last` of cells behind it."""
+
+    cells: SortedBags
+    first: IntArray
+    last: IntArray
+
+    @property
+    def dictionary(self) -> pa.Array:
+        return self.cells.bags.dictionary
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def distinct(self) -> IntArray:
+        """How many different values there are."""
+        found: IntArray = count_distinct(*self._requests, *self._runs, self._size)
+        return found
+
+    def total(self) -> IntArray:
+        """How many values there are."""
+        weight = self.cells.weight
+        found: IntArray = weight[self.last] - weight[self.first]
+        return found
+
+    def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]:
+        """The value a fraction of the way through, and whether there is any.
+
+        `numbers` are the values of the dictionary. Between two of them is interpolated as
+        Spark does, to the last bit.
+        """
+        lower, upper = (np.zeros(len(self), np.int64) for _ in range(2))
+        position = np.full(len(self), np.nan)
+        counts, requests = self.cells.bags.weights[0], self._requests
+        at_fraction(
+            *requests, self.cells.before, *self._runs, counts, fraction, lower, upper, position
+        )
+        known = ~np.isnan(position)
+        if not known.any():
+            return np.zeros(len(self)), known
+        with np.errstate(invalid="ignore", over="ignore"):
+            low, high = numbers[lower], numbers[upper]
+            share = position - np.floor(position)
+            found = low + (high - low) * share
+        return np.where(known, np.where((share == 0) | (lower == upper), low, found), 0.0), known
+
+    def pick(self, most: int, by_weight: bool) -> Picked:
+        """The heaviest values, or the least."""
+        before, weights = self.cells.before, self.cells.bags.weights
+        entries = before[self.last] - before[self.first]
+        sizes = np.minimum(np.minimum(entries, most), self._size)
+        room = np.concatenate([[0], np.cumsum(sizes)])
+        codes = np.zeros(int(room[-1]), np.int32)
+        weighing = np.zeros((len(weights), len(codes)), weights.dtype)
+        order, first, last = self._requests
+        begin, end, held = self._runs
+        found = pick(
+            order,
+            first,
+            last,
+            before,
+            begin,
+            end,
+            held,
+            weights,
+            self._size,
+            most,
+            by_weight,
+            weights.dtype.kind == "i",
+            room,
+            codes,
+            weighing,
+        )
+        taken = np.repeat(room[:-1] - (np.cumsum(found) - found), found) + np.arange(found.sum())
+        return Picked(found, codes[taken], weighing[:, taken])
+
+    @property
+    def _size(self) -> int:
+        return len(self.dictionary)
+
+    @property
+    def _runs(self) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
+        bags = self.cells.bags
+        return bags.begin, bags.end, bags.codes
+
+    @cached_property
+    def _requests(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The runs that are not empty, in the order in which they begin."""
+        wanted = np.flatnonzero(self.first < self.last)
+        order, _ = sort_by(self.first[wanted], len(self.cells.bags) + 1)
+        return wanted[order], self.first, self.last
+
+
+class BagColumn:
+    """Bags in the sparse layout, whose windows are runs of cells as they are."""
+
+    def __init__(self, bags: Bags) -> None:
+        self._cells = SortedBags(bags)
+
+    def windows(self, lo: IntArray, hi: IntArray) -> Runs:
+        return Runs(self._cells, lo, hi)
+
+
+class BagMatrix:
+    """Bags of slices by groups: cells are sorted once, and a window is looked up in where
+    those of each slice and group begin."""
+
+    def __init__(self, bags: Bags, at: IntArray, group: IntArray, slices: int, groups: int) -> None:
+        order, self._begin = sort_by(group * slices + at, groups * slices)
+        self._cells = SortedBags(bags.take(order))
+        self._slices, self._groups = slices, np.arange(groups)
+
+    def windows(self, lo: IntArray, hi: IntArray) -> Runs:
+        """All groups of each window."""
+        first = self._slices * self._groups
+        bounds = (self._begin[bound[:, None] + first].ravel() for bound in (lo, hi))
+        return Runs(self._cells, *bounds)
+
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Runs:
+        """One group of each window."""
+        first = self._slices * group
+        return Runs(self._cells, self._begin[first + lo], self._begin[first + hi])
