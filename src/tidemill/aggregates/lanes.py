@@ -1,7 +1,7 @@
 """Lanes: the partial vector behind the aggregates.
 
-A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first
-or last. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
+A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
+last, or a sketch. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
 it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidemill.aggregates import sketches
 from tidemill.aggregates.algebra import (
     COUNT,
     FLOAT_MAX,
@@ -21,6 +22,8 @@ from tidemill.aggregates.algebra import (
     Algebra,
 )
 from tidemill.aggregates.moments import MOMENTS
+from tidemill.aggregates.sketches.lifting import is_by_value, lift_sql
+from tidemill.aggregates.sketches.sizes import sketch_behind
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall, Scalar
@@ -72,7 +75,21 @@ class Lane:
     @property
     def by_value(self) -> tuple[Scalar, ...]:
         """What Catalyst has to group by, too, so that a partial row has one value of each."""
-        return self.arguments if self.kind in BY_VALUE else ()
+        by_value = self.kind in BY_VALUE or (
+            self.is_sketch and is_by_value(self.kind, self.type)
+        )
+        return self.arguments if by_value else ()
+
+    @property
+    def is_sketch(self) -> bool:
+        return self.kind in sketches.KINDS
+
+    @property
+    def size(self) -> int:
+        """Of a sketch; what it means, its family knows."""
+        (size,) = self.parameters
+        assert isinstance(size, int)
+        return size
 
     @property
     def type(self) -> Type:
@@ -86,6 +103,8 @@ class Lane:
             return FLOAT_SUM if self.type.is_float else INTEGER_SUM
         if self.kind == "moments":
             return MOMENTS
+        if self.is_sketch:
+            return sketches.algebra(self.kind, self.size, self.type)
         # The first and the last are kept as ranks of (time, value).
         if self.kind in ("first", "last"):
             return INTEGER_MIN if self.kind == "first" else INTEGER_MAX
@@ -95,9 +114,14 @@ class Lane:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
+        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs.
+
+        A sketch is one column, but partial rows by value have the value and how often it is.
+        """
         if self.kind in _PARTS:
             return _PARTS[self.kind]
+        if self.is_sketch:
+            return ("", "n") if self.by_value else ("",)
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
 
     def lift(self, values: Sequence[str], time: str) -> tuple[str, ...]:
@@ -111,6 +135,10 @@ class Lane:
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
+        if self.is_sketch:
+            if self.by_value:
+                return (f"MAX({value})", f"COUNT({value})")
+            return (lift_sql(self.kind, self.size, self.type, value),)
         if self.kind == "overflow":
             return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
         if self.parts == ("lo", "hi"):
@@ -133,6 +161,9 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     """
     if call.argument is None:
         return (ROWS,)
+    if call.function.startswith("APPROX_"):
+        kind, size = sketch_behind(call)
+        return (Lane(kind, call.argument, parameters=(size,)),)
     kinds: tuple[str, ...] = _NEEDS[call.function]
     if call.function in ("SUM", "AVG") and call.argument.type.is_decimal:
         kinds = (

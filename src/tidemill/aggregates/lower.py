@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
+from tidemill.aggregates.estimates import estimates, most_frequent
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.plan.aggregates.basic import sum_type
@@ -39,15 +40,18 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
     Only for results that are no plain numbers; `lower_numbers` has the others.
     """
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    lane = lanes_behind(call)[0]
+    if lane.is_sketch:
+        found = most_frequent(call, lane, first.values)
+        return found, np.zeros(len(found), dtype=np.bool_)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
-        lane = lanes_behind(call)[0]
         return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
     return _decimal(call, first, *rest)
 
 
 def gives_numbers(call: AggregateCall) -> bool:
     """Whether the result is kept by NumPy as it is."""
-    if call.function in ("FIRST", "LAST"):
+    if call.function in ("FIRST", "LAST") or call.slot.type.inner:
         return False
     return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
 
@@ -55,6 +59,8 @@ def gives_numbers(call: AggregateCall) -> bool:
 def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers:
     """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles."""
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    if (lane := lanes_behind(call)[0]).is_sketch:
+        return *estimates(call, lane, first.values), None
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates import Encoded, Lane, moments
 from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.encoding import rank_pairs
+from tidemill.spark.columnar.sketching import sketched
 from tidemill.spark.columnar.times import Admitted
 from tidemill.synopsis import loops
 from tidemill.synopsis.combining import combined
@@ -29,9 +30,11 @@ def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: 
     mine = ids if known is None else ids[known]
     if lane.kind == "count":
         return Encoded(np.bincount(mine, minlength=count), None)
-    if lane.kind in ("moments", "first", "last"):
+    if lane.kind in ("moments", "first", "last") or lane.is_sketch:
         rows = np.arange(len(ids)) if rows is None else rows
         rows = rows if known is None else rows[known]
+        if lane.is_sketch:
+            return sketched(lane, column, rows, mine, count)
         if lane.kind == "moments":
             return _moments(column.numbers, rows, mine, count)
         return _outermost(lane, timed, name, rows, mine, count)
