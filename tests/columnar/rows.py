@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -13,6 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tidemill.aggregates import Lane, decode
+from tidemill.aggregates.sketches import HyperLogLog, Quantiles, Theta, family_of_keys
+from tidemill.aggregates.sketches.keys import values_of
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
@@ -27,7 +30,7 @@ from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.feed import Feed, classes_from
-from tidemill.types import parse_type
+from tidemill.types import TIMESTAMP, parse_type
 from tidemill.windows.edges import slice_start
 
 COLUMNS = {
@@ -70,6 +73,11 @@ AGGREGATES = (
     ),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
+    *(f"APPROX_COUNT_DISTINCT({c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
+    *(f"APPROX_COUNT_DISTINCT({c}, method => 'theta')" for c in ("k", "n", "x", "day")),
+    *(f"APPROX_PERCENTILE({c}, 0.5)" for c in ("t", "n", "x", "f")),
+    *(f"APPROX_TOP_K({c}, 3)" for c in ("k", "n", "x", "flag", "at")),
+    *("APPROX_COUNT(k, 'a')", "APPROX_COUNT(big, 3)", "APPROX_COUNT(f, 0.5)"),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -167,6 +175,8 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return len(mine)
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
+    if lane.is_sketch:
+        return plain_sketch(lane, values)
     if lane.kind == "count" or not values:
         return len(values) if lane.kind == "count" else None
     if lane.kind == "sum":
@@ -180,6 +190,38 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     # Spark orders NaN above everything.
     ordered = sorted(values, key=lambda v: (isinstance(v, float) and math.isnan(v), v))
     return ordered[0] if lane.kind == "min" else ordered[-1]
+
+
+def plain_sketch(lane: Lane, values: list[Any]) -> Any:
+    """What a sketch of so few values knows exactly."""
+    if not values:
+        return None
+    if lane.kind == "kll":
+        numbers = sorted(float(value) for value in values if value == value)
+        return numbers[(len(numbers) - 1) // 2] if numbers else None
+    counts = Counter("NaN" if value != value else _whole(value) for value in values)
+    return len(counts) if lane.kind in ("hll", "theta") else counts
+
+
+def known_sketch(lane: Lane, state: Any) -> Any:
+    if state is None:
+        return None
+    if lane.kind == "kll":
+        found = Quantiles(lane.size).quantile(state, 0.5)
+        return found and found[0]
+    family = family_of_keys(lane.kind, lane.size, lane.type)
+    if isinstance(family, HyperLogLog | Theta):
+        return family.counted(state)[0]
+    tally = family.read(state)
+    # Python has no times so far away.
+    far = lane.type == TIMESTAMP
+    values = list(tally) if far else values_of(list(tally), lane.type).to_pylist()
+    keys = ["NaN" if value != value else _whole(value) for value in values]
+    return Counter(dict(zip(keys, tally.values(), strict=True)))
+
+
+def _whole(value: Any) -> Any:
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
 
 
 def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
@@ -196,6 +238,8 @@ def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
 
 def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
+    if lane.is_sketch:
+        return [known_sketch(lane, state) for state in parts[0]]
     if len(parts) == 1:
         return parts[0]
     if lane.kind == "moments":

@@ -26,7 +26,9 @@ _PLACES = {"": 0, "low": 1, "high": 2}
 def estimates(call: AggregateCall, lane: Lane, states: States) -> tuple[States, States]:
     """What a call, or a part of it, comes to, and where it is not NULL."""
     if call.part == "estimated":
-        return np.array(list(_estimated(call, lane, states)), np.float64), np.ones(len(states), bool)
+        return np.array(list(_estimated(call, lane, states)), np.float64), np.ones(
+            len(states), bool
+        )
     measure, place = _measure(call, lane), _PLACES[call.part]
     found = [measure(state) for state in states.tolist()]
     known = np.array([one is not None for one in found], np.bool_)

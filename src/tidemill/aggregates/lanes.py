@@ -1,8 +1,8 @@
 """Lanes: the partial vector behind the aggregates.
 
 A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
-last, or a sketch. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
-it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
+last, or a sketch. It is lifted by Catalyst, combined by the kernels and read by the aggregates
+that need it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ class Lane:
     @property
     def by_value(self) -> tuple[Scalar, ...]:
         """What Catalyst has to group by, too, so that a partial row has one value of each."""
-        by_value = self.kind in BY_VALUE or (
-            self.is_sketch and is_by_value(self.kind, self.type)
-        )
+        by_value = self.kind in BY_VALUE or (self.is_sketch and is_by_value(self.kind, self.type))
         return self.arguments if by_value else ()
 
     @property

@@ -60,7 +60,7 @@ class Merging:
 
     def at_places(self, states: AnyArray, places: IntArray, count: int) -> AnyArray:
         """The states of each place, of so many, merged."""
-        there = np.flatnonzero(np.not_equal(states, None))
+        there = np.flatnonzero([state is not None for state in states.tolist()])
         order = there[np.argsort(places[there], kind="stable")]
         ends = np.cumsum(np.bincount(places[there], minlength=count)).tolist()
         sorted_states, first, found = states[order].tolist(), 0, [None] * count

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.merging import objects
 from tidemill.types import Type
 
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -115,7 +114,8 @@ def _values(array: pa.Array, type: Type) -> Values:
     if type.is_decimal:
         return _unscaled(array, type)
     if type.inner:
-        return objects(array.to_pylist())
+        # It is only handed on, from Arrow to Arrow: nothing is worked out with a nested value.
+        return np.zeros(len(array), object)
     if numpy_type(type) is object:
         return _plain(array.fill_null(b"" if type.name == "BINARY" else ""))
     if type.name == "BOOLEAN":

@@ -57,7 +57,7 @@ class CallBinder:
             slot = Slot("", result(call.argument.type))
             yield part, self._numbered(replace(call, slot=slot, part=part)).slot
 
-    def estimated(self) -> tuple[Slot, ...]:
+    def estimated(self) -> tuple[Node, ...]:
         """For each call so far that estimates: 1 where it did, 0 where its value is exact."""
         calls = [c for c in self.calls if self._known.signatures[c.function].estimates]
         whole = (replace(c, slot=Slot("", DOUBLE), part="estimated") for c in calls if not c.part)

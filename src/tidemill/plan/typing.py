@@ -36,7 +36,11 @@ TypeOracle = Callable[[str, Mapping[str, Type]], Type]
 def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Node:
     """The typed tree, or one `Opaque` for the whole expression; names in any case."""
     slots, alone = by_name(columns), tree.unnest()
-    if isinstance(alone, exp.Column) and (slot := slots.get(alone.name.lower())) and slot.type.inner:
+    if (
+        isinstance(alone, exp.Column)
+        and (slot := slots.get(alone.name.lower()))
+        and slot.type.inner
+    ):
         # A nested value by itself is handed on as it is.
         return slot
     try:

@@ -73,4 +73,3 @@ def _whole(array: pa.Array) -> pa.Array:
     if pa.types.is_date(array.type):
         array = array.cast(pa.int32())
     return array.cast(pa.int64())
-

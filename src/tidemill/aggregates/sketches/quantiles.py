@@ -54,10 +54,15 @@ class Quantiles:
         sketch = self.read(state)
         if sketch.is_empty():
             return None
-        if not sketch.is_estimation_mode():
-            exact = sketch.get_quantile(rank, True)
-            return exact, exact, exact
-        error = quantile_error(self.size)
-        ranks = [rank, max(0.0, rank - error), min(1.0, rank + error)]
-        found, low, high = sketch.get_quantiles(ranks, True)
-        return found, low, high
+        error = quantile_error(self.size) if sketch.is_estimation_mode() else 0.0
+        found = _quantile(sketch, rank)
+        if error == 0.0 or rank in (0.0, 1.0):
+            return found, found, found
+        return found, _quantile(sketch, rank - error), _quantile(sketch, rank + error)
+
+
+def _quantile(sketch: Any, rank: float) -> float:
+    """The ends are always known, also where the sketch has thinned them out."""
+    if rank <= 0.0:
+        return float(sketch.get_min_value())
+    return float(sketch.get_max_value() if rank >= 1.0 else sketch.get_quantile(rank, True))

@@ -60,6 +60,4 @@ class Known:
         return self.signatures[function]
 
 
-BUILT_IN = Known(
-    {s.name: s for s in (*basic.SIGNATURES, *spread.SIGNATURES, *sketches.SIGNATURES)}
-)
+BUILT_IN = Known({s.name: s for s in (*basic.SIGNATURES, *spread.SIGNATURES, *sketches.SIGNATURES)})

@@ -40,7 +40,7 @@ def quantile_size(error: float) -> int:
     >>> quantile_size(0.0133), quantile_size(0.001)
     (200, 2863)
     """
-    return math.ceil((_KLL_FACTOR / error) ** (1 / _KLL_POWER))
+    return math.ceil(math.pow(_KLL_FACTOR / error, 1 / _KLL_POWER))
 
 
 def quantile_error(size: int) -> float:

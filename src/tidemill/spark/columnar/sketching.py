@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,5 +61,4 @@ def _in_groups(ids: Array, count: int) -> tuple[Array, Array]:
 
 
 def _runs(ends: Array) -> Iterator[tuple[int, int]]:
-    bounds = [0, *ends.tolist()]
-    return zip(bounds[:-1], bounds[1:], strict=True)
+    return pairwise([0, *ends.tolist()])
