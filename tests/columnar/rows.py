@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from tidemill.aggregates import Lane, decode
 from tidemill.aggregates.lanes import BAGS
+from tidemill.aggregates.sketches import HyperLogLog, Quantiles, Theta, family_of_keys
+from tidemill.aggregates.sketches.keys import values_of
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
@@ -28,7 +31,7 @@ from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.feed import Feed, classes_from
-from tidemill.types import parse_type
+from tidemill.types import TIMESTAMP, parse_type
 from tidemill.windows.edges import slice_start
 
 COLUMNS = {
@@ -74,6 +77,11 @@ AGGREGATES = (
     *("TOP(x, 3, SUM(big))", "TOP(at, 3, SUM(n))"),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
+    *(f"APPROX_COUNT_DISTINCT({c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
+    *(f"APPROX_COUNT_DISTINCT({c}, method => 'theta')" for c in ("k", "n", "x", "day")),
+    *(f"APPROX_PERCENTILE({c}, 0.5)" for c in ("t", "n", "x", "f")),
+    *(f"APPROX_TOP_K({c}, 3)" for c in ("k", "n", "x", "flag", "at")),
+    *("APPROX_COUNT(k, 'a')", "APPROX_COUNT(big, 3)", "APPROX_COUNT(f, 0.5)"),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -173,6 +181,8 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return plain_bag(lane, mine)
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
+    if lane.is_sketch:
+        return plain_sketch(lane, values)
     if lane.kind == "count" or not values:
         return len(values) if lane.kind == "count" else None
     if lane.kind == "sum":
@@ -207,6 +217,38 @@ def _bag_key(value: Any) -> Any:
     return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
 
 
+def plain_sketch(lane: Lane, values: list[Any]) -> Any:
+    """What a sketch of so few values knows exactly."""
+    if not values:
+        return None
+    if lane.kind == "kll":
+        numbers = sorted(float(value) for value in values if value == value)
+        return numbers[(len(numbers) - 1) // 2] if numbers else None
+    counts = Counter("NaN" if value != value else _whole(value) for value in values)
+    return len(counts) if lane.kind in ("hll", "theta") else counts
+
+
+def known_sketch(lane: Lane, state: Any) -> Any:
+    if state is None:
+        return None
+    if lane.kind == "kll":
+        found = Quantiles(lane.size).quantile(state, 0.5)
+        return found and found[0]
+    family = family_of_keys(lane.kind, lane.size, lane.type)
+    if isinstance(family, HyperLogLog | Theta):
+        return family.counted(state)[0]
+    tally = family.read(state)
+    # Python has no times so far away.
+    far = lane.type == TIMESTAMP
+    values = list(tally) if far else values_of(list(tally), lane.type).to_pylist()
+    keys = ["NaN" if value != value else _whole(value) for value in values]
+    return Counter(dict(zip(keys, tally.values(), strict=True)))
+
+
+def _whole(value: Any) -> Any:
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+
+
 def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
     """Cells in the same form."""
     lanes = [_lane_values(lane, cells, place) for place, lane in enumerate(feed.lanes)]
@@ -223,6 +265,8 @@ def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
     if lane.kind in BAGS:
         return [_listed_bag(*bag) for bag in zip(*parts, strict=True)]
+    if lane.is_sketch:
+        return [known_sketch(lane, state) for state in parts[0]]
     if len(parts) == 1:
         return parts[0]
     if lane.kind == "moments":

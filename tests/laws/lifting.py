@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tests.laws.conditions import Truth
 from tidemill.aggregates import Lane
 from tidemill.aggregates.lanes import BAGS
+from tidemill.aggregates.sketches import Quantiles, family_of_keys
+from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import Row
 from tidemill.reference.recalc import greatest, least
@@ -65,7 +69,7 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
     columns: dict[str, pa.Array] = {SLICE: pa.array([c[0] for c in cells], pa.int64())}
     root = feed.nodes[0].keys
     for at, place in enumerate(root):
-        values = [_unhashable(key[at]) for _, key, _, _ in cells]
+        values = [_unhashable(key[at]) for _, key, *_ in cells]
         columns[f"_f{place}"] = pa.array(values, feed.scan.keys[place].type.arrow)
     for word, name in enumerate(feed.signature_columns):
         mask = (1 << WORD_BITS) - 1
@@ -78,6 +82,8 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
 
 
 def lane_type(lane: Lane, part: int) -> pa.DataType:
+    if lane.is_sketch:
+        return (lane.type.arrow, pa.int64())[part] if lane.by_value else pa.binary()
     if lane.kind == "moments":
         return pa.float64()
     if lane.kind == "weights" and part:
@@ -102,6 +108,8 @@ def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
         return len(values) if part else next(iter(values), None)
     if lane.kind == "count":
         return len(values)
+    if lane.is_sketch:
+        return sketch(lane, part, values)
     if not values:
         return 0 if lane.kind == "moments" and not part else None
     if lane.kind == "sum":
@@ -120,6 +128,18 @@ def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
     for value in values[1:]:
         result = (least if lane.kind == "min" else greatest)(result, value)
     return result
+
+
+def sketch(lane: Lane, part: int, values: list[Any]) -> Any:
+    """Bytes, or the value and how often it is there, of rows with one value."""
+    if lane.by_value:
+        return len(values) if part else (values or [None])[0]
+    if lane.kind == "kll":
+        quantiles = Quantiles(lane.size)
+        return quantiles.to_bytes(quantiles.of(np.array(values, np.float64)))
+    family = family_of_keys(lane.kind, lane.size, lane.type)
+    counts = Counter(keys_of(pa.array(values, lane.type.arrow), lane.type))
+    return family.to_bytes(family.make(list(counts), list(counts.values())))
 
 
 def _hashable(value: Any) -> Any:

@@ -54,6 +54,15 @@ AGGREGATES = (
     *("TOP(k, 1)", "TOP(n, 3)", "TOP(x, 2)", "TOP(price, 100)"),
     *("TOP(k, 2, SUM(n))", "TOP(n, 3, SUM(big))", "TOP(k, 3, SUM(price))", "TOP(n, 2, SUM(x))"),
     *("COLLECT(k, 2)", "COLLECT(n, 100)", "COLLECT(x, 3)"),
+    *(f"APPROX_COUNT_DISTINCT({c})" for c in ("k", "n", "big", "x", "price")),
+    "APPROX_COUNT_DISTINCT(k, method => 'theta')",
+    "APPROX_COUNT_DISTINCT(x, 0.05, 'theta')",
+    *(f"APPROX_PERCENTILE({c}, {p})" for c in ("n", "x", "price") for p in (0, 0.5, 0.99)),
+    *(f"APPROX_TOP_K({c}, 2)" for c in ("k", "n", "x", "price")),
+    "APPROX_COUNT(k, 'a')",
+    "APPROX_COUNT(n, -7, error => 0.001)",
+    "APPROX_COUNT(x, 1.5)",
+    "APPROX_COUNT(price, 1.25)",
 )
 KEYS = (("k",), ("k", "n"), ("n",), ("x",), ("n", "price"), ())
 EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999
@@ -212,6 +221,10 @@ def repr_key(row: Answer) -> tuple[Any, ...]:
 
 
 def close(left: Any, right: Any) -> bool:
+    if isinstance(left, list | dict) and type(left) is type(right):
+        nested = left.values() if isinstance(left, dict) else left
+        other = right.values() if isinstance(right, dict) else right
+        return len(left) == len(right) and all(map(close, nested, other))
     if isinstance(left, float) and isinstance(right, float):
         return (
             left == right

@@ -11,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.aggregates import moments
+from tidemill.aggregates import moments, sketches
 from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_int64, to_decimal
+from tidemill.aggregates.merging import objects
+from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.plan.aggregates.basic import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -27,7 +29,8 @@ class Encoded:
 
     What NumPy cannot compare (text, binary, decimals, values with their times) is kept as ranks
     into `dictionary`, sorted, so that MIN and MAX work on integers. Sums that may pass 64 bits
-    are rows of limbs, or plain integers where every row fits. Moments are records.
+    are rows of limbs, or plain integers where every row fits. Moments are records. Sketches are
+    objects, or bytes that nobody has looked at, and None where there is no value.
     """
 
     values: Array
@@ -45,6 +48,8 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
     Of sums that fit 64 bits the first column may be all there is.
     """
     arrays = [flat(column) for column in columns]
+    if lane.is_sketch:
+        return Encoded(_sketches(lane, arrays), None)
     if lane.kind == "moments":
         return Encoded(_moments(arrays), None)
     if lane.kind in ("first", "last"):
@@ -59,6 +64,8 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
 
 def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
     """The columns back, as the lift made them, or one alone if each row fits 64 bits."""
+    if lane.is_sketch:
+        return [_sketch_bytes(lane, encoded.values)]
     absent = None if encoded.valid is None else ~encoded.valid
     values = encoded.values
     if absent is not None:
@@ -113,6 +120,8 @@ def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
 
 def absent(lane: Lane, rows: int) -> Encoded:
     """The lane of rows from before it was kept."""
+    if lane.is_sketch:
+        return Encoded(np.full(rows, None, object), None)
     if lane.kind == "moments":
         return Encoded(np.zeros(rows, moments.DTYPE), None)
     kind = sum_type(lane.type) if lane.kind == "sum" and lane.type.is_decimal else _stored(lane)
@@ -185,6 +194,22 @@ def rank_pairs(pairs: pa.StructArray, valid: NDArray[np.bool_] | None) -> Encode
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order.to_numpy()] = np.arange(len(order))
     return Encoded(ranks, valid, pairs.take(order))
+
+
+def _sketches(lane: Lane, arrays: list[pa.Array]) -> Array:
+    """Bytes as they are; or sketches of one value each, where rows are by value."""
+    if len(arrays) == 1:
+        return np.asarray(arrays[0].to_numpy(zero_copy_only=False))
+    family = sketches.family_of_keys(lane.kind, lane.size, lane.type)
+    rows = zip(keys_of(arrays[0], lane.type), arrays[1].to_pylist(), strict=True)
+    made = [None if key is None else family.make([key], [count]) for key, count in rows]
+    return objects(made)
+
+
+def _sketch_bytes(lane: Lane, states: Array) -> pa.Array:
+    to_bytes = sketches.family(lane.kind, lane.size, lane.type).to_bytes
+    written = [None if state is None else to_bytes(state) for state in states.tolist()]
+    return pa.array(written, pa.binary())
 
 
 def _moments(arrays: list[pa.Array]) -> Array:

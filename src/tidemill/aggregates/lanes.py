@@ -1,9 +1,9 @@
 """Lanes: the partial vector behind the aggregates.
 
 A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
-last, counts of values or their weights. It is lifted by Catalyst, combined by the kernels and
-read by the aggregates that need it, so SUM, COUNT and AVG of one expression keep two lanes
-between them, not four, and all that counts of values can tell is told by one.
+last, counts of values or their weights, or a sketch. It is lifted by Catalyst, combined by the
+kernels and read by the aggregates that need it, so SUM, COUNT and AVG of one expression keep two
+lanes between them, not four, and all that counts of values can tell is told by one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidemill.aggregates import sketches
 from tidemill.aggregates.algebra import (
     COUNT,
     FLOAT_MAX,
@@ -22,6 +23,8 @@ from tidemill.aggregates.algebra import (
     Algebra,
 )
 from tidemill.aggregates.moments import MOMENTS
+from tidemill.aggregates.sketches.lifting import is_by_value, lift_sql
+from tidemill.aggregates.sketches.sizes import sketch_behind
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall, Scalar
@@ -89,7 +92,19 @@ class Lane:
         """What Catalyst has to group by, too, so that a partial row has one value of each."""
         if self.kind == "weights":
             return self.arguments[:1]
-        return self.arguments if self.kind in BY_VALUE else ()
+        by_value = self.kind in BY_VALUE or (self.is_sketch and is_by_value(self.kind, self.type))
+        return self.arguments if by_value else ()
+
+    @property
+    def is_sketch(self) -> bool:
+        return self.kind in sketches.KINDS
+
+    @property
+    def size(self) -> int:
+        """Of a sketch; what it means, its family knows."""
+        (size,) = self.parameters
+        assert isinstance(size, int)
+        return size
 
     @property
     def summed(self) -> Lane:
@@ -108,6 +123,8 @@ class Lane:
             return FLOAT_SUM if self.type.is_float else INTEGER_SUM
         if self.kind == "moments":
             return MOMENTS
+        if self.is_sketch:
+            return sketches.algebra(self.kind, self.size, self.type)
         # The first and the last are kept as ranks of (time, value).
         if self.kind in ("first", "last"):
             return INTEGER_MIN if self.kind == "first" else INTEGER_MAX
@@ -117,11 +134,16 @@ class Lane:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
+        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs.
+
+        A sketch is one column, but partial rows by value have the value and how often it is.
+        """
         if self.kind in _PARTS:
             return _PARTS[self.kind]
         if self.kind == "weights":
             return ("value", *(f"sum{part}" for part in self.summed.parts))
+        if self.is_sketch:
+            return ("", "n") if self.by_value else ("",)
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
 
     def lift(self, values: Sequence[str], time: str) -> tuple[str, ...]:
@@ -137,6 +159,10 @@ class Lane:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
         if self.kind == "weights":
             return (f"ANY_VALUE({value})", *self.summed.lift(values[1:], time))
+        if self.is_sketch:
+            if self.by_value:
+                return (f"MAX({value})", f"COUNT({value})")
+            return (lift_sql(self.kind, self.size, self.type, value),)
         if self.kind == "overflow":
             return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
         if self.parts == ("lo", "hi"):
@@ -161,6 +187,9 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
         return (ROWS,)
     if call.function == "TOP" and call.others:
         return (Lane("weights", call.argument, call.others),)
+    if call.function.startswith("APPROX_"):
+        kind, size = sketch_behind(call)
+        return (Lane(kind, call.argument, parameters=(size,)),)
     kinds: tuple[str, ...] = _NEEDS[call.function]
     if call.function in ("SUM", "AVG") and call.argument.type.is_decimal:
         kinds = (

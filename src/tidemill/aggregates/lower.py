@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import lower_bags
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
+from tidemill.aggregates.estimates import estimates, most_frequent
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.plan.aggregates.basic import sum_type
@@ -44,8 +45,11 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
     if (runs := _runs(call, lanes)) is not None:
         return lower_bags.lists(call, runs)
     first, *rest = _encoded(call, lanes)
+    lane = lanes_behind(call)[0]
+    if lane.is_sketch:
+        found = most_frequent(call, lane, first.values)
+        return found, np.zeros(len(found), dtype=np.bool_)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
-        lane = lanes_behind(call)[0]
         return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
     return _decimal(call, first, *rest)
 
@@ -63,6 +67,8 @@ def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Number
     if (runs := _runs(call, lanes)) is not None:
         return (*lower_bags.numbers(call, runs), None)
     first, *rest = _encoded(call, lanes)
+    if (lane := lanes_behind(call)[0]).is_sketch:
+        return *estimates(call, lane, first.values), None
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:

@@ -71,6 +71,8 @@ class Finished:
 
 def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Finished:
     """The expression over `rows` rows; the values have the Arrow type of `node.type`."""
+    if isinstance(node, Slot) and node.type.inner:
+        return Finished(columns[node.name], np.zeros(rows, np.bool_))
     column = evaluate_column(node, lambda slot: from_arrow(columns[slot.name], slot.type))
     full = column.spread((rows,))
     return Finished(to_arrow(full, node.type), full.raised)

@@ -98,6 +98,7 @@ class Slots:
     ) -> None:
         self._source, self._evaluations, self._block = source, evaluations, block
         self._naming, self._cells, self._known = naming, cells, dict[str, Column]()
+        self._read: dict[int, Lowering] = {}
         if cells is None:
             self.shape, self.window = block.shape, block.window
         else:
@@ -164,7 +165,13 @@ class Slots:
 
     def _lanes(self, call: AggregateCall) -> dict[Lane, Lowering]:
         numbers = {lane: self._source.lane_numbers[lane] for lane in lanes_behind(call)}
-        return {lane: self._lane(number) for lane, number in numbers.items()}
+        return {lane: self._lane_once(number) for lane, number in numbers.items()}
+
+    def _lane_once(self, number: int) -> Lowering:
+        """A value and its bounds are read from one lane, which may be dear to combine."""
+        if number not in self._read:
+            self._read[number] = self._lane(number)
+        return self._read[number]
 
     def _lane(self, number: int) -> Lowering:
         block, dictionary, cells = self._block, self._source.dictionaries[number], self._cells

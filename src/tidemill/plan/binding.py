@@ -15,7 +15,7 @@ from tidemill.language.trees import to_sql
 from tidemill.plan.aggregates import BUILT_IN, Known
 from tidemill.plan.calls import CallBinder
 from tidemill.plan.conditions import check_condition, refuse_aggregates
-from tidemill.plan.expressions import Node, Slot
+from tidemill.plan.expressions import Call, Node, Slot
 from tidemill.plan.joins import bind_joins
 from tidemill.plan.model import (
     WINDOW_END,
@@ -37,6 +37,8 @@ from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
+# The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
+_ESTIMATED = "estimated"
 
 
 def bind(
@@ -155,6 +157,9 @@ class _Binder:
                 _check_output_name(output.name, taken, item.expr.place)
                 taken.add(output.name.lower())
                 found.append(output)
+        if estimated := self._calls.estimated():
+            _check_output_name(_ESTIMATED, taken, self._select.items[0].expr.place)
+            found.append(Output(_ESTIMATED, reduce(_larger, estimated)))
         return tuple(found)
 
     def _item(self, item: SelectItem) -> Iterator[Output]:
@@ -233,6 +238,10 @@ class _Binder:
             hint=hint,
             place=place_in(expr, column),
         )
+
+
+def _larger(left: Node, right: Node) -> Node:
+    return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
 
 
 def _check_output_name(name: str, taken: set[str], place: Place | None) -> None:

@@ -16,7 +16,7 @@ from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.plan.scalars import ScalarBinder
 from tidemill.plan.scope import aggregate_calls, function_name, place_in
-from tidemill.types import BIGINT
+from tidemill.types import BIGINT, DOUBLE
 
 
 @dataclass
@@ -43,6 +43,8 @@ class CallBinder:
             return self._numbered(AggregateCall(Slot("", BIGINT), function, None))
         constants = constants_of(expr, node, signature, rest)
         argument = self._argument(expr, first, signature)
+        if wrong := signature.fits(argument.type, constants):
+            refuse("E_TYPE", f"{function} over {argument.type} has no {wrong}", place=place)
         result = Slot("", signature.result_of(argument.type, weight.type if weight else None))
         others = (weight,) if weight else ()
         return self._numbered(AggregateCall(result, function, argument, constants, others))
@@ -55,6 +57,12 @@ class CallBinder:
         for part, result in self._known.signatures[call.function].parts:
             slot = Slot("", result(call.argument.type))
             yield part, self._numbered(replace(call, slot=slot, part=part)).slot
+
+    def estimated(self) -> tuple[Node, ...]:
+        """For each call so far that estimates: 1 where it did, 0 where its value is exact."""
+        calls = [c for c in self.calls if self._known.signatures[c.function].estimates]
+        whole = (replace(c, slot=Slot("", DOUBLE), part="estimated") for c in calls if not c.part)
+        return tuple(self._numbered(call).slot for call in whole)
 
     def _numbered(self, call: AggregateCall) -> AggregateCall:
         slot = replace(call.slot, name=f"_a{len(self._by_sql)}")

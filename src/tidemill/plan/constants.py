@@ -57,22 +57,24 @@ def _named(expr: Expr, tree: exp.Kwarg, signature: Signature) -> Parameter:
 def _constant(expr: Expr, tree: exp.Expr, signature: Signature, parameter: Parameter) -> Value:
     negative = isinstance(tree, exp.Neg)
     literal = tree.this if negative else tree
-    if not isinstance(literal, exp.Literal):
+    if not isinstance(literal, exp.Literal | exp.Boolean):
         _refuse(
             expr,
             tree,
             f"{parameter.name} of {signature.name} is no constant",
-            hint="write a number",
+            hint="write a number, or a text in quotes",
         )
     value = _value(literal)
-    if negative and not isinstance(value, str):
+    if negative and not isinstance(value, str | bool):
         value = -value
     if wrong := parameter.wrong(value):
         _refuse(expr, tree, f"{parameter.name} of {signature.name} is {to_sql(tree)}: {wrong}")
     return value
 
 
-def _value(literal: exp.Literal) -> int | Decimal | str:
+def _value(literal: exp.Literal | exp.Boolean) -> bool | int | Decimal | str:
+    if isinstance(literal, exp.Boolean):
+        return bool(literal.this)
     if literal.is_string:
         return str(literal.this)
     return int(literal.this) if literal.is_int else Decimal(literal.this)

@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any
 
 from tidemill.plan.model import AggregateCall, QueryPlan
+from tidemill.reference.approximations import exactly
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.holistic import HOLISTIC, holistic
 from tidemill.reference.recalc import greatest, least
@@ -116,6 +117,8 @@ def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
     values = [value for value in found if value is not None]
     if call.function == "COUNT":
         return len(values)
+    if call.function.startswith("APPROX_"):
+        return exactly(call, values, _rank)
     if not values:
         return None
     if call.function in SPREADS:

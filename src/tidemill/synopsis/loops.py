@@ -90,6 +90,22 @@ def outermost_at(
 
 
 @compiled
+def order_groups(ids: Array, ends: Array, order: Array) -> None:
+    """The rows group after group, each in its order; `ends`, zeros at first, tells of each group
+    where its rows end."""
+    for i in range(len(ids)):
+        ends[ids[i]] += 1
+    total = 0
+    for g in range(len(ends)):
+        rows = ends[g]
+        ends[g] = total
+        total += rows
+    for i in range(len(ids)):
+        order[ends[ids[i]]] = i
+        ends[ids[i]] += 1
+
+
+@compiled
 def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
     """The rank of each code among those that occur; `words` has a bit for every code there is.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidemill.errors import Place, listing, refuse
-from tidemill.plan.aggregates import basic, holistic, spread
+from tidemill.plan.aggregates import basic, holistic, sketches, spread
 from tidemill.plan.aggregates.signature import Parameter, Signature
 
 __all__ = ["BUILT_IN", "Known", "Parameter", "Signature"]
@@ -18,13 +18,13 @@ SYNONYMS = {
     "STDDEV_SAMP": "STDDEV",
     "FIRST_VALUE": "FIRST",
     "LAST_VALUE": "LAST",
+    "PERCENTILE_APPROX": "APPROX_PERCENTILE",
 }
 # Aggregates of Spark and of the language page that are refused by name, so that the user
 # is not told about an ungrouped column instead.
 LATER = frozenset(
     (
-        "PERCENTILE_APPROX FREQUENT APPROX_COUNT_DISTINCT "
-        "APPROX_PERCENTILE APPROX_TOP_K APPROX_COUNT COLLECT_LIST COLLECT_SET "
+        "FREQUENT COLLECT_LIST COLLECT_SET "
         "ARRAY_AGG COUNT_IF BOOL_AND BOOL_OR EVERY ANY SOME ANY_VALUE MAX_BY MIN_BY CORR "
         "COVAR_POP COVAR_SAMP SKEWNESS KURTOSIS MODE BIT_AND BIT_OR BIT_XOR TRY_SUM TRY_AVG "
         "HISTOGRAM_NUMERIC LISTAGG STRING_AGG REGR_COUNT REGR_SLOPE GROUPING GROUPING_ID "
@@ -60,4 +60,5 @@ class Known:
         return self.signatures[function]
 
 
-BUILT_IN = Known({s.name: s for s in (*basic.SIGNATURES, *spread.SIGNATURES, *holistic.SIGNATURES)})
+_BUILT = (*basic.SIGNATURES, *spread.SIGNATURES, *holistic.SIGNATURES, *sketches.SIGNATURES)
+BUILT_IN = Known({signature.name: signature for signature in _BUILT})

@@ -28,7 +28,9 @@ class Signature:
 
     `cast` is the type that an argument is cast to first, as Spark does with text that it adds
     up; `parts` are the further columns that an answer has beside the value itself, as `low`
-    and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may.
+    and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may; `fits` says
+    what is wrong with the constants for an argument of some type. One that `estimates` makes
+    the answer say whether it did.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Signature:
     parameters: tuple[Parameter, ...] = ()
     parts: tuple[tuple[str, Callable[[Type], Type]], ...] = ()
     weighted: Callable[[Type, Type], Type] | None = None
+    fits: Callable[[Type, tuple[Value, ...]], str] = lambda *_: ""
+    estimates: bool = False
 
     def result_of(self, argument: Type, weight: Type | None) -> Type:
         if weight is None or self.weighted is None:

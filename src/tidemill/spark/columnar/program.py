@@ -153,7 +153,9 @@ def _is_lifted(lane: Lane) -> bool:
         return (_is_coded(kind) or kind.is_float) and _is_weighed(lane)
     if lane.kind == "count":
         return _has_numbers(kind) or kind.is_float
-    if lane.kind in ("sum", "moments"):
+    if lane.is_sketch and lane.kind != "kll":
+        return _is_coded(kind) or kind.is_float
+    if lane.kind in ("sum", "moments", "kll"):
         return kind.is_integer or kind.is_float
     if lane.kind in ("first", "last"):
         return kind.is_float or (kind != STRING and _has_numbers(kind))

@@ -14,6 +14,7 @@ from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.encoding import rank_pairs
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.limbs import split_int64
+from tidemill.spark.columnar.sketching import sketched
 from tidemill.spark.columnar.times import Admitted
 from tidemill.synopsis import loops
 from tidemill.synopsis.combining import combined
@@ -34,9 +35,11 @@ def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: 
         return Encoded(np.bincount(mine, minlength=count), None)
     if lane.kind in BAGS:
         return combined(lane, _bags(lane, timed), ids, count, rows)
-    if lane.kind in ("moments", "first", "last"):
+    if lane.kind in ("moments", "first", "last") or lane.is_sketch:
         rows = np.arange(len(ids)) if rows is None else rows
         rows = rows if known is None else rows[known]
+        if lane.is_sketch:
+            return sketched(lane, column, rows, mine, count)
         if lane.kind == "moments":
             return _moments(column.numbers, rows, mine, count)
         return _outermost(lane, timed, name, rows, mine, count)
