@@ -1,7 +1,7 @@
 """Lanes: the partial vector behind the aggregates.
 
-A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first
-or last. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
+A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
+last, or the state of an aggregate that a user has written. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
 it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
 """
 
@@ -21,6 +21,8 @@ from tidemill.aggregates.algebra import (
     Algebra,
 )
 from tidemill.aggregates.moments import MOMENTS
+from tidemill.aggregates.user import running
+from tidemill.catalog import Code
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall, Scalar
@@ -47,18 +49,22 @@ _LIFTS = {
     "last": (f"MAX({_PAIR}).t", f"MAX({_PAIR}).v"),
 }
 # Kinds that are made from values, each with how often it is there.
-BY_VALUE: tuple[str, ...] = ()
+BY_VALUE: tuple[str, ...] = ("user",)
 _PARTS = {"moments": ("n", "mean", "m2"), "first": ("t", "v"), "last": ("t", "v")}
 
 
 @dataclass(frozen=True)
 class Lane:
-    """`others` are further arguments, `parameters` how it is made, as the size of a sketch."""
+    """`others` are further arguments, `parameters` how it is made, as the size of a sketch.
+
+    `code` is there for the lane of an aggregate that a user has written.
+    """
 
     kind: str
     argument: Scalar | None = None
     others: tuple[Scalar, ...] = ()
     parameters: tuple[Value, ...] = ()
+    code: Code | None = None
 
     @property
     def arguments(self) -> tuple[Scalar, ...]:
@@ -67,7 +73,7 @@ class Lane:
     @property
     def sql(self) -> str:
         words = [*(scalar.sql for scalar in self.arguments), *map(str, self.parameters)]
-        return f"{self.kind}({', '.join(words) or '*'})"
+        return f"{self.code.name if self.code else self.kind}({', '.join(words) or '*'})"
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
@@ -80,6 +86,8 @@ class Lane:
 
     @property
     def algebra(self) -> Algebra:
+        if self.code is not None:
+            return running(self.code, self.parameters).algebra
         if self.kind in ("rows", "count", "overflow"):
             return COUNT
         if self.kind == "sum":
@@ -95,7 +103,12 @@ class Lane:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs."""
+        """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs.
+
+        A user's aggregate has states in pieces, and in partial rows how often and which values.
+        """
+        if self.code is not None:
+            return ("", "n", *(f"v{place}" for place in range(len(self.arguments))))
         if self.kind in _PARTS:
             return _PARTS[self.kind]
         return ("lo", "hi") if self.kind == "sum" and self.type == BIGINT else ("",)
@@ -108,6 +121,8 @@ class Lane:
         """
         if self.kind == "rows":
             return ("COUNT(*)",)
+        if self.code is not None:
+            return ("CAST(NULL AS BOOLEAN)", "COUNT(*)", *(f"FIRST({value})" for value in values))
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
@@ -133,6 +148,8 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     """
     if call.argument is None:
         return (ROWS,)
+    if call.code is not None:
+        return (Lane("user", call.argument, call.others, call.parameters, call.code),)
     kinds: tuple[str, ...] = _NEEDS[call.function]
     if call.function in ("SUM", "AVG") and call.argument.type.is_decimal:
         kinds = (

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
+from tidemill.aggregates.user.lanes import lower_user
 from tidemill.plan.aggregates.basic import sum_type
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
@@ -39,6 +40,8 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
     Only for results that are no plain numbers; `lower_numbers` has the others.
     """
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
+    if call.code is not None:
+        return lower_user(call, first.values)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
         lane = lanes_behind(call)[0]
         return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
@@ -47,7 +50,7 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Lowered:
 
 def gives_numbers(call: AggregateCall) -> bool:
     """Whether the result is kept by NumPy as it is."""
-    if call.function in ("FIRST", "LAST"):
+    if call.code is not None or call.function in ("FIRST", "LAST"):
         return False
     return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
 

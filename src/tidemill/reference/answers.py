@@ -16,6 +16,7 @@ from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import SPREADS, outermost, spread
+from tidemill.reference.written import written
 from tidemill.reference.windows import windows_of
 from tidemill.types import BIGINT
 
@@ -108,6 +109,8 @@ def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
 def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
     if call.argument is None:
         return len(members)
+    if call.code is not None:
+        return written(call, [[row.values[s.sql] for s in call.arguments] for row in members])
     found = [row.values[call.argument.sql] for row in members]
     values = [value for value in found if value is not None]
     if call.function == "COUNT":

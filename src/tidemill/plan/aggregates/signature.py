@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
 from tidemill.types import Type
 
@@ -28,7 +29,8 @@ class Signature:
 
     `cast` is the type that an argument is cast to first, as Spark does with text that it adds
     up; `parts` are the further columns that an answer has beside the value itself, as `low`
-    and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may.
+    and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may. `arguments`
+    are what a call is shown with; `code` is there for one that a user has written.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Signature:
     parameters: tuple[Parameter, ...] = ()
     parts: tuple[tuple[str, Callable[[Type], Type]], ...] = ()
     weighted: Callable[[Type, Type], Type] | None = None
+    arguments: tuple[str, ...] = ("x",)
+    code: Code | None = None
 
     def result_of(self, argument: Type, weight: Type | None) -> Type:
         if weight is None or self.weighted is None:

@@ -146,8 +146,10 @@ def _is_lifted(lane: Lane) -> bool:
     if lane.argument is None:
         return lane.kind == "rows"
     kind = lane.type
-    if not _is_column(lane.argument):
+    if not all(map(_is_column, lane.arguments)):
         return False
+    if lane.kind == "user":
+        return True
     if lane.kind == "count":
         return _has_numbers(kind) or kind.is_float
     if lane.kind in ("sum", "moments"):

@@ -1,0 +1,33 @@
+"""What `lower` gives, as a column of the declared type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.aggregates.user.states import MistakeError
+from tidemill.types import Type
+
+
+def as_result(given: Any, kind: Type, count: int) -> pa.Array:
+    """An Arrow array as it is, NULLs and all; of NumPy's, a matrix is one list for each row."""
+    try:
+        array = _arrow(given)
+    except (pa.ArrowException, TypeError) as error:
+        raise MistakeError(f"it gives {type(given).__name__}: {error}") from None
+    if len(array) != count:
+        raise MistakeError(f"it gives {len(array)} results for {count} states")
+    try:
+        return array.cast(kind.arrow)
+    except pa.ArrowException:
+        raise MistakeError(f"it gives {array.type}, and {kind} is declared") from None
+
+
+def _arrow(given: Any) -> pa.Array:
+    if isinstance(given, pa.ChunkedArray):
+        return given.combine_chunks()
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        return pa.FixedSizeListArray.from_arrays(pa.array(given.ravel()), given.shape[1])
+    return given if isinstance(given, pa.Array) else pa.array(given)
