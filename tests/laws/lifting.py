@@ -47,7 +47,8 @@ def partial_rows(
         signature = sum(1 << bit for bit in map(feed.bit, held) if bit in feed.bits)
         places = feed.nodes[0].keys
         key = tuple(_hashable(row.values[feed.scan.keys[place].sql]) for place in places)
-        cells.setdefault((start_of(row.time_us), key, signature), []).append(row)
+        values = tuple(_hashable(row.values[scalar.sql]) for scalar in feed.scan.values)
+        cells.setdefault((start_of(row.time_us), key, signature, values), []).append(row)
     return _table(feed, cells)
 
 
@@ -63,7 +64,7 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
     columns: dict[str, pa.Array] = {SLICE: pa.array([c[0] for c in cells], pa.int64())}
     root = feed.nodes[0].keys
     for at, place in enumerate(root):
-        values = [_unhashable(key[at]) for _, key, _ in cells]
+        values = [_unhashable(key[at]) for _, key, _, _ in cells]
         columns[f"_f{place}"] = pa.array(values, feed.scan.keys[place].type.arrow)
     for word, name in enumerate(feed.signature_columns):
         mask = (1 << WORD_BITS) - 1
@@ -78,6 +79,8 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
 def lane_type(lane: Lane, part: int) -> pa.DataType:
     if lane.kind == "moments":
         return pa.float64()
+    if lane.kind == "user":
+        return pa.int64() if part < 2 else lane.arguments[part - 2].type.arrow
     if lane.kind in ("min", "max") or (lane.kind in ("first", "last") and part):
         return lane.type.arrow
     if lane.kind == "sum" and lane.type.is_decimal:
@@ -88,6 +91,9 @@ def lane_type(lane: Lane, part: int) -> pa.DataType:
 def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
     if lane.argument is None:
         return len(members)
+    if lane.kind == "user":
+        # One value of each argument stands in all of them.
+        return [None, len(members), *(members[0].values[s.sql] for s in lane.arguments)][part]
     values = [v for row in members if (v := row.values[lane.argument.sql]) is not None]
     if lane.kind == "count":
         return len(values)

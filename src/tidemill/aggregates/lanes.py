@@ -1,8 +1,9 @@
 """Lanes: the partial vector behind the aggregates.
 
 A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
-last, or the state of an aggregate that a user has written. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
-it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four.
+last, or the state of an aggregate that a user has written. It is lifted by Catalyst, combined by
+the kernels and read by the aggregates that need it, so SUM, COUNT and AVG of one expression keep
+two lanes between them, not four.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class Lane:
         if self.kind == "rows":
             return ("COUNT(*)",)
         if self.code is not None:
-            return ("CAST(NULL AS BOOLEAN)", "COUNT(*)", *(f"FIRST({value})" for value in values))
+            return ("CAST(NULL AS BOOLEAN)", "COUNT(*)", *(f"ANY_VALUE({value})" for value in values))
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])

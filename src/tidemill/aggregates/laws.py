@@ -108,18 +108,18 @@ def agree(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...] = ()) ->
     """
     if left.dtype.names is not None:
         fields = [agree(left[n], right[n], tuple(s[n] for s in behind)) for n in left.dtype.names]
-        return np.logical_and.reduce(fields)
-    same = (left == right) | ((left != left) & (right != right))
+        return np.asarray(np.logical_and.reduce(fields))
+    same: BoolArray = (left == right) | ((left != left) & (right != right))
     if left.dtype.kind == "f":
         same |= _close(left, right, behind)
-    return same if same.ndim == 1 else same.all(axis=tuple(range(1, same.ndim)))
+    return np.asarray(same.reshape(len(same), -1).all(axis=1))
 
 
 def _close(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...]) -> BoolArray:
     sizes = [np.where(np.isfinite(one), np.abs(one), 0) for one in (left, right, *behind)]
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(left - right) <= TOLERANCE * np.maximum.reduce(sizes)
-    return near | (~np.isfinite(left) & ~np.isfinite(right))
+    return np.asarray(near | (~np.isfinite(left) & ~np.isfinite(right)))
 
 
 def plain(value: Any) -> str:

@@ -80,7 +80,9 @@ class Catalog:
     @cached_property
     def aggregates(self) -> tuple[Code, ...]:
         """Those that users have written."""
-        return tuple(code_of(a) for a in self.of_kind("aggregate") if isinstance(a, CreateAggregate))
+        return tuple(
+            code_of(a) for a in self.of_kind("aggregate") if isinstance(a, CreateAggregate)
+        )
 
     def query(self, name: str, place: Place | None = None) -> CreateQuery:
         statement = self._find("query", name, place)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
-from tidemill.catalog import Catalog
+from tidemill.catalog import Catalog, code_of
+from tidemill.engine.aggregates import AGGREGATE_COLUMNS, aggregate_rows, describe_aggregate
 from tidemill.engine.journal import QueryState
 from tidemill.errors import refuse, suggest
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, CreateSink, CreateStream, CreateTable
+from tidemill.language.statements import (
+    CreateAggregate,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+)
 from tidemill.plan.explain import window_text
 
 
@@ -31,6 +38,8 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])
+        case "AGGREGATES":
+            return table(AGGREGATE_COLUMNS, list(aggregate_rows(catalog)))
         case "QUERIES":
             return table(
                 ("query", "state", "from", "window", "into", "answers", "raised"),
@@ -44,8 +53,11 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
 
 def describe(name: str, catalog: Catalog) -> str:
     """The canonical statement of whatever has the name."""
-    for kind in ("stream", "table", "sink", "query"):
-        if (definition := catalog.definitions.get((kind, name.lower()))) is not None:
+    for kind in ("stream", "table", "sink", "aggregate", "query"):
+        definition = catalog.definitions.get((kind, name.lower()))
+        if isinstance(definition, CreateAggregate):
+            return describe_aggregate(code_of(definition), render(replace(definition, text=None)))
+        if definition is not None:
             return render(definition) + ";"
     names = [definition.name for definition in catalog.definitions.values()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))

@@ -55,9 +55,7 @@ def _parse_aggregate(cursor: Cursor, or_replace: bool) -> CreateAggregate:
     source_place = cursor.here
     source = cursor.string("a quoted address such as 'python:decay.py'")
     text = cursor.string("the quoted text of the file") if cursor.take("AS") else None
-    return CreateAggregate(
-        name, source, text, or_replace, place=place, source_place=source_place
-    )
+    return CreateAggregate(name, source, text, or_replace, place=place, source_place=source_place)
 
 
 def _parse_query(cursor: Cursor, or_replace: bool) -> CreateQuery:

@@ -78,7 +78,9 @@ def _parse_drop(cursor: Cursor) -> Drop:
     kind = cursor.expect_any(_DROPS)
     if_exists = cursor.take("IF", "EXISTS")
     place = cursor.here
-    return Drop(kind, cursor.name(f"the name of a {kind.lower()}"), if_exists, place=place)
+    article = "an" if kind == "AGGREGATE" else "a"
+    name = cursor.name(f"the name of {article} {kind.lower()}")
+    return Drop(kind, name, if_exists, place=place)
 
 
 def _parse_show(cursor: Cursor) -> Show:

@@ -113,6 +113,8 @@ def nulls(type: Type, rows: int) -> Column:
 def _values(array: pa.Array, type: Type) -> Values:
     if type.is_decimal:
         return _unscaled(array, type)
+    if type.inner:
+        return np.fromiter(array.to_pylist(), object, len(array))
     if numpy_type(type) is object:
         return _plain(array.fill_null(b"" if type.name == "BINARY" else ""))
     if type.name == "BOOLEAN":

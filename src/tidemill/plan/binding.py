@@ -174,13 +174,16 @@ class _Binder:
         return node
 
     def _order_by(self) -> tuple[Ordering, ...]:
-        aliases = frozenset(self._aliases)
         return tuple(
-            Ordering(
-                self._finish(self._ordinal(item.expr), aliases), item.descending, item.nulls_first
-            )
+            Ordering(self._order_node(item.expr), item.descending, item.nulls_first)
             for item in self._select.order_by
         )
+
+    def _order_node(self, expr: Expr) -> Node:
+        node = self._finish(self._ordinal(expr), frozenset(self._aliases))
+        if not node.type.is_atomic:
+            refuse("E_TYPE", f"ordering by {node.type} is not built", place=expr.place)
+        return node
 
     def _finish(self, expr: Expr, aliases: frozenset[str] = frozenset()) -> Node:
         """An expression over slots: keys and aggregates take the place of their subtrees."""

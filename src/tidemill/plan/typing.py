@@ -35,8 +35,12 @@ TypeOracle = Callable[[str, Mapping[str, Type]], Type]
 
 def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Node:
     """The typed tree, or one `Opaque` for the whole expression; names in any case."""
+    named = by_name(columns)
+    if isinstance(tree, exp.Column) and (slot := named.get(tree.name.lower())) and slot.type.inner:
+        # What an aggregate gives is known whatever its type; operators over it are Spark's.
+        return slot
     try:
-        node = type_known(tree, by_name(columns))
+        node = type_known(tree, named)
     except OutsideError:
         return _opaque(tree, columns, oracle)
     # A bare NULL has no array type of its own worth carrying.

@@ -16,8 +16,8 @@ from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import SPREADS, outermost, spread
-from tidemill.reference.written import written
 from tidemill.reference.windows import windows_of
+from tidemill.reference.written import written
 from tidemill.types import BIGINT
 
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)

@@ -19,10 +19,20 @@ def as_result(given: Any, kind: Type, count: int) -> pa.Array:
         raise MistakeError(f"it gives {type(given).__name__}: {error}") from None
     if len(array) != count:
         raise MistakeError(f"it gives {len(array)} results for {count} states")
-    try:
-        return array.cast(kind.arrow)
-    except pa.ArrowException:
-        raise MistakeError(f"it gives {array.type}, and {kind} is declared") from None
+    if not _may_be(array.type, kind.arrow):
+        raise MistakeError(f"it gives {array.type}, and {kind} is declared")
+    return array.cast(kind.arrow)
+
+
+def _may_be(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether every value of one type is one of the other, or at least of its kind."""
+    if pa.types.is_nested(wanted) and pa.types.is_nested(given):
+        return _may_be(given.value_type, wanted.value_type)
+    if pa.types.is_floating(wanted):
+        return pa.types.is_floating(given) or pa.types.is_integer(given) or pa.types.is_null(given)
+    kinds = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_timestamp)
+    alike = any(is_kind(given) and is_kind(wanted) for is_kind in kinds)
+    return alike or given == wanted or pa.types.is_null(given)
 
 
 def _arrow(given: Any) -> pa.Array:

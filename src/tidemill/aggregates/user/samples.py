@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -14,11 +14,11 @@ from tidemill.types import INTEGER_BITS, Type
 
 ROWS = 48
 _SEED = 4
-_NOON = datetime(2024, 3, 1, 12, tzinfo=timezone.utc)
+_NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
 _TIMES = (
     *(_NOON + timedelta(seconds=seconds) for seconds in (0, 0.000001, 1, 7, 59.5, 61, 3600)),
-    datetime(1969, 12, 31, 23, tzinfo=timezone.utc),
-    datetime(9999, 12, 31, tzinfo=timezone.utc),
+    datetime(1969, 12, 31, 23, tzinfo=UTC),
+    datetime(9999, 12, 31, tzinfo=UTC),
 )
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.1, 2.5, 1e-9, 1e9, -1e9, math.nan, math.inf, -math.inf)
 _PLAIN: dict[str, tuple[Any, ...]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,8 @@ from tidemill.catalog import Code
 from tidemill.errors import refuse
 from tidemill.plan.expressions import Value
 from tidemill.plan.user.loading import described, user_line
+
+T = TypeVar("T")
 
 
 @lru_cache(maxsize=1024)
@@ -74,7 +76,7 @@ class _Trial:
         )
         finite = states[self._is_finite(states)] if self._mine.declared.subtracts else states
         if broken := broken_law(algebra, finite):
-            self._refuse(f"its combine breaks a law: {broken.law}", str(broken), _HINTS[broken.law])
+            self._refuse(f"it breaks a law: {broken.law}", str(broken), _HINTS[broken.law])
 
     def _is_finite(self, states: AnyArray) -> AnyArray:
         """What is infinite cannot be subtracted, and never is."""
@@ -101,7 +103,7 @@ class _Trial:
         if repr(found.to_pylist()) != repr(again.to_pylist()):
             self._refuse("its lower gives another result the second time")
 
-    def _call(self, method: str, work: Callable[[], Any]) -> Any:
+    def _call(self, method: str, work: Callable[[], T]) -> T:
         try:
             with quiet():
                 return work()

@@ -37,7 +37,7 @@ def made(code: Code, constants: tuple[Constant, ...]) -> Any:
 
 @lru_cache(maxsize=256)
 def _class(code: Code) -> type:
-    found = _marked(code, _module(code))
+    found = _marked(_module(code))
     wanted = code.class_name
     named = [cls for cls in found if cls.__name__ == wanted] if wanted else found
     if not wanted and len(found) > 1:
@@ -58,7 +58,7 @@ def _name(cls: type) -> str:
     return found.name.lower() if found else ""
 
 
-def _marked(code: Code, module: ModuleType) -> list[type]:
+def _marked(module: ModuleType) -> list[type]:
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     mine = [cls for cls in classes if cls.__module__ == module.__name__]
     return [cls for cls in mine if declaration_of(cls) is not None]
