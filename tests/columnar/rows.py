@@ -12,16 +12,20 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.aggregates.written import CODES
 from tidemill.aggregates import Lane, decode
+from tidemill.aggregates.user.lanes import lower_user
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.plan.predicates import Predicate, has_bit
+from tidemill.plan.user import declared, known_with
 from tidemill.reference.spreads import outermost, spread
+from tidemill.reference.written import written
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
@@ -51,6 +55,7 @@ STREAM = Stream(
     Address("parquet", "/nowhere"),
     0,
 )
+KNOWN = known_with(CODES)
 SCHEMA = pa.schema([(column.name, column.type.arrow) for column in STREAM.columns])
 KEYS = ("k", "t", "n", "big", "flag", "day", "at")
 CONDITIONS = (
@@ -70,6 +75,9 @@ AGGREGATES = (
     ),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
+    *(f"spread_out({c})" for c in ("t", "big", "x", "f")),
+    *(f"longest(k, {c})" for c in ("t", "big")),
+    *(f"last_steps({c})" for c in ("n", "big")),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -105,7 +113,7 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     def no_oracle(text: str, columns: object) -> Any:
         raise AssertionError(f"{text} should be in the typed set")
 
-    return bind(query.name, None, query.select, STREAM, no_oracle)
+    return bind(query.name, None, query.select, STREAM, no_oracle, known=KNOWN)
 
 
 @st.composite
@@ -165,6 +173,8 @@ def plain_cells(feed: Feed, counted: Sequence[Row], since_us: int) -> dict[Any, 
 def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if lane.argument is None:
         return len(mine)
+    if lane.code is not None:
+        return written(call_of(lane), [[row[s.sql] for s in lane.arguments] for row in mine])
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if lane.kind == "count" or not values:
@@ -182,6 +192,14 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     return ordered[0] if lane.kind == "min" else ordered[-1]
 
 
+def call_of(lane: Lane) -> AggregateCall:
+    """The call that reads the lane of a user's aggregate."""
+    assert lane.code is not None
+    slot = Slot("a", declared(lane.code).result)
+    name = lane.code.name.upper()
+    return AggregateCall(slot, name, lane.argument, lane.parameters, lane.others, code=lane.code)
+
+
 def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
     """Cells in the same form."""
     lanes = [_lane_values(lane, cells, place) for place, lane in enumerate(feed.lanes)]
@@ -195,6 +213,8 @@ def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
+    if lane.code is not None:
+        return _plain(lower_user(call_of(lane), cells.lanes[place].values)[0])
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
     if len(parts) == 1:
         return parts[0]

@@ -123,7 +123,11 @@ class Lane:
         if self.kind == "rows":
             return ("COUNT(*)",)
         if self.code is not None:
-            return ("CAST(NULL AS BOOLEAN)", "COUNT(*)", *(f"ANY_VALUE({value})" for value in values))
+            return (
+                "CAST(NULL AS BOOLEAN)",
+                "COUNT(*)",
+                *(f"ANY_VALUE({value})" for value in values),
+            )
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])

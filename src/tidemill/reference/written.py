@@ -27,6 +27,11 @@ def written(call: AggregateCall, rows: Sequence[Sequence[Any]]) -> Any:
         whole = lone(user.identity())
         for row in rows:
             if all(value is not None for value in row):
-                one = [pa.array([value], kind) for value, kind in zip(row, kinds, strict=True)]
+                one = [_alone(value, kind) for value, kind in zip(row, kinds, strict=True)]
                 whole = lone(user.combine(whole, lone(user.lift(*one))))
         return as_result(user.lower(whole), found.result, 1)[0].as_py()
+
+
+def _alone(value: Any, kind: pa.DataType) -> pa.Array:
+    # Arrow refuses whole numbers that no double is equal to.
+    return pa.array([float(value) if pa.types.is_floating(kind) else value], kind)
