@@ -55,6 +55,8 @@ def command(
     if metrics is not None:
         write_metrics(metrics, report, memory.peak_bytes)
     print(summary(report, bool(signals)), file=sys.stderr)
+    for query, trouble in report.troubles.items():
+        print(f"query {query}: the first that raised: {trouble}", file=sys.stderr)
 
 
 def refuse_if_nothing_was_read(report: RunReport) -> None:

@@ -204,7 +204,7 @@ class Engine(Closing):
         if isinstance(question, Show):
             return show(question.kind, catalog, self.queries)
         if isinstance(question, Describe):
-            return describe(question.name, catalog)
+            return describe(question.name, catalog, self.queries)
         return self._explainer(catalog).explain(question)
 
     def _explainer(self, catalog: Catalog) -> Explainer:

@@ -16,6 +16,7 @@ from tidemill.language.statements import (
     CreateSink,
     CreateStream,
     CreateTable,
+    Definition,
 )
 from tidemill.plan.explain import window_text
 
@@ -51,16 +52,21 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
             return table(("setting", "value"), rows_)
 
 
-def describe(name: str, catalog: Catalog) -> str:
-    """The canonical statement of whatever has the name."""
+def describe(name: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
+    """The canonical statement of whatever has the name; of a query also what it met with."""
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definitions.get((kind, name.lower()))
         if isinstance(definition, CreateAggregate):
             return describe_aggregate(code_of(definition), render(replace(definition, text=None)))
         if definition is not None:
-            return render(definition) + ";"
+            return "\n".join([render(definition) + ";", *_trouble(definition, states)])
     names = [definition.name for definition in catalog.definitions.values()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def _trouble(definition: Definition, states: Mapping[str, QueryState]) -> list[str]:
+    state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
+    return [f"-- the first that raised: {state.trouble}"] if state and state.trouble else []
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

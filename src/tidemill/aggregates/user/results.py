@@ -28,11 +28,10 @@ def _may_be(given: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether every value of one type is one of the other, or at least of its kind."""
     if pa.types.is_nested(wanted) and pa.types.is_nested(given):
         return _may_be(given.value_type, wanted.value_type)
-    if pa.types.is_floating(wanted):
-        return pa.types.is_floating(given) or pa.types.is_integer(given) or pa.types.is_null(given)
-    kinds = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_timestamp)
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp)
+    is_number = pa.types.is_floating(wanted) and pa.types.is_integer(given)
     alike = any(is_kind(given) and is_kind(wanted) for is_kind in kinds)
-    return alike or given == wanted or pa.types.is_null(given)
+    return bool(is_number or alike or given == wanted or pa.types.is_null(given))
 
 
 def _arrow(given: Any) -> pa.Array:
