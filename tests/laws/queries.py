@@ -55,6 +55,7 @@ AGGREGATES = (
     "spread_out(n, least => 3)",
     "longest(k, n)",
     "last_steps(n)",
+    *(f"total({c})" for c in ("n", "big")),
 )
 KEYS = (("k",), ("k", "n"), ("n",), ("x",), ("n", "price"), ())
 EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999
