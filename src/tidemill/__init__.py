@@ -2,6 +2,7 @@
 
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
+from tidemill.plan.user import aggregate
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "TidemillError", "__version__"]
+__all__ = ["Engine", "TidemillError", "__version__", "aggregate"]

@@ -13,19 +13,23 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tidemill.aggregates import Lane, decode
+from tests.aggregates.written import CODES
+from tidemill.aggregates import Encoded, Lane, decode
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.sketches import HyperLogLog, Quantiles, Theta, family_of_keys
 from tidemill.aggregates.sketches.keys import values_of
+from tidemill.aggregates.user.lanes import lower_user
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.plan.predicates import Predicate, has_bit
+from tidemill.plan.user import declared, known_with
 from tidemill.reference.spreads import outermost, spread
+from tidemill.reference.written import written
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
@@ -55,6 +59,7 @@ STREAM = Stream(
     Address("parquet", "/nowhere"),
     0,
 )
+KNOWN = known_with(CODES)
 SCHEMA = pa.schema([(column.name, column.type.arrow) for column in STREAM.columns])
 KEYS = ("k", "t", "n", "big", "flag", "day", "at")
 CONDITIONS = (
@@ -82,6 +87,9 @@ AGGREGATES = (
     *(f"APPROX_PERCENTILE({c}, 0.5)" for c in ("t", "n", "x", "f")),
     *(f"APPROX_TOP_K({c}, 3)" for c in ("k", "n", "x", "flag", "at")),
     *("APPROX_COUNT(k, 'a')", "APPROX_COUNT(big, 3)", "APPROX_COUNT(f, 0.5)"),
+    *(f"spread_out({c})" for c in ("t", "big", "x", "f")),
+    *(f"longest(k, {c})" for c in ("t", "big")),
+    *(f"last_steps({c})" for c in ("n", "big")),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -117,7 +125,7 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     def no_oracle(text: str, columns: object) -> Any:
         raise AssertionError(f"{text} should be in the typed set")
 
-    return bind(query.name, None, query.select, STREAM, no_oracle)
+    return bind(query.name, None, query.select, STREAM, no_oracle, known=KNOWN)
 
 
 @st.composite
@@ -179,6 +187,8 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return len(mine)
     if lane.kind in BAGS:
         return plain_bag(lane, mine)
+    if lane.code is not None:
+        return written(call_of(lane), [[row[s.sql] for s in lane.arguments] for row in mine])
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if lane.is_sketch:
@@ -249,6 +259,14 @@ def _whole(value: Any) -> Any:
     return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
 
 
+def call_of(lane: Lane) -> AggregateCall:
+    """The call that reads the lane of a user's aggregate."""
+    assert lane.code is not None
+    slot = Slot("a", declared(lane.code).result)
+    name = lane.code.name.upper()
+    return AggregateCall(slot, name, lane.argument, lane.parameters, lane.others, code=lane.code)
+
+
 def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
     """Cells in the same form."""
     lanes = [_lane_values(lane, cells, place) for place, lane in enumerate(feed.lanes)]
@@ -262,6 +280,10 @@ def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
+    if lane.code is not None:
+        states = cells.lanes[place]
+        assert isinstance(states, Encoded)
+        return _plain(lower_user(call_of(lane), states.values)[0])
     parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
     if lane.kind in BAGS:
         return [_listed_bag(*bag) for bag in zip(*parts, strict=True)]

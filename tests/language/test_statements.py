@@ -13,6 +13,7 @@ from tidemill.language import parse_script, render
 from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -51,6 +52,14 @@ PARSED: dict[str, Statement] = {
     "DROP TABLE IF EXISTS whois": Drop("TABLE", "whois", True),
     "SHOW TABLES": Show("TABLES"),
     "SHOW WEAVES": Show("WEAVES"),
+    "SHOW AGGREGATES": Show("AGGREGATES"),
+    "DROP AGGREGATE IF EXISTS decay": Drop("AGGREGATE", "decay", True),
+    "CREATE AGGREGATE decay SOURCE 'python:decay.py#Decay'": CreateAggregate(
+        "decay", "python:decay.py#Decay"
+    ),
+    "create or replace aggregate decay source 'python:d.py' as 'a = \\'b\\'\\n'": CreateAggregate(
+        "decay", "python:d.py", "a = 'b'\n", True
+    ),
     "PAUSE QUERY q": PauseQuery("q"),
     "resume query `a b`": ResumeQuery("a b"),
     f"ALTER QUERY q AS SELECT COUNT(*) {FROM}": AlterQuery("q", None, COUNTED),
@@ -121,12 +130,14 @@ LIMIT 10;
 
 REFUSED = [
     ("FROBNICATE x", "E_SYNTAX", "expected a statement", "FROBNICATE"),
-    ("CREATE VIEW v", "E_SYNTAX", "STREAM or TABLE or SINK or QUERY", "VIEW"),
+    ("CREATE VIEW v", "E_SYNTAX", "STREAM or TABLE or SINK or AGGREGATE or QUERY", "VIEW"),
     ("CREATE TABLE t (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
     ("CREATE TABLE t SOURCE 'x'", "E_SYNTAX", r"expected \(", "SOURCE"),
     ("CREATE TABLE t (a INT) ORDER BY a SOURCE 'x'", "E_SYNTAX", "SOURCE, WITH or", "ORDER BY"),
     ("CREATE TABLE t (a INT) SOURCE 'x' ON OVERLOAD BLOCK", "E_SYNTAX", "SOURCE, WITH or", "ON"),
-    ("CREATE AGGREGATE a", "E_NOT_BUILT", "CREATE AGGREGATE", "AGGREGATE"),
+    ("CREATE AGGREGATE a", "E_SYNTAX", "expected SOURCE", ""),
+    ("CREATE AGGREGATE a SOURCE b", "E_SYNTAX", "quoted address", "b"),
+    ("CREATE AGGREGATE a SOURCE 'b' AS c", "E_SYNTAX", "quoted text", "c"),
     ("CREATE STREAM b AS SELECT a FROM s", "E_NOT_BUILT", "AS SELECT", "AS"),
     ("CREATE STREAM s (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
     ("CREATE STREAM s (a INTT) SOURCE 'x'", "E_UNKNOWN_TYPE", "no type INTT", "INTT"),
@@ -147,8 +158,7 @@ REFUSED = [
     ("ALTER QUERY q AS WITH a AS (SELECT 1) SELECT 1", "E_NOT_BUILT", "WITH before", "WITH"),
     ("PAUSE q", "E_SYNTAX", "expected QUERY", "q"),
     ("RESUME QUERY", "E_SYNTAX", "name of a query", ""),
-    ("DROP AGGREGATE a", "E_NOT_BUILT", "DROP AGGREGATE", "AGGREGATE"),
-    ("SHOW AGGREGATES", "E_NOT_BUILT", "SHOW AGGREGATES", "AGGREGATES"),
+    ("DROP AGGREGATE", "E_SYNTAX", "the name of an aggregate", ""),
     ("SHOW q", "E_SYNTAX", "STREAMS or TABLES or SINKS", "q"),
     ("EXPLAIN SCHEDULE ALL", "E_NOT_BUILT", "SCHEDULE", "SCHEDULE"),
     ("EXPLAIN q", "E_SYNTAX", "QUERY name or ALL", "q"),

@@ -90,6 +90,8 @@ def lane_type(lane: Lane, part: int) -> pa.DataType:
         return lane_type(lane.summed, part - 1)
     if lane.kind in BAGS:
         return pa.int64() if part else lane.type.arrow
+    if lane.kind == "user":
+        return pa.int64() if part < 2 else lane.arguments[part - 2].type.arrow
     if lane.kind in ("min", "max") or (lane.kind in ("first", "last") and part):
         return lane.type.arrow
     if lane.kind == "sum" and lane.type.is_decimal:
@@ -102,6 +104,9 @@ def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
         return len(members)
     if lane.kind == "weights" and part:
         return lift(lane.summed, part - 1, members)
+    if lane.kind == "user":
+        # One value of each argument stands in all of them.
+        return [None, len(members), *(members[0].values[s.sql] for s in lane.arguments)][part]
     values = [v for row in members if (v := row.values[lane.argument.sql]) is not None]
     if lane.kind in BAGS:
         # Every partial row has one value alone.

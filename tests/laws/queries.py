@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.aggregates.written import CODES
 from tests.laws.conditions import Condition, Truth, random_pool
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
@@ -19,6 +20,7 @@ from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate
+from tidemill.plan.user import known_with
 from tidemill.reference.answers import Answer, Row, answers
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
 from tidemill.share import Sample
@@ -40,6 +42,7 @@ STREAM = Stream(
     Address("parquet", "/nowhere"),
     0,
 )
+KNOWN = known_with(CODES)
 AGGREGATES = (
     "COUNT(*)",
     "COUNT(n)",
@@ -63,6 +66,11 @@ AGGREGATES = (
     "APPROX_COUNT(n, -7, error => 0.001)",
     "APPROX_COUNT(x, 1.5)",
     "APPROX_COUNT(price, 1.25)",
+    *(f"spread_out({c})" for c in ("n", "x", "price")),
+    "spread_out(n, least => 3)",
+    "longest(k, n)",
+    "last_steps(n)",
+    *(f"total({c})" for c in ("n", "big")),
 )
 KEYS = (("k",), ("k", "n"), ("n",), ("x",), ("n", "price"), ())
 EPOCHS = (0, -5_000_000, 253_402_300_790_000_000)  # 1970, before it, the end of 9999
@@ -115,7 +123,7 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     def no_oracle(text: str, columns: object) -> Type:
         raise AssertionError(f"{text} should be in the typed set")
 
-    return bind(query.name, None, query.select, STREAM, no_oracle)
+    return bind(query.name, None, query.select, STREAM, no_oracle, known=KNOWN)
 
 
 def truths_of(asked: Sequence[Asked]) -> dict[Predicate, Truth]:
@@ -180,7 +188,10 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
 
 
 def random_row(rng: random.Random, time_us: int) -> Row:
-    return Row(time_us, {name: rng.choice(values) for name, values in VALUES.items()})
+    values = {name: rng.choice(values) for name, values in VALUES.items()}
+    price = values["price"]
+    values["CAST(price AS DOUBLE)"] = None if price is None else float(price)
+    return Row(time_us, {"ts": time_us, **values})
 
 
 def random_settings(rng: random.Random) -> Settings:

@@ -20,6 +20,7 @@ from tidemill.language.names import quote_name, quote_text
 from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -137,13 +138,22 @@ STATEMENTS = st.one_of(
     st.builds(CreateStream, NAMES, COLUMNS, st.none() | NAMES, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateTable, NAMES, COLUMNS, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateSink, NAMES, TEXT, OPTIONS, st.booleans()),
+    st.builds(CreateAggregate, NAMES, TEXT, st.none() | TEXT, st.booleans()),
     st.builds(CreateQuery, NAMES, st.none() | NAMES, SELECTS, OPTIONS, st.booleans()),
     st.builds(AlterQuery, NAMES, st.none() | NAMES, SELECTS),
     st.builds(PauseQuery, NAMES),
     st.builds(ResumeQuery, NAMES),
-    st.builds(Drop, st.sampled_from(["STREAM", "TABLE", "SINK", "QUERY"]), NAMES, st.booleans()),
     st.builds(
-        Show, st.sampled_from(["STREAMS", "TABLES", "SINKS", "QUERIES", "WEAVES", "SETTINGS"])
+        Drop,
+        st.sampled_from(["STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY"]),
+        NAMES,
+        st.booleans(),
+    ),
+    st.builds(
+        Show,
+        st.sampled_from(
+            ["STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SETTINGS"]
+        ),
     ),
     st.builds(Describe, NAMES),
     st.builds(Set, NAMES.map(str.lower), TEXT | st.integers().map(str)),

@@ -14,7 +14,7 @@ ValueError: the running kernel needs a subtractable algebra, and float_sum is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -45,7 +45,7 @@ class Combine(Protocol):
 class Algebra:
     """An associative combine with its identity; every flag is a law that the tests hold it to.
 
-    `subtractable` promises that `np.subtract` undoes the combine exactly, whatever the values.
+    `subtractable` promises that `subtract` undoes the combine exactly, whatever the values.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Algebra:
     subtractable: bool = False
     idempotent: bool = False
     commutative: bool = True
+    subtract: Callable[[Any, Any], Any] = np.subtract
 
     def require(self, ability: Ability, kernel: str) -> None:
         if not getattr(self, ability):

@@ -17,6 +17,7 @@ from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_int64, to_decimal
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import keys_of
+from tidemill.aggregates.user.lanes import absent_user, decode_user, encode_user
 from tidemill.plan.aggregates.basic import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
@@ -29,8 +30,8 @@ class Encoded:
 
     What NumPy cannot compare (text, binary, decimals, values with their times) is kept as ranks
     into `dictionary`, sorted, so that MIN and MAX work on integers. Sums that may pass 64 bits
-    are rows of limbs, or plain integers where every row fits. Moments are records. Sketches are
-    objects, or bytes that nobody has looked at, and None where there is no value.
+    are rows of limbs, or plain integers where every row fits. Moments and states are records.
+    Sketches are objects, or bytes that nobody has looked at, and None where there is no value.
     """
 
     values: Array
@@ -52,6 +53,8 @@ def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:
         return Encoded(_sketches(lane, arrays), None)
     if lane.kind == "moments":
         return Encoded(_moments(arrays), None)
+    if lane.kind == "user":
+        return Encoded(encode_user(lane, arrays), None)
     if lane.kind in ("first", "last"):
         return rank_pairs(pa.StructArray.from_arrays(arrays, ["t", "v"]), _valid(arrays[0]))
     valid = _valid(arrays[0])
@@ -74,6 +77,8 @@ def decode(lane: Lane, encoded: Encoded) -> list[pa.Array]:
         values[absent] = 0
     if lane.kind == "moments":
         return [pa.array(values[name]) for name in lane.parts]
+    if lane.kind == "user":
+        return decode_user(lane, values)
     if values.ndim == 2:
         arrays = _from_limbs(lane, values)
     elif lane.kind in ("first", "last"):
@@ -124,6 +129,8 @@ def absent(lane: Lane, rows: int) -> Encoded:
         return Encoded(np.full(rows, None, object), None)
     if lane.kind == "moments":
         return Encoded(np.zeros(rows, moments.DTYPE), None)
+    if lane.kind == "user":
+        return Encoded(absent_user(lane, rows), None)
     kind = sum_type(lane.type) if lane.kind == "sum" and lane.type.is_decimal else _stored(lane)
     nulls = pa.chunked_array([pa.nulls(rows, kind.arrow)])
     if lane.kind in ("first", "last"):

@@ -1,9 +1,10 @@
 """Lanes: the partial vector behind the aggregates.
 
 A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
-last, counts of values or their weights, or a sketch. It is lifted by Catalyst, combined by the
-kernels and read by the aggregates that need it, so SUM, COUNT and AVG of one expression keep two
-lanes between them, not four, and all that counts of values can tell is told by one.
+last, counts of values or their weights, a sketch, or the state of an aggregate that a user has
+written. It is lifted by Catalyst, combined by the kernels and read by the aggregates that need
+it, so SUM, COUNT and AVG of one expression keep two lanes between them, not four, and all that
+counts of values can tell is told by one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from tidemill.aggregates.algebra import (
 from tidemill.aggregates.moments import MOMENTS
 from tidemill.aggregates.sketches.lifting import is_by_value, lift_sql
 from tidemill.aggregates.sketches.sizes import sketch_behind
+from tidemill.aggregates.user import running
+from tidemill.catalog import Code
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.expressions import Value
 from tidemill.plan.model import AggregateCall, Scalar
@@ -60,7 +63,7 @@ _LIFTS = {
 # the sum of another argument. Partial rows have one value each.
 BAGS = ("counts", "weights")
 # Kinds that are made from values, each with how often it is there.
-BY_VALUE: tuple[str, ...] = BAGS
+BY_VALUE: tuple[str, ...] = (*BAGS, "user")
 _PARTS = {
     "moments": ("n", "mean", "m2"),
     "first": ("t", "v"),
@@ -71,12 +74,16 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Lane:
-    """`others` are further arguments, `parameters` how it is made, as the size of a sketch."""
+    """`others` are further arguments, `parameters` how it is made, as the size of a sketch.
+
+    `code` is there for the lane of an aggregate that a user has written.
+    """
 
     kind: str
     argument: Scalar | None = None
     others: tuple[Scalar, ...] = ()
     parameters: tuple[Value, ...] = ()
+    code: Code | None = None
 
     @property
     def arguments(self) -> tuple[Scalar, ...]:
@@ -85,7 +92,7 @@ class Lane:
     @property
     def sql(self) -> str:
         words = [*(scalar.sql for scalar in self.arguments), *map(str, self.parameters)]
-        return f"{self.kind}({', '.join(words) or '*'})"
+        return f"{self.code.name if self.code else self.kind}({', '.join(words) or '*'})"
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
@@ -117,6 +124,8 @@ class Lane:
 
     @property
     def algebra(self) -> Algebra:
+        if self.code is not None:
+            return running(self.code, self.parameters).algebra
         if self.kind in ("rows", "count", "overflow"):
             return COUNT
         if self.kind == "sum":
@@ -136,8 +145,11 @@ class Lane:
     def parts(self) -> tuple[str, ...]:
         """Suffixes of the columns that carry the lane: a BIGINT sum needs two limbs.
 
-        A sketch is one column, but partial rows by value have the value and how often it is.
+        A sketch is one column, but partial rows by value have the value and how often it is; a
+        user's aggregate has states in pieces, and in partial rows how often and which values.
         """
+        if self.code is not None:
+            return ("", "n", *(f"v{place}" for place in range(len(self.arguments))))
         if self.kind in _PARTS:
             return _PARTS[self.kind]
         if self.kind == "weights":
@@ -154,6 +166,12 @@ class Lane:
         """
         if self.kind == "rows":
             return ("COUNT(*)",)
+        if self.code is not None:
+            return (
+                "CAST(NULL AS BOOLEAN)",
+                "COUNT(*)",
+                *(f"ANY_VALUE({value})" for value in values),
+            )
         value = values[0]
         if self.kind in _LIFTS:
             return tuple(sql.format(value=value, time=time) for sql in _LIFTS[self.kind])
@@ -185,6 +203,8 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
     """
     if call.argument is None:
         return (ROWS,)
+    if call.code is not None:
+        return (Lane("user", call.argument, call.others, call.parameters, call.code),)
     if call.function == "TOP" and call.others:
         return (Lane("weights", call.argument, call.others),)
     if call.function.startswith("APPROX_"):

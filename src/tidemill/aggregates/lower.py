@@ -15,6 +15,7 @@ from tidemill.aggregates.encoding import Encoded, decode, mask_out
 from tidemill.aggregates.estimates import estimates, most_frequent
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
+from tidemill.aggregates.user.lanes import lower_user
 from tidemill.plan.aggregates.basic import sum_type
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
@@ -45,6 +46,8 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
     if (runs := _runs(call, lanes)) is not None:
         return lower_bags.lists(call, runs)
     first, *rest = _encoded(call, lanes)
+    if call.code is not None:
+        return lower_user(call, first.values)
     lane = lanes_behind(call)[0]
     if lane.is_sketch:
         found = most_frequent(call, lane, first.values)
@@ -56,7 +59,7 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
 
 def gives_numbers(call: AggregateCall) -> bool:
     """Whether the result is kept by NumPy as it is."""
-    if call.function in ("FIRST", "LAST"):
+    if call.code is not None or call.function in ("FIRST", "LAST"):
         return False
     kind = call.slot.type
     return not (kind.is_decimal or kind.inner or kind.name in ("STRING", "BINARY"))

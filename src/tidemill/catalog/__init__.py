@@ -1,5 +1,6 @@
-"""What exists: streams, tables, sinks and queries, as frozen values kept in SQLite."""
+"""What exists: streams, tables, sinks, aggregates and queries, as values kept in SQLite."""
 
+from tidemill.catalog.aggregates import Code, code_of
 from tidemill.catalog.catalog import Catalog
 from tidemill.catalog.store import CatalogStore
 from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
@@ -8,9 +9,11 @@ from tidemill.catalog.tables import Table, table_of
 __all__ = [
     "Catalog",
     "CatalogStore",
+    "Code",
     "Sink",
     "Stream",
     "Table",
+    "code_of",
     "sink_of",
     "stream_of",
     "table_of",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from tidemill.catalog.aggregates import Code, calls, code_of
 from tidemill.catalog.checks import KINDS, check_definition, refuse_difference
 from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
 from tidemill.catalog.tables import Table, table_of
@@ -13,6 +15,7 @@ from tidemill.language import render
 from tidemill.language.statements import (
     AlterQuery,
     Change,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -31,8 +34,8 @@ _RELATIONS = {"stream": "table", "table": "stream"}
 
 @dataclass(frozen=True)
 class Catalog:
-    """Names resolve case-insensitively; streams and tables share theirs, sinks and queries
-    have their own."""
+    """Names resolve case-insensitively; streams and tables share theirs, sinks, aggregates
+    and queries have their own."""
 
     definitions: Mapping[tuple[str, str], Definition] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
@@ -76,6 +79,13 @@ class Catalog:
         statement = self._find("sink", name, place)
         assert isinstance(statement, CreateSink)
         return sink_of(statement)
+
+    @cached_property
+    def aggregates(self) -> tuple[Code, ...]:
+        """Those that users have written."""
+        return tuple(
+            code_of(a) for a in self.of_kind("aggregate") if isinstance(a, CreateAggregate)
+        )
 
     def query(self, name: str, place: Place | None = None) -> CreateQuery:
         statement = self._find("query", name, place)
@@ -138,7 +148,15 @@ class Catalog:
         return replace(self, definitions=definitions, stopped=self._going(standing.name))
 
     def _check_free(self, kind: str, statement: Definition) -> None:
-        other = _RELATIONS.get(kind, "")
+        other, users = _RELATIONS.get(kind, ""), self._users(kind, statement.name)
+        if kind == "aggregate" and users and (kind, statement.name.lower()) not in self.definitions:
+            refuse(
+                "E_IN_USE",
+                f"standing queries call a function {statement.name} already",
+                detail=listing("queries", users),
+                hint="give the aggregate another name",
+                place=statement.place,
+            )
         if (other, statement.name.lower()) in self.definitions:
             refuse(
                 "E_EXISTS",
@@ -151,12 +169,14 @@ class Catalog:
         """State was made from the old definition, and while queries stand it goes on with it."""
         if not (users := self._users(kind, standing.name)):
             return
-        if isinstance(standing, CreateTable) and standing != replace(wanted, or_replace=False):
+        is_other = standing != replace(wanted, or_replace=False)
+        if isinstance(standing, CreateTable | CreateAggregate) and is_other:
             refuse(
                 "E_IN_USE",
-                f"table {standing.name} cannot be replaced while queries join it",
+                f"{kind} {standing.name} cannot be replaced while queries "
+                f"{'join' if kind == 'table' else 'call'} it",
                 detail=listing("queries", users),
-                hint="drop the queries first, or declare another table beside it",
+                hint=f"drop the queries first, or declare another {kind} beside it",
                 place=wanted.place,
             )
         if isinstance(standing, CreateStream) and isinstance(wanted, CreateStream):
@@ -184,6 +204,8 @@ class Catalog:
 
     def _users(self, kind: str, name: str) -> list[str]:
         sought = (kind, name.lower())
+        if kind == "aggregate":
+            return [query.name for query in self.queries() if calls(query.select, sought[1])]
         return [query.name for query in self.queries() if sought in _used_by(query)]
 
     def _refuse_table(self, name: str, place: Place | None) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
+from tidemill.catalog.aggregates import code_of
 from tidemill.catalog.streams import sink_of, stream_of
 from tidemill.catalog.tables import table_of
 from tidemill.errors import refuse
 from tidemill.language import render
 from tidemill.language.statements import (
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -20,6 +23,7 @@ KINDS: dict[type, str] = {
     CreateStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
+    CreateAggregate: "aggregate",
     CreateQuery: "query",
 }
 
@@ -33,6 +37,8 @@ def check_definition(statement: Definition) -> None:
         table_of(statement)
     elif isinstance(statement, CreateSink):
         sink_of(statement)
+    elif isinstance(statement, CreateAggregate):
+        code_of(statement)
     elif statement.options:
         refuse(
             "E_OPTION",
@@ -55,7 +61,7 @@ def _check_name(kind: str, statement: Definition) -> None:
 
 def refuse_difference(kind: str, standing: Definition, wanted: Definition) -> NoReturn:
     """Says line by line how a definition differs from the one of its name."""
-    was, now = render(standing).splitlines(), render(wanted).splitlines()
+    was, now = _lines(standing), _lines(wanted)
     gone = [f"- {line}" for line in was if line not in now]
     new = [f"+ {line}" for line in now if line not in was]
     refuse(
@@ -65,3 +71,10 @@ def refuse_difference(kind: str, standing: Definition, wanted: Definition) -> No
         hint=f"CREATE OR REPLACE {kind.upper()} changes it; DROP {kind.upper()} removes it",
         place=wanted.place,
     )
+
+
+def _lines(definition: Definition) -> list[str]:
+    """The canonical text; that of a file line by line, as it stands there."""
+    if isinstance(definition, CreateAggregate) and definition.text is not None:
+        return [*_lines(replace(definition, text=None)), *definition.text.splitlines()]
+    return render(definition).splitlines()

@@ -57,6 +57,8 @@ def command(
     for reason in report.stopped.values():
         print(reason, file=sys.stderr)
     print(summary(report, bool(signals)), file=sys.stderr)
+    for query, trouble in report.troubles.items():
+        print(f"query {query}: the first that raised: {trouble}", file=sys.stderr)
 
 
 def refuse_if_nothing_was_read(report: RunReport) -> None:

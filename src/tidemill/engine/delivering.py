@@ -27,12 +27,14 @@ class Delivering:
         self._published: dict[str, pa.Table] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
+        self._troubles: dict[str, str] = {}
 
     def run(
         self, record: TickRecord, folded: FoldReport, results: list[TaskResult]
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised = {}, self._raised_in_rows(folded)
+        self._troubles = self._told(folded, results)
         questions = list(_by_question(results))
         for place, (question, parts) in enumerate(questions):
             self._deliver(record.number, question, parts)
@@ -45,9 +47,9 @@ class Delivering:
         names = [name for name, count in self._answers.items() if count]
         return {
             name: self._around.queries[name].after(
-                self._answers.get(name, 0), self._raised.get(name, 0)
+                self._answers.get(name, 0), self._raised.get(name, 0), self._troubles.get(name, "")
             )
-            for name in dict.fromkeys([*names, *self._raised])
+            for name in dict.fromkeys([*names, *self._raised, *self._troubles])
         }
 
     def writers(self) -> list[SinkWriter]:
@@ -97,6 +99,18 @@ class Delivering:
             return
         asked = {question.queries[number] for number in set(question.asked.owner.tolist())}
         self._published.update({name: rows for name, rows in batch.tables() if name in asked})
+
+    def _told(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
+        """What the code of users raised, by query that calls it; answers show it later."""
+        told = dict(folded.told)
+        for result in results:
+            told = {**result.told, **told}
+        return {
+            query.name: told[call.code.name]
+            for query in (self._queries if told else ())
+            for call in query.aggregates
+            if call.code is not None and call.code.name in told
+        }
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions, charged to every query that uses them."""

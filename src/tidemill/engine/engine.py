@@ -16,6 +16,7 @@ import pyarrow as pa
 from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
 from tidemill.catalog.streams import Address
 from tidemill.clock import Clock, SystemClock
+from tidemill.engine.aggregates import check_calls, statement_of
 from tidemill.engine.buckets import settle_buckets
 from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
@@ -39,6 +40,7 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.engine.tables import Tables, restored
 from tidemill.errors import TidemillError, refuse
 from tidemill.failpoints import armed
+from tidemill.language import render
 from tidemill.language.statements import CreateQuery, Describe, Show
 from tidemill.operators.rows import answer_schema
 from tidemill.plan.model import QueryPlan
@@ -100,6 +102,13 @@ class Engine(Closing):
         """
         answered = self._requests.ask(text, base)
         return self._sql(text, os.fspath(base)) if answered is None else answered
+
+    def register(self, cls: type, or_replace: bool = False) -> list[str]:
+        """Make an aggregate of a class that `tidemill.aggregate` has marked.
+
+        What is kept, and run by workers, is the text of the file that defines it.
+        """
+        return self.sql(render(statement_of(cls, or_replace)))
 
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
@@ -193,7 +202,7 @@ class Engine(Closing):
         return binder(catalog, oracle, self._bound_plans)
 
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
-        self._bind(catalog)(query)
+        check_calls(self._bind(catalog)(query))
 
     def _respond(self, question: Question, catalog: Catalog) -> str:
         if isinstance(question, Show) and question.kind == "WEAVES":
@@ -201,7 +210,7 @@ class Engine(Closing):
         if isinstance(question, Show):
             return show(question.kind, catalog, self.queries)
         if isinstance(question, Describe):
-            return describe(question.name, catalog)
+            return describe(question.name, catalog, self.queries)
         return self._explainer(catalog).explain(question)
 
     def _explainer(self, catalog: Catalog) -> Explainer:

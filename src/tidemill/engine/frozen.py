@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from tidemill.aggregates import Lane
+from tidemill.catalog import Code
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Slot
 from tidemill.plan.model import Join, Key, Scalar, TableColumn
@@ -22,7 +23,7 @@ from tidemill.windows import Cut, Cuts, WindowSpec
 _CLASSES: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Bit, Box, Cut, Cuts, Join, Key, KeptLane, Lane, Predicate, Reading, Scalar, Slot),
+        *(Bit, Box, Code, Cut, Cuts, Join, Key, KeptLane, Lane, Predicate, Reading, Scalar, Slot),
         *(Stint, Synopsis, TableColumn, Term, Type, ValueSet, Window, WindowSpec),
     )
 }

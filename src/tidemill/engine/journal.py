@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS ticks (
   stream TEXT PRIMARY KEY, record TEXT NOT NULL, decision TEXT);
 CREATE TABLE IF NOT EXISTS queries (
   query TEXT PRIMARY KEY, answers INTEGER, raised INTEGER);
+CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 
@@ -46,13 +47,15 @@ class StreamState:
 
 @dataclass(frozen=True)
 class QueryState:
-    """What a query has had so far: answers, and values that raised."""
+    """What a query has had so far: answers, values that raised, and of a user's aggregate the
+    first thing that it raised."""
 
     answers: int = 0
     raised: int = 0
+    trouble: str = ""
 
-    def after(self, answers: int, raised: int) -> QueryState:
-        return QueryState(self.answers + answers, self.raised + raised)
+    def after(self, answers: int, raised: int, trouble: str = "") -> QueryState:
+        return QueryState(self.answers + answers, self.raised + raised, self.trouble or trouble)
 
 
 class Journal:
@@ -147,14 +150,22 @@ class Journal:
             "INSERT OR REPLACE INTO queries VALUES (?, ?, ?)",
             [(n, q.answers, q.raised) for n, q in queries.items()],
         )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO troubles VALUES (?, ?)",
+            [(n, q.trouble) for n, q in queries.items() if q.trouble],
+        )
 
     def load_queries(self) -> dict[str, QueryState]:
-        rows = self._connection.execute("SELECT * FROM queries")
-        return {name: QueryState(answers, raised) for name, answers, raised in rows}
+        rows = self._connection.execute(
+            "SELECT query, answers, raised, COALESCE(message, '') FROM queries"
+            " LEFT JOIN troubles USING (query)"
+        )
+        return {name: QueryState(*state) for name, *state in rows}
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
         self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
+        self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
 
     def fixed(self, name: str, value: int) -> int:
         """A number settled once for the life of the home; later values are ignored."""

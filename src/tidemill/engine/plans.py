@@ -7,11 +7,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from tidemill.catalog import Catalog
+from tidemill.catalog.aggregates import calls
 from tidemill.engine.frozen import from_json, to_json
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.model import QueryPlan
 from tidemill.plan.typing import TypeOracle
+from tidemill.plan.user import known_with
 from tidemill.share import SharedPlan
 
 _TABLES = """
@@ -34,20 +36,23 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
     A plan depends on the query and on what it reads, so equal definitions have equal plans.
     """
 
+    known = known_with(catalog.aggregates)
+
     def bind_query(query: CreateQuery) -> QueryPlan:
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
         reads = [query.select.stream, *(join.table for join in query.select.joins)]
         found = [catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ]
-        known = (query, *found)
-        if known not in bound:
-            bound[known] = bind_afresh(query)
-        return bound[known]
+        called = [code for code in catalog.aggregates if calls(query.select, code.name)]
+        key = (query, *found, *called)
+        if key not in bound:
+            bound[key] = bind_afresh(query)
+        return bound[key]
 
     def bind_afresh(query: CreateQuery) -> QueryPlan:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-        return bind(query.name, query.into, query.select, stream, oracle, tables)
+        return bind(query.name, query.into, query.select, stream, oracle, tables, known)
 
     return bind_query
 

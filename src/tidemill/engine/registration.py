@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidemill.catalog import Catalog
+from tidemill.engine.aggregates import check_aggregate, with_text
 from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language import parse_script
 from tidemill.language.statements import (
     AlterQuery,
     Change,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -85,9 +87,19 @@ def _apply(
             hint="write CREATE QUERY name AS SELECT …",
             place=statement.text_place,
         )
+    if isinstance(statement, CreateAggregate):
+        return _with_aggregate(with_text(statement, base, catalog), catalog)
     after = catalog.apply(_anchored(statement, base))
     if isinstance(statement, CreateQuery | AlterQuery):
         check(after.query(statement.name), after)
+    return after
+
+
+def _with_aggregate(statement: CreateAggregate, catalog: Catalog) -> Catalog:
+    after = catalog.apply(statement)
+    if after is not catalog:
+        with placed("", statement.source_place):
+            check_aggregate(statement)
     return after
 
 

@@ -29,6 +29,7 @@ class RunReport:
     phases: dict[str, float] = field(default_factory=dict)
     queries: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
+    troubles: dict[str, str] = field(default_factory=dict)
     routes: dict[str, int] = field(default_factory=dict)  # ticks by who made the partials
     skipped_files: dict[str, str] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)  # queries, and why each was stopped
@@ -116,6 +117,7 @@ def describe_run(
     """Complete a report with where everything stands now."""
     report.queries = {name: report.queries.get(name, 0) for name in queries}
     report.raised = {name: state.raised for name, state in queries.items()}
+    report.troubles = {n: s.trouble for n, s in queries.items() if s.trouble and s.raised}
     report.streams = {runner.stream.name: runner.describe() for runner in runners}
     report.plan = {
         "version": plan.version,

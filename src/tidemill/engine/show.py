@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
-from tidemill.catalog import Catalog
+from tidemill.catalog import Catalog, code_of
+from tidemill.engine.aggregates import AGGREGATE_COLUMNS, aggregate_rows, describe_aggregate
 from tidemill.engine.journal import QueryState
 from tidemill.errors import refuse, suggest
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, CreateSink, CreateStream, CreateTable
+from tidemill.language.statements import (
+    CreateAggregate,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Definition,
+)
 from tidemill.plan.explain import window_text
 
 
@@ -31,6 +39,8 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
             return table(("sink", "to"), [(s.name, s.address) for s in sinks])
+        case "AGGREGATES":
+            return table(AGGREGATE_COLUMNS, list(aggregate_rows(catalog)))
         case "QUERIES":
             return _queries(catalog, states)
         case _:
@@ -39,13 +49,21 @@ def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
             return table(("setting", "value"), rows_)
 
 
-def describe(name: str, catalog: Catalog) -> str:
-    """The canonical statement of whatever has the name."""
-    for kind in ("stream", "table", "sink", "query"):
-        if (definition := catalog.definitions.get((kind, name.lower()))) is not None:
-            return render(definition) + ";"
+def describe(name: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
+    """The canonical statement of whatever has the name; of a query also what it met with."""
+    for kind in ("stream", "table", "sink", "aggregate", "query"):
+        definition = catalog.definitions.get((kind, name.lower()))
+        if isinstance(definition, CreateAggregate):
+            return describe_aggregate(code_of(definition), render(replace(definition, text=None)))
+        if definition is not None:
+            return "\n".join([render(definition) + ";", *_trouble(definition, states)])
     names = [definition.name for definition in catalog.definitions.values()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def _trouble(definition: Definition, states: Mapping[str, QueryState]) -> list[str]:
+    state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
+    return [f"-- the first that raised: {state.trouble}"] if state and state.trouble else []
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

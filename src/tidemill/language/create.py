@@ -1,4 +1,4 @@
-"""CREATE STREAM, TABLE, SINK and QUERY: from tokens to statements."""
+"""CREATE STREAM, TABLE, SINK, AGGREGATE and QUERY: from tokens to statements."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tidemill.language.options import parse_options
 from tidemill.language.select_clause import parse_select
 from tidemill.language.statements import (
     ColumnDef,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -24,7 +25,7 @@ from tidemill.language.statements import (
 from tidemill.language.trees import read_data_type
 from tidemill.types import TYPE_NAMES, Type, parse_type
 
-_KINDS = ("STREAM", "TABLE", "SINK", "QUERY")
+_KINDS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")
 _NESTED = ("ARRAY", "MAP", "STRUCT")
 
 
@@ -32,8 +33,6 @@ def parse_create(cursor: Cursor) -> Definition:
     """The CREATE that comes next."""
     cursor.expect("CREATE")
     or_replace = cursor.take("OR", "REPLACE")
-    if cursor.at("AGGREGATE"):
-        refuse_not_built("CREATE AGGREGATE", cursor.text, cursor.here)
     hint = suggest(cursor.word(), _KINDS)
     kind = cursor.take_any(_KINDS) or cursor.fail(" or ".join(_KINDS), hint=hint)
     return _READERS[kind](cursor, or_replace)
@@ -47,6 +46,16 @@ def _parse_sink(cursor: Cursor, or_replace: bool) -> CreateSink:
     address = cursor.string("a quoted address such as 'parquet:out/results'")
     options = parse_options(cursor) if cursor.take("WITH") else ()
     return CreateSink(name, address, options, or_replace, place=place, address_place=address_place)
+
+
+def _parse_aggregate(cursor: Cursor, or_replace: bool) -> CreateAggregate:
+    place = cursor.here
+    name = cursor.name("the name of an aggregate")
+    cursor.expect("SOURCE", hint="CREATE AGGREGATE name SOURCE 'python:file.py'")
+    source_place = cursor.here
+    source = cursor.string("a quoted address such as 'python:decay.py'")
+    text = cursor.string("the quoted text of the file") if cursor.take("AS") else None
+    return CreateAggregate(name, source, text, or_replace, place=place, source_place=source_place)
 
 
 def _parse_query(cursor: Cursor, or_replace: bool) -> CreateQuery:
@@ -200,5 +209,6 @@ _READERS: dict[str, Callable[[Cursor, bool], Definition]] = {
     "STREAM": _parse_stream,
     "TABLE": _parse_table,
     "SINK": _parse_sink,
+    "AGGREGATE": _parse_aggregate,
     "QUERY": _parse_query,
 }

@@ -9,8 +9,6 @@ from tidemill.errors import Place, refuse
 _ONE_STREAM = "a query reads one stream: FROM stream [RANGE r SLIDE s]"
 _RANGE = "write [RANGE r SLIDE s]"
 _TABLES = "JOIN and LEFT JOIN of a table work: FROM stream [RANGE r SLIDE s] JOIN table ON …"
-_DROPS = "DROP STREAM, DROP TABLE, DROP SINK and DROP QUERY work"
-_SHOWS = "SHOW STREAMS, TABLES, SINKS, QUERIES, WEAVES and SETTINGS work"
 
 HINTS = {
     "a subquery": _ONE_STREAM,
@@ -32,12 +30,9 @@ HINTS = {
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "SLIDE UP TO": "SLIDE s answers every window",
     "INTERNAL": _RANGE,
-    "CREATE AGGREGATE": "use the aggregates of Spark SQL",
     "CREATE STREAM … AS SELECT": "put the condition into the WHERE of each query",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
-    "DROP AGGREGATE": _DROPS,
     "EXPLAIN SCHEDULE": "EXPLAIN AST, PLAN, SHARED and SPARK work",
-    "SHOW AGGREGATES": _SHOWS,
 }
 
 

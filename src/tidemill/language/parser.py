@@ -32,8 +32,8 @@ from tidemill.language.statements import (
 from tidemill.language.trees import parse_tree, place_of, to_sql, tokenize
 from tidemill.language.unclosed import check_balanced
 
-_DROPS = ("STREAM", "TABLE", "SINK", "QUERY")
-_SHOWS = ("STREAMS", "TABLES", "SINKS", "QUERIES", "WEAVES", "SETTINGS")
+_DROPS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")
+_SHOWS = ("STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SETTINGS")
 _MODES = ("AST", "PLAN", "SHARED", "SPARK")
 
 
@@ -75,18 +75,16 @@ def _parse_statement(tokens: list[Token], text: str) -> Statement:
 
 def _parse_drop(cursor: Cursor) -> Drop:
     cursor.expect("DROP")
-    if cursor.at("AGGREGATE"):
-        refuse_not_built("DROP AGGREGATE", cursor.text, cursor.here)
     kind = cursor.expect_any(_DROPS)
     if_exists = cursor.take("IF", "EXISTS")
     place = cursor.here
-    return Drop(kind, cursor.name(f"the name of a {kind.lower()}"), if_exists, place=place)
+    article = "an" if kind == "AGGREGATE" else "a"
+    name = cursor.name(f"the name of {article} {kind.lower()}")
+    return Drop(kind, name, if_exists, place=place)
 
 
 def _parse_show(cursor: Cursor) -> Show:
     cursor.expect("SHOW")
-    if cursor.at("AGGREGATES"):
-        refuse_not_built("SHOW AGGREGATES", cursor.text, cursor.here)
     place = cursor.here
     return Show(cursor.expect_any(_SHOWS), place=place)
 

@@ -16,6 +16,7 @@ from tidemill.language.names import needs_quotes, quote_name, quote_text
 from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
+    CreateAggregate,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -71,6 +72,13 @@ def _(table: CreateTable) -> str:
 def _(sink: CreateSink) -> str:
     head = f"{_create('SINK', sink.or_replace)} {quote_name(sink.name)}"
     return "\n".join([f"{head} TO {quote_text(sink.address)}", *_options(sink.options)])
+
+
+@_render.register
+def _(aggregate: CreateAggregate) -> str:
+    head = f"{_create('AGGREGATE', aggregate.or_replace)} {quote_name(aggregate.name)}"
+    text = [] if aggregate.text is None else [f"AS {quote_text(aggregate.text)}"]
+    return "\n".join([head, f"SOURCE {quote_text(aggregate.source)}", *text])
 
 
 @_render.register

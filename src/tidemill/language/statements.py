@@ -160,6 +160,17 @@ class CreateSink(_Whole):
 
 
 @dataclass(frozen=True)
+class CreateAggregate(_Whole):
+    """An aggregate written in Python; `text` is that of the file, None until it is read."""
+
+    name: str
+    source: str
+    text: str | None = None
+    or_replace: bool = False
+    source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
 class CreateQuery(_Whole):
     """A standing query; without `into` its answers wait to be asked for."""
 
@@ -195,7 +206,7 @@ class ResumeQuery(_Whole):
 
 @dataclass(frozen=True)
 class Drop(_Whole):
-    """`kind` is STREAM, TABLE, SINK or QUERY."""
+    """`kind` is STREAM, TABLE, SINK, AGGREGATE or QUERY."""
 
     kind: str
     name: str
@@ -204,7 +215,7 @@ class Drop(_Whole):
 
 @dataclass(frozen=True)
 class Show(_Whole):
-    """`kind` is STREAMS, TABLES, SINKS, QUERIES, WEAVES or SETTINGS."""
+    """`kind` is STREAMS, TABLES, SINKS, AGGREGATES, QUERIES, WEAVES or SETTINGS."""
 
     kind: str
 
@@ -237,6 +248,6 @@ class RunSelect(_Whole):
     select: Select
 
 
-Definition: TypeAlias = CreateStream | CreateTable | CreateSink | CreateQuery
+Definition: TypeAlias = CreateStream | CreateTable | CreateSink | CreateAggregate | CreateQuery
 Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | Drop | Set
 Statement: TypeAlias = Change | Show | Describe | Explain | RunSelect

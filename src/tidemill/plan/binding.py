@@ -51,7 +51,7 @@ def bind(
     known: Known = BUILT_IN,
 ) -> QueryPlan:
     """The plan of one query over one stream; `tables` are those of its joins, in their order."""
-    alone = Scope((stream_relation(select, stream),), known)
+    alone = Scope((stream_relation(select, stream),), known, stream.time_column)
     scope, joins = bind_joins(alone, select.joins, tables, oracle)
     with in_own_words(scope):
         return _Binder(select, scope, joins, oracle).plan(name, sink)

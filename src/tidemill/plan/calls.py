@@ -16,6 +16,7 @@ from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.plan.scalars import ScalarBinder
 from tidemill.plan.scope import aggregate_calls, function_name, place_in
+from tidemill.plan.user.calls import user_arguments, user_constants
 from tidemill.types import BIGINT, DOUBLE
 
 
@@ -35,6 +36,8 @@ class CallBinder:
         function, arguments = _counting_distinct(function, list(_arguments(node)))
         place = place_in(expr, node)
         signature = self._known.called(function, place)
+        if signature.code is not None:
+            return self._numbered(self._user_call(expr, node, signature, arguments))
         if not arguments:
             refuse_number(expr, node, signature, 0)
         weight = self._weight(expr, signature, arguments)
@@ -100,6 +103,23 @@ class CallBinder:
                 place=place_in(expr, tree),
             )
         return weight
+
+    def _user_call(
+        self, expr: Expr, node: exp.Expr, signature: Signature, given: list[exp.Expr]
+    ) -> AggregateCall:
+        count = len(signature.arguments)
+        assert signature.code is not None
+        if len(given) < count:
+            refuse_number(expr, node, signature, len(given))
+        for tree in given:
+            self._refuse_odd(expr, tree, signature.name)
+        written = constants_of(expr, node, signature, given[count:])
+        constants = user_constants(expr, node, signature.code, written)
+        arguments = user_arguments(expr, given[:count], signature.code, self.scalars)
+        slot = Slot("", signature.result(arguments[0].type))
+        return AggregateCall(
+            slot, signature.name, arguments[0], constants, arguments[1:], code=signature.code
+        )
 
     def _refuse_odd(self, expr: Expr, tree: exp.Expr, function: str) -> None:
         if isinstance(tree, exp.Distinct):

@@ -23,7 +23,7 @@ def constants_of(
     named = [tree for tree in given if isinstance(tree, exp.Kwarg)]
     by_place = given[: len(given) - len(named)]
     if len(by_place) > len(signature.parameters):
-        refuse_number(expr, node, signature, 1 + len(by_place))
+        refuse_number(expr, node, signature, len(signature.arguments) + len(by_place))
     values: dict[str, Value] = {}
     for parameter, tree in zip(signature.parameters, by_place, strict=False):
         values[parameter.name] = _constant(expr, tree, signature, parameter)
@@ -33,13 +33,14 @@ def constants_of(
             _refuse(expr, tree, f"{parameter.name} is given twice")
         values[parameter.name] = _constant(expr, tree.expression, signature, parameter)
     if any(p.is_required and p.name not in values for p in signature.parameters):
-        refuse_number(expr, node, signature, 1 + len(given))
+        refuse_number(expr, node, signature, len(signature.arguments) + len(given))
     return tuple(values.get(p.name, p.default) for p in signature.parameters)
 
 
 def refuse_number(expr: Expr, node: exp.Expr, signature: Signature, found: int) -> NoReturn:
     """As many arguments as the aggregate does not take."""
-    words = ["x", *(p.name if p.is_required else f"[{p.name}]" for p in signature.parameters)]
+    words = list(signature.arguments)
+    words += [p.name if p.is_required else f"[{p.name}]" for p in signature.parameters]
     words += ["[SUM(y)]"] if signature.weighted else []
     form = f"{signature.name}({', '.join(words)})"
     _refuse(expr, node, f"{signature.name} is called as {form}, not with {found} arguments")

@@ -7,7 +7,7 @@ Parts are in a fixed order and orientation, so that `a = w.x AND b = w.y` and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sqlglot import exp
@@ -78,7 +78,7 @@ def _flat(tree: exp.Expr) -> Iterator[exp.Expr]:
 def _merged(clause: JoinClause, scope: Scope, name: str) -> exp.Expr:
     """`USING (name)`: the column of what is there already, and the table's."""
     table, column = quote_name(scope.relations[-1].qualifier), quote_name(name)
-    before, place = Scope(scope.relations[:-1], scope.aggregates), clause.condition_place
+    before, place = replace(scope, relations=scope.relations[:-1]), clause.condition_place
     return exp.EQ(
         this=before.resolve(Expr(column, place)),
         expression=scope.resolve(Expr(f"{table}.{column}", place)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from sqlglot import exp
@@ -71,7 +71,7 @@ class _JoinBinder:
 
     def _scope(self, join: str) -> Scope:
         relations = (*self.before.relations, table_relation(self.clause, self.table, join))
-        return Scope(relations, self.before.aggregates)
+        return replace(self.before, relations=relations)
 
     def _name(self, taken: Collection[str]) -> str:
         # The name is made from the condition, so this is first read under a plain one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from tidemill.catalog import Code
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot, Value
 from tidemill.types import BOOLEAN, TIMESTAMP, Type
@@ -113,7 +114,8 @@ class AggregateCall:
 
     `others` are what is worked out for each row beside the argument: the weight that TOP adds
     up, or further arguments of a user's aggregate. `parameters` are the constants after them.
-    `part` is not empty for what an answer has beside the value, as its bounds.
+    `part` is not empty for what an answer has beside the value, as its bounds; `code` is there
+    for an aggregate that a user has written.
     """
 
     slot: Slot
@@ -122,6 +124,7 @@ class AggregateCall:
     parameters: tuple[Value, ...] = ()
     others: tuple[Scalar, ...] = ()
     part: str = ""
+    code: Code | None = None
 
     @property
     def arguments(self) -> tuple[Scalar, ...]:

@@ -37,10 +37,14 @@ def function_name(node: exp.Expr) -> str | None:
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns that a query may name: those of its stream, and of the tables joined to it."""
+    """The columns that a query may name: those of its stream, and of the tables joined to it.
+
+    `time_column` is the stream's, where it is known.
+    """
 
     relations: tuple[Relation, ...]
     aggregates: Known = BUILT_IN
+    time_column: str = ""
 
     @cached_property
     def columns(self) -> dict[str, ColumnDef]:
@@ -51,6 +55,11 @@ class Scope:
     def unqualified(self) -> frozenset[str]:
         """Lower-case names that mean a column, or several, without a qualifier."""
         return frozenset(name for relation in self.relations for name in relation.unqualified)
+
+    @property
+    def time(self) -> exp.Column:
+        """The stream's own time, as a resolved tree."""
+        return _column(self.columns[self.time_column.lower()])
 
     def resolve(self, expr: Expr, also: frozenset[str] = frozenset()) -> exp.Expr:
         """The tree with every column in its declared spelling; names in `also` stay."""

@@ -19,6 +19,7 @@ from tidemill.reference.holistic import HOLISTIC, holistic
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import SPREADS, outermost, spread
 from tidemill.reference.windows import windows_of
+from tidemill.reference.written import written
 from tidemill.types import BIGINT
 
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
@@ -110,6 +111,8 @@ def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
 def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
     if call.argument is None:
         return len(members)
+    if call.code is not None:
+        return written(call, [[row.values[s.sql] for s in call.arguments] for row in members])
     if call.function in HOLISTIC:
         rows = (tuple(row.values[a.sql] for a in call.arguments) for row in members)
         return holistic(call, [row for row in rows if None not in row])

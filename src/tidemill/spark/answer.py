@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from tidemill.aggregates.user import take_told
 from tidemill.failpoints import Failpoint
 from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
@@ -81,6 +82,7 @@ class TaskResult:
     synopsis_id: str
     parts: tuple[Part, ...]
     snapshot: Piece | None
+    told: Mapping[str, str] = field(default_factory=dict)  # what users' code raised, by aggregate
     questions: tuple[Question, ...] = ()
 
 
@@ -145,7 +147,7 @@ def run_task(task: AnswerTask) -> TaskResult:
         for question, found in zip(task.questions, answers, strict=True)
     ]
     task.failpoint.reach("answer", task.tick)
-    return TaskResult(task.synopsis.id, tuple(parts), _snapshot(task, cells))
+    return TaskResult(task.synopsis.id, tuple(parts), _snapshot(task, cells), take_told())
 
 
 def _cells(task: AnswerTask) -> Cells:

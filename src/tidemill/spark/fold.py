@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
+from tidemill.aggregates.user import take_told
 from tidemill.failpoints import Failpoint
 from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED, NEWEST, VERDICT, Pass
 from tidemill.spark.values import raised_column
@@ -45,6 +46,7 @@ class FoldReport:
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
+    told: Mapping[str, str] = field(default_factory=dict)  # what users' code raised, by aggregate
     route: str = ""  # who made the partials; nobody, if there was nothing to make them from
 
     def joined(self, other: FoldReport) -> FoldReport:
@@ -56,6 +58,7 @@ class FoldReport:
             raised=_added(self.raised, other.raised),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
+            told={**other.told, **self.told},
             route=self.route or other.route,
         )
 
@@ -68,6 +71,7 @@ class FoldReport:
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
+            told={**other.told, **self.told},
             route=" and ".join(dict.fromkeys(filter(None, (self.route, other.route)))),
         )
 
@@ -174,7 +178,8 @@ def _folder(
 def _timed(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
     started = time.perf_counter()
     report = _fold(one_pass, place, rows)
-    return replace(report, seconds=time.perf_counter() - started, partial_rows=len(rows))
+    seconds = time.perf_counter() - started
+    return replace(report, seconds=seconds, partial_rows=len(rows), told=take_told())
 
 
 def _fold(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
@@ -247,6 +252,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         raised=raw["raised"],
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],
+        told=raw.get("told", {}),
         route=raw.get("route", ""),
     )
 

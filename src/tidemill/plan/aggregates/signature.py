@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
 from tidemill.types import Type
 
@@ -30,7 +31,8 @@ class Signature:
     up; `parts` are the further columns that an answer has beside the value itself, as `low`
     and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may; `fits` says
     what is wrong with the constants for an argument of some type. One that `estimates` makes
-    the answer say whether it did.
+    the answer say whether it did. `arguments` are what a call is shown with; `code` is there
+    for one that a user has written.
     """
 
     name: str
@@ -43,6 +45,8 @@ class Signature:
     weighted: Callable[[Type, Type], Type] | None = None
     fits: Callable[[Type, tuple[Value, ...]], str] = lambda *_: ""
     estimates: bool = False
+    arguments: tuple[str, ...] = ("x",)
+    code: Code | None = None
 
     def result_of(self, argument: Type, weight: Type | None) -> Type:
         if weight is None or self.weighted is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from tidemill.aggregates.user import take_told
 from tidemill.spark.columnar.chunk import OutOfRangeError
 from tidemill.spark.columnar.files import Part, read_chunks, split
 from tidemill.spark.columnar.lines import NotPlainError
@@ -57,6 +58,7 @@ class ArrayFold:
             newest_us=scanned.newest_us,
             seconds=time.perf_counter() - started,
             partial_rows=sum(len(cells) for _, cells in found),
+            told=take_told(),
             route=COLUMNAR,
         )
 

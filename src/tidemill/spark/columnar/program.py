@@ -151,6 +151,8 @@ def _is_lifted(lane: Lane) -> bool:
         return False
     if lane.kind in BAGS:
         return (_is_coded(kind) or kind.is_float) and _is_weighed(lane)
+    if lane.kind == "user":
+        return True
     if lane.kind == "count":
         return _has_numbers(kind) or kind.is_float
     if lane.is_sketch and lane.kind != "kll":

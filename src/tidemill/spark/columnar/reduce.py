@@ -14,6 +14,7 @@ from tidemill.aggregates.elementwise import records
 from tidemill.aggregates.encoding import rank_pairs
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.limbs import split_int64
+from tidemill.aggregates.user.lanes import running_lane
 from tidemill.spark.columnar.sketching import sketched
 from tidemill.spark.columnar.times import Admitted
 from tidemill.synopsis import loops
@@ -21,12 +22,15 @@ from tidemill.synopsis.combining import combined
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
+_MOST_STATE_BYTES = 2**26
 
 
 def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: int) -> Kept:
     """The lane of so many groups; `ids` are the groups of the rows named, or of all."""
     if lane.argument is None:
         return Encoded(np.bincount(ids, minlength=count), None)
+    if lane.kind == "user":
+        return _states(lane, timed, np.arange(len(ids)) if rows is None else rows, ids, count)
     name = lane.argument.columns[0]
     column = timed.chunk.column(name)
     known = column.valid if rows is None or column.valid is None else column.valid[rows]
@@ -44,6 +48,18 @@ def lift(lane: Lane, timed: Admitted, rows: Array | None, ids: IntArray, count: 
             return _moments(column.numbers, rows, mine, count)
         return _outermost(lane, timed, name, rows, mine, count)
     return combined(lane, Encoded(column.numbers, column.valid), ids, count, rows)
+
+
+def _states(lane: Lane, timed: Admitted, rows: Array, ids: IntArray, count: int) -> Encoded:
+    """Some rows at a time: a state may be many times as long as what it is made of."""
+    mine = running_lane(lane)
+    found = mine.algebra.filled((count,), mine.states.dtype)
+    step = max(1, _MOST_STATE_BYTES // mine.states.dtype.itemsize)
+    for begin in range(0, len(rows), step):
+        some = rows[begin : begin + step]
+        lifted = mine.lift([timed.chunk.values(s.columns[0], some) for s in lane.arguments])
+        mine.algebra.combine.at(found, ids[begin : begin + step], lifted)
+    return Encoded(found, None)
 
 
 def _moments(values: Array, rows: Array, ids: IntArray, count: int) -> Encoded:

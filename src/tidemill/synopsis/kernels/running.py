@@ -30,18 +30,17 @@ class Running:
 
     def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
         algebra.require("subtractable", "running")
+        self._subtract = algebra.subtract
         self._totals = np.empty((len(cells) + 1, *cells.shape[1:]), cells.dtype)
         self._totals[0] = algebra.identity
         _accumulate(cells, self._totals, algebra)
 
     def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
-        result: AnyArray = self._totals[hi]
-        result -= self._totals[lo]
+        result: AnyArray = self._subtract(self._totals[hi], self._totals[lo])
         return result
 
     def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
-        result: AnyArray = self._totals[hi, group]
-        result -= self._totals[lo, group]
+        result: AnyArray = self._subtract(self._totals[hi, group], self._totals[lo, group])
         return result
 
 

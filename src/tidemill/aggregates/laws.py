@@ -1,0 +1,131 @@
+"""The laws of an algebra, tried on sample states: what kernels take for granted.
+
+Slices are combined in any order and grouping, cells without rows count as the identity, and the
+running kernel takes out again what it has put in.
+
+>>> from tidemill.aggregates.algebra import COUNT, Algebra
+>>> broken_law(COUNT, np.array([3, -1, 2**62]))
+>>> minus = Algebra("minus", np.subtract, 0)
+>>> print(broken_law(minus, np.array([3, -1])))
+identity: nothing ∘ a is not a
+  a = -1
+  nothing ∘ a = 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tidemill.aggregates.algebra import Algebra, AnyArray, BoolArray
+
+TOLERANCE = 1e-9
+_TRIPLES = 128
+_SEED = 20
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A law that does not hold, and for which states: both sides, as they came out."""
+
+    law: str
+    sides: tuple[str, str]
+    states: tuple[tuple[str, Any], ...]
+    found: tuple[Any, Any]
+
+    def __str__(self) -> str:
+        left, right = self.sides
+        shown = {**dict(self.states), left: self.found[0], right: self.found[1]}
+        lines = [f"  {name} = {plain(value)}" for name, value in shown.items()]
+        return "\n".join([f"{self.law}: {left} is not {right}", *lines])
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Two ways to say the same of some states, by name."""
+
+    law: str
+    names: tuple[str, str]
+    left: Callable[[], AnyArray]
+    right: Callable[[], AnyArray]
+    states: dict[str, AnyArray]
+
+
+def broken_law(algebra: Algebra, states: AnyArray) -> Broken | None:
+    """The first law that the algebra breaks on triples of the states, or None."""
+    rng = np.random.default_rng(_SEED)
+    a, b, c = (states[rng.integers(len(states), size=_TRIPLES)] for _ in range(3))
+    for sides in _laws(algebra, a, b, c):
+        left, right = sides.left(), sides.right()
+        wrong = np.flatnonzero(~agree(left, right, tuple(sides.states.values())))
+        if len(wrong):
+            at = int(wrong[0])
+            shown = tuple((name, column[at]) for name, column in sides.states.items())
+            return Broken(sides.law, sides.names, shown, (left[at], right[at]))
+    return None
+
+
+def _laws(algebra: Algebra, a: AnyArray, b: AnyArray, c: AnyArray) -> Iterator[_Sides]:
+    nothing = algebra.filled(a.shape, a.dtype)
+
+    def both(left: AnyArray, right: AnyArray) -> AnyArray:
+        with np.errstate(all="ignore"):
+            found: AnyArray = algebra.combine(left, right)
+        return found
+
+    one, two, three = {"a": a}, {"a": a, "b": b}, {"a": a, "b": b, "c": c}
+    # First, since what changes from call to call seems to break any law.
+    yield _Sides(
+        "determinism", ("a ∘ b", "a ∘ b once more"), lambda: both(a, b), lambda: both(a, b), two
+    )
+    yield _Sides("identity", ("nothing ∘ a", "a"), lambda: both(nothing, a), lambda: a, one)
+    yield _Sides("identity", ("a ∘ nothing", "a"), lambda: both(a, nothing), lambda: a, one)
+    if algebra.commutative:
+        names = ("a ∘ b", "b ∘ a")
+        yield _Sides("commutativity", names, lambda: both(a, b), lambda: both(b, a), two)
+    yield _Sides(
+        "associativity",
+        ("(a ∘ b) ∘ c", "a ∘ (b ∘ c)"),
+        lambda: both(both(a, b), c),
+        lambda: both(a, both(b, c)),
+        three,
+    )
+    if algebra.idempotent:
+        yield _Sides("idempotence", ("a ∘ a", "a"), lambda: both(a, a), lambda: a, one)
+    if algebra.subtractable:
+        less = algebra.subtract
+        yield _Sides("subtract", ("(a ∘ b) − b", "a"), lambda: less(both(a, b), b), lambda: a, two)
+
+
+def agree(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...] = ()) -> BoolArray:
+    """Where states are equal; floats within 1e-9 of the largest behind them.
+
+    Large numbers that cancel leave their roundings, so what went in decides how close is close.
+    Of what is not finite, one kind is as good as another: it depends on the order in Spark, too.
+    """
+    if left.dtype.names is not None:
+        fields = [agree(left[n], right[n], tuple(s[n] for s in behind)) for n in left.dtype.names]
+        return np.asarray(np.logical_and.reduce(fields))
+    same: BoolArray = (left == right) | ((left != left) & (right != right))
+    if left.dtype.kind == "f":
+        same |= _close(left, right, behind)
+    return np.asarray(same.reshape(len(same), -1).all(axis=1))
+
+
+def _close(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...]) -> BoolArray:
+    sizes = [np.where(np.isfinite(one), np.abs(one), 0) for one in (left, right, *behind)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(left - right) <= TOLERANCE * np.maximum.reduce(sizes)
+    return np.asarray(near | (~np.isfinite(left) & ~np.isfinite(right)))
+
+
+def plain(value: Any) -> str:
+    """A state as a user wrote it: fields by name, without what is the engine's own."""
+    names = getattr(getattr(value, "dtype", None), "names", None)
+    if names is None:
+        return str(value)
+    shown = (f"{name}={value[name].tolist()}" for name in names if not name.startswith("_"))
+    return f"({', '.join(shown)})"

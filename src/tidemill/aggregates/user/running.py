@@ -1,0 +1,161 @@
+"""A user's object made to work on records: lift, combine, subtract and lower of whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidemill.aggregates.algebra import Algebra, AnyArray, BoolArray, IntArray
+from tidemill.aggregates.elementwise import Elementwise
+from tidemill.aggregates.user.failing import in_parts
+from tidemill.aggregates.user.results import as_result
+from tidemill.aggregates.user.states import RAISED, States
+from tidemill.catalog import Code
+from tidemill.plan.expressions import Value
+from tidemill.plan.user import declared, made
+
+Both = Callable[[AnyArray, AnyArray], AnyArray]
+
+
+@lru_cache(maxsize=1024)
+def running(code: Code, constants: tuple[Value, ...]) -> Running:
+    return Running(code, constants)
+
+
+class Running:
+    """One aggregate with its constants."""
+
+    def __init__(self, code: Code, constants: tuple[Any, ...]) -> None:
+        self.code, self.declared = code, declared(code)
+        self.user: Any = made(code, constants)
+        self.states = States(self.declared.state)
+
+    @cached_property
+    def identity(self) -> Any:
+        return self.states.records(self.user.identity(), None)[()]
+
+    @cached_property
+    def algebra(self) -> Algebra:
+        """Floats are never subtracted: one infinity would be in every later window."""
+        subtracts = self.declared.subtracts and not self.has_floats
+        return Algebra(
+            self.code.name,
+            Elementwise(self.combine),
+            self.identity,
+            subtractable=subtracts,
+            subtract=self.subtract if subtracts else np.subtract,
+        )
+
+    @property
+    def has_floats(self) -> bool:
+        return any(field.type.is_float for field in self.declared.state)
+
+    # Rows of which some may raise: these become NULL.
+
+    def lift(self, arrays: Sequence[pa.Array]) -> AnyArray:
+        """A state for each row; that of nothing where an argument is NULL."""
+        typed = [
+            array.cast(argument.type.arrow, safe=False)
+            for array, argument in zip(arrays, self.declared.arguments, strict=True)
+        ]
+        found = self.algebra.filled((len(typed[0]),), self.states.dtype)
+        rows = _known(typed)
+        mine = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
+
+        def work(part: slice) -> AnyArray:
+            return self.lift_all([a.slice(part.start, part.stop - part.start) for a in mine])
+
+        found[slice(None) if rows is None else rows] = self._states("lift", len(mine[0]), work)
+        return found
+
+    def combine(self, left: AnyArray, right: AnyArray) -> AnyArray:
+        found = self._both("combine", self.combine_all, left, right)
+        found[RAISED] += left[RAISED] + right[RAISED]
+        return found
+
+    def subtract(self, left: AnyArray, right: AnyArray) -> AnyArray:
+        found = self._both("subtract", self.subtract_all, left, right)
+        found[RAISED] += left[RAISED] - right[RAISED]
+        return found
+
+    def power(self, states: AnyArray, times: IntArray) -> AnyArray:
+        """Each state combined with itself, so many in all, by doubling."""
+        found = self.algebra.filled((len(states),), states.dtype)
+        left = times.copy()
+        while True:
+            odd = np.flatnonzero(left & 1)
+            found[odd] = self.combine(found[odd], states[odd])
+            left >>= 1
+            rest = np.flatnonzero(left)
+            if not len(rest):
+                return found
+            states = states.copy()
+            states[rest] = self.combine(states[rest], states[rest])
+
+    def lower(self, records: AnyArray) -> tuple[pa.Array, BoolArray]:
+        """The results, NULL where the user's code has raised on the way, and where that was."""
+        kind = self.declared.result.arrow
+        raised: BoolArray = records[RAISED] > 0
+        parts = [pa.nulls(0, kind)]
+        lowering = in_parts(
+            self.code, "lower", len(records), lambda part: self.lower_all(records[part])
+        )
+        for part, found in lowering:
+            parts.append(pa.nulls(part.stop - part.start, kind) if found is None else found)
+            raised[part] |= found is None
+        whole = pa.concat_arrays(parts)
+        if raised.any():
+            whole = pc.if_else(pa.array(raised), pa.scalar(None, kind), whole)
+        return whole, raised
+
+    # All rows at once: whatever the user's code raises goes through.
+
+    def lift_all(self, arrays: Sequence[pa.Array]) -> AnyArray:
+        return self.states.records(self.user.lift(*arrays), len(arrays[0]))
+
+    def combine_all(self, left: AnyArray, right: AnyArray) -> AnyArray:
+        given = self.user.combine(self.states.columns(left), self.states.columns(right))
+        return self.states.records(given, len(left))
+
+    def subtract_all(self, left: AnyArray, right: AnyArray) -> AnyArray:
+        given = self.user.subtract(self.states.columns(left), self.states.columns(right))
+        return self.states.records(given, len(left))
+
+    def lower_all(self, records: AnyArray) -> pa.Array:
+        given = self.user.lower(self.states.columns(records))
+        return as_result(given, self.declared.result, len(records))
+
+    def _both(self, method: str, work: Both, left: AnyArray, right: AnyArray) -> AnyArray:
+        """State by state, whatever the shape of the arrays."""
+        left, right = np.broadcast_arrays(left, right)
+        flat, other, shape = left.ravel(), right.ravel(), left.shape
+        found = self._states(method, len(flat), lambda part: work(flat[part], other[part]))
+        return found.reshape(shape)
+
+    def _states(self, method: str, count: int, work: Callable[[slice], AnyArray]) -> AnyArray:
+        """The states of all rows; the identity, marked, where the user's code raises."""
+        whole: AnyArray | None = None
+        for part, found in in_parts(self.code, method, count, work):
+            if found is not None and part == slice(0, count):
+                return found
+            whole = self.algebra.filled((count,), self.states.dtype) if whole is None else whole
+            if found is None:
+                whole[RAISED][part] = 1
+            else:
+                whole[part] = found
+        return np.zeros(0, self.states.dtype) if whole is None else whole
+
+
+def _known(arrays: Sequence[pa.Array]) -> IntArray | None:
+    """The rows of which every argument is there; None: all."""
+    if not any(array.null_count for array in arrays):
+        return None
+    known = np.ones(len(arrays[0]), np.bool_)
+    for array in arrays:
+        known &= np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+    return np.flatnonzero(known)

@@ -1,0 +1,124 @@
+"""States of a user's aggregate as records: NumPy keeps the fields, users see them as columns.
+
+Beside the fields of its declaration a state has the number of times that the user's code has
+raised on the way to it; where that is not zero, nothing else of it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.aggregates.algebra import AnyArray
+from tidemill.plan.user import Field
+
+RAISED = "_raised"
+_NUMPY = {
+    "BOOLEAN": "?",
+    "TINYINT": "i1",
+    "SMALLINT": "i2",
+    "INT": "i4",
+    "BIGINT": "i8",
+    "FLOAT": "f4",
+    "DOUBLE": "f8",
+    "DATE": "M8[D]",
+    "TIMESTAMP": "M8[us]",
+    "TIMESTAMP_NTZ": "M8[us]",
+}
+
+
+class MistakeError(Exception):
+    """What a user's method gave is not what it declares."""
+
+
+@dataclass(frozen=True)
+class States:
+    """The layout of states of one aggregate."""
+
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        own = [(f.name, *_plain(f)) for f in self.fields]
+        return np.dtype([*own, (RAISED, "i8")])
+
+    def columns(self, records: AnyArray) -> dict[str, AnyArray]:
+        """The fields, for the user to read."""
+        found = {}
+        for field in self.fields:
+            view = records[field.name]
+            view.flags.writeable = False
+            found[field.name] = view
+        return found
+
+    def records(self, given: Any, count: int | None) -> AnyArray:
+        """What a method gave, as so many records; None: as a single one."""
+        if not isinstance(given, Mapping) or set(given) != {f.name for f in self.fields}:
+            shown = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
+            wanted = sorted(field.name for field in self.fields)
+            raise MistakeError(f"it gives {shown}, and a state is a mapping with {wanted}")
+        shape = () if count is None else (count,)
+        found = np.zeros(shape, self.dtype)
+        for field in self.fields:
+            found[field.name] = _fitted(field, given[field.name], shape)
+        return found
+
+    def to_arrow(self, records: AnyArray) -> pa.StructArray:
+        """One column of structs; times are kept as numbers, since NaT is not NULL."""
+        arrays = [_to_arrow(records[name]) for name in self.dtype.names or ()]
+        return pa.StructArray.from_arrays(arrays, self.dtype.names)
+
+    def from_arrow(self, structs: pa.StructArray) -> AnyArray:
+        found = np.zeros(len(structs), self.dtype)
+        for name, array in zip(self.dtype.names or (), structs.flatten(), strict=True):
+            target = found[name]
+            values = array.flatten() if pa.types.is_fixed_size_list(array.type) else array
+            plain = values.to_numpy(zero_copy_only=False)
+            target[...] = plain.view(target.dtype).reshape(target.shape)
+        return found
+
+
+def _plain(field: Field) -> tuple[Any, ...]:
+    kind = _NUMPY[field.type.name]
+    return (kind,) if field.length is None else (kind, (field.length,))
+
+
+def _fitted(field: Field, given: Any, shape: tuple[int, ...]) -> AnyArray:
+    """The values of a field, or a mistake that says how they are not."""
+    values = as_numpy(given)
+    wanted = shape if field.length is None else (*shape, field.length)
+    kind = np.dtype(_NUMPY[field.type.name])
+    if not np.can_cast(values.dtype, kind, "same_kind"):
+        raise MistakeError(f"field {field.name} is {values.dtype}, and {field.type} is declared")
+    try:
+        return np.broadcast_to(values, wanted)
+    except ValueError:
+        raise MistakeError(
+            f"field {field.name} has the shape {values.shape}, and {wanted} is wanted"
+        ) from None
+
+
+def as_numpy(given: Any) -> AnyArray:
+    """Whatever array a user has made."""
+    if isinstance(given, pa.ChunkedArray):
+        given = given.combine_chunks()
+    if not isinstance(given, pa.Array):
+        return np.asarray(given)
+    if given.null_count:
+        raise MistakeError("a field of a state has NULLs")
+    if pa.types.is_fixed_size_list(given.type):
+        return as_numpy(given.flatten()).reshape(len(given), given.type.list_size)
+    return np.asarray(given.to_numpy(zero_copy_only=False))
+
+
+def _to_arrow(values: AnyArray) -> pa.Array:
+    plain = np.ascontiguousarray(values)
+    if plain.dtype.kind == "M":
+        plain = plain.view(np.int64)
+    flat = pa.array(plain.ravel())
+    return flat if plain.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, plain.shape[1])

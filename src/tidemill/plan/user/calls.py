@@ -1,0 +1,76 @@
+"""A call of a user's aggregate: the arguments fitted to the types that it declares."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tidemill.catalog import Code
+from tidemill.errors import TidemillError, refuse
+from tidemill.language.statements import Expr
+from tidemill.plan.expressions import Value
+from tidemill.plan.model import Scalar
+from tidemill.plan.scalars import ScalarBinder
+from tidemill.plan.scope import place_in
+from tidemill.plan.user.declaring import Argument, Constant
+from tidemill.plan.user.loading import declared, made
+from tidemill.plan.user.signatures import as_given
+from tidemill.types import INTEGER_BITS, Type
+
+
+def user_arguments(
+    expr: Expr, trees: list[exp.Expr], code: Code, scalars: ScalarBinder
+) -> tuple[Scalar, ...]:
+    """What `lift` takes, in its order: the arguments written, and the time of the row."""
+    given = iter(trees)
+    return tuple(
+        _time(expr, scalars) if argument.is_time else _fitted(expr, next(given), argument, scalars)
+        for argument in declared(code).arguments
+    )
+
+
+def user_constants(
+    expr: Expr, node: exp.Expr, code: Code, values: tuple[Value, ...]
+) -> tuple[Constant, ...]:
+    """The constants in their own types; refused where the class does."""
+    defaults = (default for _, default in declared(code).constants)
+    found = tuple(map(as_given, values, defaults))
+    try:
+        made(code, found)
+    except TidemillError as error:
+        refuse(
+            "E_ARGUMENTS",
+            error.problem.primary,
+            detail=error.problem.detail,
+            place=place_in(expr, node),
+        )
+    return found
+
+
+def _time(expr: Expr, scalars: ScalarBinder) -> Scalar:
+    return scalars.bind(expr, scalars.scope.time.copy())
+
+
+def _fitted(expr: Expr, tree: exp.Expr, argument: Argument, scalars: ScalarBinder) -> Scalar:
+    scalar = scalars.bind(expr, tree)
+    if scalar.type == argument.type or is_widened(scalar.type, argument.type):
+        return scalar
+    if scalar.type.is_decimal and (argument.type.is_float or argument.type.is_decimal):
+        return scalars.bind(expr, exp.cast(tree.copy(), argument.type.sql, dialect="spark"))
+    refuse(
+        "E_TYPE",
+        f"argument {argument.name} is {argument.type}, and {scalar.sql} is {scalar.type}",
+        hint=f"write CAST({scalar.sql} AS {argument.type})",
+        place=place_in(expr, tree),
+    )
+
+
+def is_widened(given: Type, wanted: Type) -> bool:
+    """Whether Arrow makes the same of it as Spark's cast: numbers into wider ones.
+
+    >>> from tidemill.types import BIGINT, DOUBLE, INT
+    >>> is_widened(INT, BIGINT), is_widened(BIGINT, DOUBLE), is_widened(DOUBLE, BIGINT)
+    (True, True, False)
+    """
+    if wanted.is_integer:
+        return given.is_integer and INTEGER_BITS[given.name] <= INTEGER_BITS[wanted.name]
+    return wanted.is_float and (given.is_integer or given.name == "FLOAT")
