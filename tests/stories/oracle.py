@@ -82,6 +82,12 @@ HOLISTIC = (
     *(_top("k", 3, "SUM(m)"), _top("g", 1, "SUM(n)"), _top("name", 9, "SUM(n)")),
     *(_collect("k", 3), _collect("m", 100)),
 )
+_PERCENTILE = "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE NOT ISNAN(x))"
+# How often the most frequent value is there.
+_MOST = (
+    "ARRAY_MAX(TRANSFORM(COLLECT_SET({value}), v -> BIGINT(SIZE(FILTER(COLLECT_LIST({value}), "
+    "w -> w = v)))))"
+)
 AGGREGATES = (
     Term("COUNT(*)"),
     Term("COUNT(x)"),
@@ -105,6 +111,19 @@ AGGREGATES = (
         for c in "k b m n x f d w name day at".split()
     ),
     *HOLISTIC,
+    # Of so few rows sketches know everything.
+    *(
+        Term(f"APPROX_COUNT_DISTINCT({c})", f"COUNT(DISTINCT {c})", odd=c == "d")
+        for c in "k b m n x d name day at".split()
+    ),
+    Term("APPROX_COUNT_DISTINCT(name, method => 'theta')", "COUNT(DISTINCT name)"),
+    Term("APPROX_COUNT_DISTINCT(f, 0.01, 'theta')", "COUNT(DISTINCT f)"),
+    Term("APPROX_PERCENTILE(m, 0.9)", "DOUBLE(PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY m))"),
+    Term("APPROX_PERCENTILE(x, 0.25, error => 0.05)", _PERCENTILE),
+    Term("APPROX_COUNT(k, 'a')", "COUNT_IF(k = 'a')"),
+    Term("APPROX_COUNT(m, 7)", "COUNT_IF(m = 7)"),
+    Term("APPROX_TOP_K(k, 9)[0].count", _MOST.format(value="k"), odd=True),
+    Term("APPROX_TOP_K(d, 9)[0].count", _MOST.format(value="d"), odd=True),
     Term("SUM(m) / COUNT(*)"),
     Term("ROUND(AVG(d), 2)", odd=True),
     Term("MAX(m) - MIN(m)", "TRY_SUBTRACT(MAX(m), MIN(m))"),
@@ -229,7 +248,8 @@ class Case:
 
     def compare_keyed(self, answers: pa.Table, want: Keyed) -> int:
         """With a batch that has been keyed before, since several runs are compared with it."""
-        got = self.keyed(answers)
+        named = ["window_start", "window_end", *self._key_names(), *self._value_names()]
+        got = self.keyed(answers.select(named))
         assert got.keys() == want.keys(), self._story(got.keys() ^ want.keys())
         for key, values in want.items():
             for term, mine, theirs in zip(self.aggregates, got[key], values, strict=True):
@@ -245,13 +265,15 @@ class Case:
     def _top(self, answers: str) -> str:
         order = ", ".join(["a0 DESC" if self.descending else "a0", *self._key_names()])
         ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY s ORDER BY {order}) AS r"
-        kept = ", ".join(
-            ["s", "e", *self._key_names(), *(f"a{n}" for n in range(len(self.aggregates)))]
-        )
+        kept = ", ".join(["s", "e", *self._key_names(), *self._value_names()])
         return f"SELECT {kept} FROM ({ranked} FROM ({answers})) WHERE r <= {self.limit}"
 
     def _key_names(self) -> list[str]:
         return [f"k{n}" for n in range(len(self.keys))]
+
+    def _value_names(self) -> list[str]:
+        """Without the bounds that an approximate one has beside its value."""
+        return [f"a{n}" for n in range(len(self.aggregates))]
 
     def keyed(self, rows: pa.Table) -> Keyed:
         """Values by (window start, window end, group): a group has one row in a window."""

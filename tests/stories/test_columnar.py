@@ -42,6 +42,10 @@ QUERIES = (
     "SELECT n, COUNT(d) AS a FROM s [{}] WHERE NOT b AND g IN (1, 2, -3) GROUP BY n",
     "SELECT k, COUNT(DISTINCT x) AS a, MEDIAN(m) AS b1, TOP(name, 2) AS c FROM s [{}] GROUP BY k",
     "SELECT TOP(at, 3, SUM(n)) AS a, COLLECT(f, 3) AS b1, TOP(g, 2, SUM(f)) AS c FROM s [{}]",
+    "SELECT k, APPROX_COUNT_DISTINCT(name) AS a, APPROX_COUNT_DISTINCT(x, 0.05, 'theta') AS b1,"
+    " APPROX_TOP_K(m, 3) AS c, APPROX_COUNT(name, 'rita') AS d1 FROM s [{}] GROUP BY k",
+    "SELECT b, APPROX_PERCENTILE(m, 0.5) AS a, APPROX_PERCENTILE(f, 0.9) AS b1,"
+    " APPROX_TOP_K(name, 2) AS c, APPROX_COUNT_DISTINCT(at) AS d1 FROM s [{}] GROUP BY b",
     "SELECT COUNT(*) AS a FROM s [{}] WHERE day >= DATE '1969-12-31' AND at IS NOT NULL",
 )
 WINDOWS = (

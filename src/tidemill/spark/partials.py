@@ -99,7 +99,7 @@ class Pass:
         for place, scalar in enumerate(self.scan.keys):
             items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
         for place, scalar in enumerate(self.scan.values):
-            items[f"_d{place}"] = read_value(self.scan.scalars, scalar)
+            items[f"_by{place}"] = read_value(self.scan.scalars, scalar)
         for number, feed in enumerate(self.feeds):
             items |= dict(self._words(number, feed))
         passes = self._passes()
@@ -117,7 +117,7 @@ class Pass:
     def _set(self, number: int) -> tuple[str, ...]:
         """The columns that one feed is grouped by."""
         feed = self.feeds[number]
-        values = (f"_d{place}" for place in range(len(self.scan.values)))
+        values = (f"_by{place}" for place in range(len(self.scan.values)))
         words = (name for name, _ in self._words(number, feed))
         return (VERDICT, SLICE, *feed.key_columns, *values, *words)
 
