@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.lower_bags import Picked
 from tidemill.synopsis.bag_loops import count_distinct, sort_by
-from tidemill.synopsis.pick_loops import pick
+from tidemill.synopsis.pick_loops import pick, to_and_fro
 from tidemill.synopsis.rank_loops import at_fraction
 
 IntArray = NDArray[np.int64]
@@ -114,6 +114,11 @@ class Runs:
         codes = np.zeros(int(room[-1]), np.int32)
         weighing = np.zeros((len(weights), len(codes)), weights.dtype)
         order, first, last = self._requests
+        by_end, _ = sort_by(last[order], len(self.cells.bags) + 1)
+        order = order[by_end]
+        by_begin, _ = sort_by(first[order], len(self.cells.bags) + 1)
+        order = order[by_begin]
+        to_and_fro(order, first)
         begin, end, held = self._runs
         found = pick(
             order,
