@@ -65,7 +65,7 @@ class _Binder:
         self._scalars = ScalarBinder(scope, oracle)
         self._aliases = {i.alias.lower(): i.expr for i in select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars)
+        self._calls = CallBinder(self._scalars, select.window)
 
     def plan(self, name: str, sink: str | None) -> QueryPlan:
         where = self._where()
