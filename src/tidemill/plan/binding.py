@@ -182,7 +182,12 @@ class _Binder:
     def _order_node(self, expr: Expr) -> Node:
         node = self._finish(self._ordinal(expr), frozenset(self._aliases))
         if not node.type.is_atomic:
-            refuse("E_TYPE", f"ordering by {node.type} is not built", place=expr.place)
+            refuse(
+                "E_TYPE",
+                f"ordering by {node.type} is not built",
+                hint="order by a plain value, as COUNT(*)",
+                place=expr.place,
+            )
         return node
 
     def _finish(self, expr: Expr, aliases: frozenset[str] = frozenset()) -> Node:

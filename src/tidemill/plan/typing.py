@@ -36,7 +36,8 @@ TypeOracle = Callable[[str, Mapping[str, Type]], Type]
 def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Node:
     """The typed tree, or one `Opaque` for the whole expression; names in any case."""
     named = by_name(columns)
-    if isinstance(tree, exp.Column) and (slot := named.get(tree.name.lower())) and slot.type.inner:
+    bare = tree.unnest()
+    if isinstance(bare, exp.Column) and (slot := named.get(bare.name.lower())) and slot.type.inner:
         # What an aggregate gives is known whatever its type; operators over it are Spark's.
         return slot
     try:
