@@ -71,6 +71,31 @@ def test_three_queries_have_one_pass_and_one_synopsis(engine: Engine) -> None:
     assert "p1: a (12 s / 9 s), b (10 s / 6 s), c (1 min / 3 s + 1 s)" in text
 
 
+COUNTED = """
+CREATE STREAM packets (ts TIMESTAMP, src STRING, length BIGINT) ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY middle AS SELECT src, MEDIAN(length) AS m FROM packets [RANGE 60 s SLIDE 10 s]
+GROUP BY src;
+CREATE QUERY slowest AS SELECT src, PERCENTILE(length, 0.99) AS p, COUNT(DISTINCT length) AS d
+FROM packets [RANGE 30 s SLIDE 5 s] GROUP BY src;
+CREATE QUERY largest AS SELECT src, MAX(length) AS m FROM packets [RANGE 1 min SLIDE 5 s]
+GROUP BY src;
+EXPLAIN SHARED ALL;
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_all_that_counts_of_values_tell_is_read_from_one_synopsis(
+    tmp_path: Path, update_goldens: bool
+) -> None:
+    (tmp_path / "data").mkdir()
+    (text,) = Engine(tmp_path / "home").explain(COUNTED, tmp_path)
+    golden = GOLDENS / "counted.txt"
+    if update_goldens:
+        golden.write_text(text + "\n")
+    assert text + "\n" == golden.read_text()
+    assert text.count("\nsynopsis ") == text.count("counts(length)") == 1
+
+
 @pytest.mark.usefixtures("spark")
 def test_the_page_of_the_example_is_from_a_sample_of_its_rows(tmp_path: Path) -> None:
     """The golden is that of tests/share, where the same sample is taken without Spark."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 
-from tests.stories.oracle import HOLISTIC, Case, Term, many_batch_answers
+from tests.stories.oracle import HOLISTIC, Case, Term, close, many_batch_answers, plain_values
 from tests.stories.streams import STREAM, cut, random_rows, table_of, write_files
 from tidemill.engine import Engine
 
@@ -49,3 +51,38 @@ def test_aggregates_of_counted_values_equal_batch(
     batches = many_batch_answers(spark, cases)
     counts = [c.compare_keyed(*pair) for c, *pair in zip(cases, answers, batches, strict=True)]
     assert min(counts) > 0
+
+
+DUCK = """
+SELECT s, k, COUNT(DISTINCT name), QUANTILE_CONT(m, 0.5), QUANTILE_CONT(x, 0.9),
+       LIST_SLICE(LIST_SORT(LIST(m) FILTER (m IS NOT NULL)), 1, 3)
+FROM (SELECT *, UNNEST([p - 1, p]) * 5000000 AS s
+      FROM (SELECT *, EPOCH_US(ts) // 5000000 AS p FROM rows))
+GROUP BY s, k
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_aggregates_of_counted_values_equal_duckdb(tmp_path: Path) -> None:
+    rows = [row for row in random_rows(random.Random(5), "ordered", 300) if _is_finite(row["x"])]
+    write_files(tmp_path / "in", cut(rows, 3))
+    with Engine(tmp_path / "home") as engine:
+        query = "SELECT k, COUNT(DISTINCT name) AS a, MEDIAN(m) AS b, PERCENTILE(x, 0.9) AS c,"
+        query += " COLLECT(m, 3) AS d FROM s [RANGE 10 s SLIDE 5 s] GROUP BY k"
+        engine.sql(f"{STREAM} CREATE QUERY q INTO out AS {query};", tmp_path)
+        engine.run("flush")
+        answers = engine.query("q").answers().to_arrow().drop(["window_end", "d_total"])
+    with duckdb.connect() as duck:
+        duck.register("rows", table_of(rows))
+        wanted = duck.sql(DUCK).to_arrow_table()
+    mine, theirs = (
+        {row[:2]: row[2:] for row in zip(*map(plain_values, found.columns), strict=True)}
+        for found in (answers, wanted)
+    )
+    assert mine.keys() == theirs.keys()
+    assert all(all(map(close, mine[key], theirs[key])) for key in mine)
+
+
+def _is_finite(value: float | None) -> bool:
+    """What DuckDB interpolates with infinities is not Spark's."""
+    return value is None or math.isfinite(value)

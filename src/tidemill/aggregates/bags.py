@@ -40,6 +40,7 @@ class Bags:
     codes: NDArray[np.int32]
     weights: Array
     dictionary: pa.Array
+    start_us: IntArray | None = None  # of the slice of each cell, where it is asked for
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -49,7 +50,9 @@ class Bags:
         return self.end - self.begin
 
     def take(self, rows: Array) -> Bags:
-        return Bags(self.begin[rows], self.end[rows], self.codes, self.weights, self.dictionary)
+        start_us = None if self.start_us is None else self.start_us[rows]
+        begin, end = self.begin[rows], self.end[rows]
+        return Bags(begin, end, self.codes, self.weights, self.dictionary, start_us)
 
     def compact(self) -> Bags:
         """The same with the entries of cells in their order, and no others."""

@@ -50,6 +50,7 @@ _NEEDS = {
     "PERCENTILE": ("counts",),
     "TOP": ("counts",),
     "COLLECT": ("counts",),
+    "FREQUENT": ("counts",),
 }
 # (value, event time) ⇒ the Catalyst aggregates of a lane, one per part, where it has several.
 _PAIR = "IF({value} IS NULL, NULL, STRUCT({time} AS t, {value} AS v))"

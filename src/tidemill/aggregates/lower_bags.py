@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.limbs import to_decimal, to_int64
+from tidemill.language.durations import parse_duration
 from tidemill.plan.model import AggregateCall
 from tidemill.types import Type
 
@@ -37,6 +38,17 @@ class Picked:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
+@dataclass(frozen=True)
+class Frequent:
+    """By cell the threshold and how many values are above it; of these, bounds of the counts."""
+
+    delta: IntArray
+    sizes: IntArray
+    codes: IntArray
+    low: IntArray
+    high: IntArray
+
+
 class Runs(Protocol):
     """The bags of all cells behind each of some windows and groups."""
 
@@ -53,6 +65,8 @@ class Runs(Protocol):
 
     def pick(self, most: int, by_weight: bool) -> Picked: ...
 
+    def frequent(self, most: int, length_us: int) -> Frequent: ...
+
 
 def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, Mask | None]:
     """Plain numbers, and which of them are not NULL."""
@@ -60,6 +74,8 @@ def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, Mask | None]:
         return runs.distinct(), None
     if call.part == "total":
         return runs.total(), None
+    if call.part == "delta":
+        return runs.frequent(*_subwindows(call)).delta, None
     fraction = call.parameters[0] if call.function == "PERCENTILE" else 0.5
     assert isinstance(fraction, int | float | Decimal)
     return runs.percentile(float(fraction), _doubles(runs.dictionary))
@@ -67,18 +83,21 @@ def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, Mask | None]:
 
 def lists(call: AggregateCall, runs: Runs) -> tuple[pa.Array, Mask]:
     """Arrays, and where Spark would have raised. Where there is no value they are NULL."""
+    nowhere = np.zeros(len(runs), np.bool_)
+    if call.function == "FREQUENT":
+        return _frequent(runs, call), nowhere
     (most,) = call.parameters
     assert isinstance(most, int)
     if call.function == "COLLECT":
-        return _collected(runs, most, call.slot.type), np.zeros(len(runs), np.bool_)
+        return _collected(runs, most, call.slot.type), nowhere
     picked = runs.pick(most, by_weight=True)
     weights, lost = _weights(picked.weights, call.slot.type)
     pairs = pa.StructArray.from_arrays(
         [runs.dictionary.take(pa.array(picked.codes)), weights], ["value", "weight"]
     )
-    raised = np.zeros(len(runs), np.bool_)
+    raised = nowhere
     raised[picked.owner[lost]] = True
-    return _listed(picked.offsets, pairs, call.slot.type), raised
+    return _listed(picked.offsets, pairs, call.slot.type, picked.sizes == 0), raised
 
 
 def _collected(runs: Runs, most: int, kind: Type) -> pa.Array:
@@ -90,12 +109,30 @@ def _collected(runs: Runs, most: int, kind: Type) -> pa.Array:
     kept = np.clip(most - ahead, 0, counts)
     values = runs.dictionary.take(pa.array(np.repeat(picked.codes, kept)))
     sizes = np.bincount(picked.owner, kept, minlength=len(runs)).astype(np.int64)
-    return _listed(np.concatenate([[0], np.cumsum(sizes)]), values, kind)
+    return _listed(np.concatenate([[0], np.cumsum(sizes)]), values, kind, sizes == 0)
 
 
-def _listed(offsets: IntArray, values: pa.Array, kind: Type) -> pa.Array:
-    empty = pa.array(offsets[1:] == offsets[:-1])
-    lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=empty)
+def _frequent(runs: Runs, call: AggregateCall) -> pa.Array:
+    """Where there are values but none above the threshold, the array is empty."""
+    found = runs.frequent(*_subwindows(call))
+    values = runs.dictionary.take(pa.array(found.codes))
+    bounds = [pa.array(found.low), pa.array(found.high)]
+    triples = pa.StructArray.from_arrays([values, *bounds], ["value", "low", "high"])
+    offsets = np.concatenate([[0], np.cumsum(found.sizes)])
+    return _listed(offsets, triples, call.slot.type, runs.total() == 0)
+
+
+def _subwindows(call: AggregateCall) -> tuple[int, int]:
+    """How many values are listed, of sub-windows of which length."""
+    most, length = call.parameters
+    assert isinstance(most, int)
+    assert isinstance(length, str)
+    return most, parse_duration(length)
+
+
+def _listed(offsets: IntArray, values: pa.Array, kind: Type, absent: Mask) -> pa.Array:
+    places = pa.array(offsets.astype(np.int32))
+    lists = pa.ListArray.from_arrays(places, values, mask=pa.array(absent))
     return lists.cast(kind.arrow)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -177,7 +178,8 @@ class Slots:
         block, dictionary, cells = self._block, self._source.dictionaries[number], self._cells
         found = block.lane(number) if cells is None else block.lane_at(number, cells)
         if isinstance(found, Runs):
-            return found
+            starts_us = self._evaluations.starts[self.window]
+            return replace(found, window_us=np.broadcast_to(starts_us, self.shape).ravel())
         if cells is not None:
             return Encoded(*found, dictionary)
         values, valid = found

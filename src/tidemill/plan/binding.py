@@ -67,7 +67,7 @@ class _Binder:
         self._scalars = ScalarBinder(scope, oracle)
         self._aliases = {i.alias.lower(): i.expr for i in select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars)
+        self._calls = CallBinder(self._scalars, select.window)
 
     def plan(self, name: str, sink: str | None) -> QueryPlan:
         where = self._where()
@@ -187,7 +187,12 @@ class _Binder:
     def _order_node(self, expr: Expr) -> Node:
         node = self._finish(self._ordinal(expr), frozenset(self._aliases))
         if not node.type.is_atomic:
-            refuse("E_TYPE", f"ordering by {node.type} is not built", place=expr.place)
+            refuse(
+                "E_TYPE",
+                f"ordering by {node.type} is not built",
+                hint="order by a plain value, as COUNT(*)",
+                place=expr.place,
+            )
         return node
 
     def _finish(self, expr: Expr, aliases: frozenset[str] = frozenset()) -> Node:

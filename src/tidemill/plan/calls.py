@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tidemill.errors import refuse
-from tidemill.language.statements import Expr
+from tidemill.language.statements import Expr, Window
 from tidemill.plan.aggregates import Known, Signature
 from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.constants import constants_of, refuse_number
@@ -16,6 +16,7 @@ from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.model import AggregateCall, Scalar
 from tidemill.plan.scalars import ScalarBinder
 from tidemill.plan.scope import aggregate_calls, function_name, place_in
+from tidemill.plan.subwindows import with_subwindow
 from tidemill.plan.user.calls import user_arguments, user_constants
 from tidemill.types import BIGINT, DOUBLE
 
@@ -25,6 +26,7 @@ class CallBinder:
     """Slots are numbered in the order in which calls are first met; equal calls share one."""
 
     scalars: ScalarBinder
+    window: Window
     _by_sql: dict[str, AggregateCall] = field(default_factory=dict)
 
     @property
@@ -45,6 +47,8 @@ class CallBinder:
         if not rest and _counts_rows(expr, node, first, function):
             return self._numbered(AggregateCall(Slot("", BIGINT), function, None))
         constants = constants_of(expr, node, signature, rest)
+        if function == "FREQUENT":
+            constants = with_subwindow(expr, node, constants, self.window)
         argument = self._argument(expr, first, signature)
         if wrong := signature.fits(argument.type, constants):
             refuse("E_TYPE", f"{function} over {argument.type} has no {wrong}", place=place)

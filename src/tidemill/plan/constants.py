@@ -39,11 +39,9 @@ def constants_of(
 
 def refuse_number(expr: Expr, node: exp.Expr, signature: Signature, found: int) -> NoReturn:
     """As many arguments as the aggregate does not take."""
-    words = list(signature.arguments)
-    words += [p.name if p.is_required else f"[{p.name}]" for p in signature.parameters]
-    words += ["[SUM(y)]"] if signature.weighted else []
-    form = f"{signature.name}({', '.join(words)})"
-    _refuse(expr, node, f"{signature.name} is called as {form}, not with {found} arguments")
+    name = signature.form.partition("(")[0]
+    given = f"{found} argument{'' if found == 1 else 's'}"
+    _refuse(expr, node, f"{name} is called as {signature.form}, not with {given}")
 
 
 def _named(expr: Expr, tree: exp.Kwarg, signature: Signature) -> Parameter:

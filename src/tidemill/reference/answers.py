@@ -15,6 +15,7 @@ from typing import Any
 from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.approximations import exactly
 from tidemill.reference.expressions import evaluate_row
+from tidemill.reference.frequent import frequent_rows
 from tidemill.reference.holistic import HOLISTIC, holistic
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import SPREADS, outermost, spread
@@ -52,7 +53,7 @@ def answers(plan: QueryPlan, rows: Iterable[Row]) -> list[Answer]:
     return [
         (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
         for span, groups in windows.items()
-        for slots in _delivered(plan, [_slots(plan, *group) for group in groups.items()])
+        for slots in _delivered(plan, [_slots(plan, span[0], *group) for group in groups.items()])
     ]
 
 
@@ -97,10 +98,12 @@ def _key(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and value != value else value
 
 
-def _slots(plan: QueryPlan, key: tuple[Any, ...], members: Sequence[Row]) -> dict[str, Any]:
+def _slots(
+    plan: QueryPlan, start_us: int, key: tuple[Any, ...], members: Sequence[Row]
+) -> dict[str, Any]:
     keys = zip(plan.keys, key, strict=True)
     slots = {k.slot.name: float("nan") if value == "NaN" else value for k, value in keys}
-    slots |= {call.slot.name: _aggregate(call, members) for call in plan.aggregates}
+    slots |= {call.slot.name: _aggregate(call, members, start_us) for call in plan.aggregates}
     return slots
 
 
@@ -108,11 +111,14 @@ def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
     return plan.having is None or evaluate_row(plan.having, slots)[0] is True
 
 
-def _aggregate(call: AggregateCall, members: Sequence[Row]) -> Any:
+def _aggregate(call: AggregateCall, members: Sequence[Row], start_us: int) -> Any:
     if call.argument is None:
         return len(members)
     if call.code is not None:
         return written(call, [[row.values[s.sql] for s in call.arguments] for row in members])
+    if call.function == "FREQUENT":
+        timed = [(row.time_us, row.values[call.argument.sql]) for row in members]
+        return frequent_rows(call, [pair for pair in timed if pair[1] is not None], start_us)
     if call.function in HOLISTIC:
         rows = (tuple(row.values[a.sql] for a in call.arguments) for row in members)
         return holistic(call, [row for row in rows if None not in row])

@@ -168,7 +168,9 @@ def _bundle(
 
 def _rows_of(lanes: tuple[Lane, ...], cells: Cells) -> list[Rows]:
     return [
-        kept if isinstance(kept, Bags) else LaneRows(kept.values, lane.algebra, kept.valid)
+        replace(kept, start_us=cells.slices[cells.slice_index])
+        if isinstance(kept, Bags)
+        else LaneRows(kept.values, lane.algebra, kept.valid)
         for lane, kept in zip(lanes, cells.lanes, strict=True)
     ]
 

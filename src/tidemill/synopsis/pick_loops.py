@@ -43,7 +43,7 @@ def pick(
     """
     held, total = np.zeros(size, np.int64), np.zeros((len(weights), size), weights.dtype)
     met, is_met = np.empty(size, np.int32), np.zeros(size, np.bool_)
-    weighed = np.empty((len(weights), size), weights.dtype)
+    weighed = total if len(weights) == 1 else np.empty((len(weights), size), weights.dtype)
     found, count = np.zeros(len(first), np.int64), 0
     low, high = 0, 0
     for at in range(len(order)):
@@ -65,13 +65,31 @@ def pick(
             _remove(begin[cell], end[cell], codes, weights, held, total)
         low, high = to_low, to_high
         count = _still_held(held, met, is_met, count)
-        _carry(total, weighed, met, count)
+        if len(weights) > 1:
+            _carry(total, weighed, met, count)
         found[request] = _first(
             met, count, weighed, by_weight, most, picked[room[request] : room[request + 1]]
         )
         for place in range(found[request]):
             weighing[:, room[request] + place] = weighed[:, picked[room[request] + place]]
     return found
+
+
+@compiled
+def to_and_fro(order: Array, first: Array) -> None:
+    """Every second run of requests that begin at one cell, turned round.
+
+    Requests come in by where they begin, then where they end. So from one to the next the end
+    moves little, also where the next begins elsewhere.
+    """
+    low, is_odd = 0, False
+    while low < len(order):
+        high = low + 1
+        while high < len(order) and first[order[high]] == first[order[low]]:
+            high += 1
+        if is_odd:
+            order[low:high] = order[low:high][::-1].copy()
+        low, is_odd = high, not is_odd
 
 
 @compiled
@@ -132,10 +150,9 @@ def _carry(total: Array, weighed: Array, met: Array, count: int) -> None:
     for place in range(count):
         code = met[place]
         weighed[:, code] = total[:, code]
-        if limbs > 1:
-            for limb in range(limbs - 1):
-                weighed[limb + 1, code] += np.int64(weighed[limb, code]) >> _BITS
-                weighed[limb, code] = np.int64(weighed[limb, code]) & _MASK
+        for limb in range(limbs - 1):
+            weighed[limb + 1, code] += np.int64(weighed[limb, code]) >> _BITS
+            weighed[limb, code] = np.int64(weighed[limb, code]) & _MASK
 
 
 @compiled

@@ -25,9 +25,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import Bags
-from tidemill.aggregates.lower_bags import Picked
+from tidemill.aggregates.lower_bags import Frequent, Picked
 from tidemill.synopsis.bag_loops import count_distinct, sort_by
-from tidemill.synopsis.pick_loops import pick
+from tidemill.synopsis.frequent_loops import part, together
+from tidemill.synopsis.pick_loops import pick, to_and_fro
 from tidemill.synopsis.rank_loops import at_fraction
 
 IntArray = NDArray[np.int64]
@@ -60,11 +61,15 @@ class SortedBags:
 
 @dataclass(frozen=True)
 class Runs:
-    """For each cell of a block, the run `first:last` of cells behind it."""
+    """For each cell of a block, the run `first:last` of cells behind it.
+
+    `window_us` is where the window of each begins, for those that are asked about parts of it.
+    """
 
     cells: SortedBags
     first: IntArray
     last: IntArray
+    window_us: IntArray | None = None
 
     @property
     def dictionary(self) -> pa.Array:
@@ -114,6 +119,11 @@ class Runs:
         codes = np.zeros(int(room[-1]), np.int32)
         weighing = np.zeros((len(weights), len(codes)), weights.dtype)
         order, first, last = self._requests
+        by_end, _ = sort_by(last[order], len(self.cells.bags) + 1)
+        order = order[by_end]
+        by_begin, _ = sort_by(first[order], len(self.cells.bags) + 1)
+        order = order[by_begin]
+        to_and_fro(order, first)
         begin, end, held = self._runs
         found = pick(
             order,
@@ -134,6 +144,31 @@ class Runs:
         )
         taken = np.repeat(room[:-1] - (np.cumsum(found) - found), found) + np.arange(found.sum())
         return Picked(found, codes[taken], weighing[:, taken])
+
+    def frequent(self, most: int, length_us: int) -> Frequent:
+        """The values that are surely there more than `delta` times, the most frequent first.
+
+        Of each sub-window the `most` heaviest values are listed, and `delta` is the sum of
+        what the last of each list weighs: no value that a list leaves out weighs more there.
+        """
+        start_us, window_us = self.cells.bags.start_us, self.window_us
+        assert start_us is not None
+        assert window_us is not None
+        begin, first, last = part(self.first, self.last, start_us, window_us, length_us)
+        # Windows that overlap have sub-windows in common, and each is listed once.
+        bounds, lists = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
+        picked = Runs(self.cells, *bounds).pick(most, by_weight=True)
+        lists = lists.ravel()
+        room = np.concatenate([[0], np.cumsum(picked.sizes[lists])])[begin]
+        delta = np.zeros(len(self), np.int64)
+        codes, low, high = (np.zeros(int(room[-1]), np.int64) for _ in range(3))
+        held = picked.offsets, picked.codes, picked.weights[0]
+        into = room, delta, codes, low, high
+        sizes = together(begin, lists, *held, most, self._size, *into)
+        taken = np.repeat(room[:-1] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        owner = np.repeat(np.arange(len(self)), sizes)
+        mine = taken[np.lexsort((codes[taken], -low[taken], owner))]
+        return Frequent(delta, sizes, codes[mine], low[mine], high[mine])
 
     @property
     def _size(self) -> int:

@@ -15,6 +15,11 @@ def fraction(value: Value) -> str:
     return "it lies between 0 and 1"
 
 
+def length_of_time(value: Value) -> str:
+    """A duration as text; whether it fits the window is known where the window is."""
+    return "" if isinstance(value, str) else "it is a duration such as '5 seconds'"
+
+
 def number_of_items(value: Value) -> str:
     if isinstance(value, int) and 1 <= value <= MOST_ITEMS:
         return ""

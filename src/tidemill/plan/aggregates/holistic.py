@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidemill.plan.aggregates.basic import SIGNATURES as BASIC
 from tidemill.plan.aggregates.basic import is_number, is_plain, text_as_double
-from tidemill.plan.aggregates.checks import fraction, number_of_items
+from tidemill.plan.aggregates.checks import fraction, length_of_time, number_of_items
 from tidemill.plan.aggregates.signature import Parameter, Signature
 from tidemill.types import BIGINT, DOUBLE, Type, array_of, struct_of
 
@@ -22,6 +22,10 @@ def _double(_: Type) -> Type:
 
 def _top(value: Type) -> Type:
     return array_of(struct_of(value=value, weight=BIGINT))
+
+
+def _frequent(value: Type) -> Type:
+    return array_of(struct_of(value=value, low=BIGINT, high=BIGINT))
 
 
 def _top_by_sum(value: Type, weight: Type) -> Type:
@@ -47,5 +51,13 @@ SIGNATURES = (
         array_of,
         parameters=(_ITEMS,),
         parts=(("total", _whole),),
+    ),
+    Signature(
+        "FREQUENT",
+        "plain values",
+        is_plain,
+        _frequent,
+        parameters=(_ITEMS, Parameter("subwindow", length_of_time, is_required=False)),
+        parts=(("delta", _whole),),
     ),
 )

@@ -48,6 +48,18 @@ class Signature:
     arguments: tuple[str, ...] = ("x",)
     code: Code | None = None
 
+    @property
+    def form(self) -> str:
+        """How it is called, as text."""
+        words = [
+            *self.arguments,
+            *(p.name if p.is_required else f"[{p.name}]" for p in self.parameters),
+        ]
+        words += ["[SUM(y)]"] if self.weighted else []
+        if self.name == "COUNT_DISTINCT":
+            return "COUNT(DISTINCT x)"
+        return f"{self.name}({', '.join(words)})"
+
     def result_of(self, argument: Type, weight: Type | None) -> Type:
         if weight is None or self.weighted is None:
             return self.result(argument)

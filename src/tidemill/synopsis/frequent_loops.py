@@ -1,0 +1,87 @@
+"""Compiled loops for frequent values: the sub-windows of requests, and their lists put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.synopsis.loops import compiled
+
+Array = NDArray[Any]
+
+
+@compiled
+def part(
+    first: Array, last: Array, start_us: Array, window_us: Array, length_us: int
+) -> tuple[Array, Array, Array]:
+    """The runs of cells of each request that lie in one sub-window; empty ones have none.
+
+    Told are where those of each request begin, and the bounds of all of them.
+    """
+    most = 0
+    for request in range(len(first)):
+        most += last[request] - first[request]
+    begin = np.empty(len(first) + 1, np.int64)
+    low, high, found = np.empty(most, np.int64), np.empty(most, np.int64), 0
+    for request in range(len(first)):
+        begin[request] = found
+        number = -1
+        for cell in range(first[request], last[request]):
+            mine = (start_us[cell] - window_us[request]) // length_us
+            if mine != number:
+                low[found] = cell
+                number = mine
+                found += 1
+            high[found - 1] = cell + 1
+    begin[len(first)] = found
+    return begin, low[:found].copy(), high[:found].copy()
+
+
+@compiled
+def together(
+    begin: Array,
+    lists: Array,
+    offsets: Array,
+    codes: Array,
+    counts: Array,
+    most: int,
+    size: int,
+    room: Array,
+    delta: Array,
+    found: Array,
+    low: Array,
+    high: Array,
+) -> Array:
+    """What the lists of each request's sub-windows come to; how many are reported is told.
+
+    List l has the entries `offsets[l]:offsets[l + 1]`, the heaviest first. Request r has the
+    lists `lists[begin[r]:begin[r + 1]]`, and the places from `room[r]` on. A list of `most`
+    values may have left out others as heavy as its last.
+    """
+    held, listed = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    met, reported = np.empty(size, np.int32), np.zeros(len(begin) - 1, np.int64)
+    for request in range(len(begin) - 1):
+        count, total = 0, 0
+        for at in range(begin[request], begin[request + 1]):
+            first, last = offsets[lists[at]], offsets[lists[at] + 1]
+            own = counts[last - 1] if last - first == most else 0
+            total += own
+            for entry in range(first, last):
+                code = codes[entry]
+                if not held[code]:
+                    met[count] = code
+                    count += 1
+                held[code] += counts[entry]
+                listed[code] += own
+        delta[request] = total
+        for place in range(count):
+            code = met[place]
+            if held[code] > total:
+                to = room[request] + reported[request]
+                found[to], low[to] = code, held[code]
+                high[to] = held[code] + total - listed[code]
+                reported[request] += 1
+            held[code] = listed[code] = 0
+    return reported
