@@ -3,7 +3,7 @@
 The words after the language are the marks:
 
 * `sql`: a script, run to its end; without a stream of its own it gets `packets`
-* `sql file=NAME`: written to a file, for the commands after it
+* `sql file=NAME`, `python file=NAME`: written to a file, for what comes after it
 * `sql refused`: must be refused in the words of the `text` block after it
 * `console run`: commands after `$`, each with its output; a line `…` stands for any lines
 * `python`: a doctest
@@ -54,6 +54,7 @@ class Block:
 _KINDS = {
     ("sql", ""): "script",
     ("sql", "file"): "file",
+    ("python", "file"): "file",
     ("sql", "refused"): "refusal",
     ("console", "run"): "transcript",
     ("python", ""): "session",

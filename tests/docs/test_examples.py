@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = ROOT / "examples"
 # How many blocks each document must have run: a typing slip in a mark would skip one silently.
-FLOORS = {"README.md": 2, "docs/language.md": 13, "docs/operating.md": 4, "docs/tutorial.md": 11}
+FLOORS = {
+    "README.md": 2,
+    "docs/aggregates.md": 5,
+    "docs/language.md": 13,
+    "docs/operating.md": 4,
+    "docs/tutorial.md": 11,
+}
 PACKETS = """
 CREATE STREAM packets (
   ts TIMESTAMP, src STRING, dst STRING, proto STRING, port INT, length BIGINT
@@ -146,16 +152,24 @@ EXPECTED = {  # rows in, late, malformed, answers
     "sensors.sql": (13, 1, 1, 11),
     "rfid.sql": (10, 0, 0, 8),
     "replay.sql": (13, 0, 1, 14),
+    "aggregates/decay.sql": (29_734, 0, 0, 27),
+    "aggregates/histogram.sql": (29_734, 0, 0, 27),
+    "aggregates/burst.sql": (29_734, 0, 0, 28),
 }
 
 
 def test_every_example_is_expected() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.sql")} == set(EXPECTED)
+    found = EXAMPLES.rglob("*.sql")
+    assert {path.relative_to(EXAMPLES).as_posix() for path in found} == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_script_runs(name: str, spark: SparkSession, folder: Path) -> None:
-    report = run_script((EXAMPLES / name).read_text(), folder, "home")
+    # Beside its data, or beside its aggregate.
+    base = EXAMPLES / "aggregates" if name.startswith("aggregates") else folder
+    with Engine(folder / "home", clock=ManualClock(), default_sink="discard") as engine:
+        engine.sql((EXAMPLES / name).read_text(), base)
+        report = engine.run("flush")
     counts = (report.rows_in, report.rows_late, report.rows_malformed)
     assert (*counts, sum(report.queries.values())) == EXPECTED[name]
     assert all(report.queries.values())

@@ -40,7 +40,10 @@ class Encoded:
 
     def take(self, rows: Array) -> Encoded:
         valid = None if self.valid is None else self.valid[rows]
-        return Encoded(self.values[rows], valid, self.dictionary)
+        # Records are copied whole by `take`, and field by field by an index.
+        is_records = self.values.dtype.names is not None
+        values = self.values.take(rows) if is_records else self.values[rows]
+        return Encoded(values, valid, self.dictionary)
 
 
 def encode(lane: Lane, columns: list[pa.ChunkedArray]) -> Encoded:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, BoolArray, IntArray
-from tidemill.aggregates.elementwise import Elementwise
+from tidemill.aggregates.elementwise import Elementwise, put
 from tidemill.aggregates.user.failing import in_parts
 from tidemill.aggregates.user.results import as_result
 from tidemill.aggregates.user.states import RAISED, States
@@ -63,14 +63,17 @@ class Running:
             array.cast(argument.type.arrow, safe=False)
             for array, argument in zip(arrays, self.declared.arguments, strict=True)
         ]
-        found = self.algebra.filled((len(typed[0]),), self.states.dtype)
         rows = _known(typed)
         mine = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
 
         def work(part: slice) -> AnyArray:
             return self.lift_all([a.slice(part.start, part.stop - part.start) for a in mine])
 
-        found[slice(None) if rows is None else rows] = self._states("lift", len(mine[0]), work)
+        lifted = self._states("lift", len(mine[0]), work)
+        if rows is None:
+            return lifted
+        found = self.algebra.filled((len(typed[0]),), self.states.dtype)
+        put(found, rows, lifted)
         return found
 
     def combine(self, left: AnyArray, right: AnyArray) -> AnyArray:
@@ -89,13 +92,13 @@ class Running:
         left = times.copy()
         while True:
             odd = np.flatnonzero(left & 1)
-            found[odd] = self.combine(found[odd], states[odd])
+            put(found, odd, self.combine(found.take(odd), states.take(odd)))
             left >>= 1
             rest = np.flatnonzero(left)
             if not len(rest):
                 return found
             states = states.copy()
-            states[rest] = self.combine(states[rest], states[rest])
+            put(states, rest, self.combine(states.take(rest), states.take(rest)))
 
     def lower(self, records: AnyArray) -> tuple[pa.Array, BoolArray]:
         """The results, NULL where the user's code has raised on the way, and where that was."""

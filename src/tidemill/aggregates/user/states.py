@@ -45,7 +45,7 @@ class States:
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         own = [(f.name, *_plain(f)) for f in self.fields]
-        return np.dtype([*own, (RAISED, "i8")])
+        return np.dtype([*own, (RAISED, "i8")], align=True)
 
     def columns(self, records: AnyArray) -> dict[str, AnyArray]:
         """The fields, for the user to read."""

@@ -1,0 +1,1 @@
+CREATE AGGREGATE total SOURCE 'python:total.py';
