@@ -85,8 +85,10 @@ class Theta:
 
 
 def _update(sketch: Any, keys: Sequence[Key]) -> None:
+    if keys and isinstance(keys[0], str):
+        keys = [key or _FOR_EMPTY for key in keys]
     # A deque of no length is the fastest way to call something for each.
-    deque((sketch.update(key if key != "" else _FOR_EMPTY) for key in keys), maxlen=0)
+    deque(map(sketch.update, keys), maxlen=0)
 
 
 def _counted(sketch: Any) -> Counted:
