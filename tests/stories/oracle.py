@@ -208,9 +208,7 @@ class Case:
     def _top(self, answers: str) -> str:
         order = ", ".join(["a0 DESC" if self.descending else "a0", *self._key_names()])
         ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY s ORDER BY {order}) AS r"
-        kept = ", ".join(
-            ["s", "e", *self._key_names(), *self._value_names()]
-        )
+        kept = ", ".join(["s", "e", *self._key_names(), *self._value_names()])
         return f"SELECT {kept} FROM ({ranked} FROM ({answers})) WHERE r <= {self.limit}"
 
     def _key_names(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
-from tidemill.aggregates.estimates import estimates, most_frequent
+from tidemill.aggregates.estimates import Estimates, estimates, most_frequent
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.plan.aggregates.basic import sum_type
@@ -56,11 +56,19 @@ def gives_numbers(call: AggregateCall) -> bool:
     return not (call.slot.type.is_decimal or call.slot.type.name in ("STRING", "BINARY"))
 
 
-def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Encoded]) -> Numbers:
-    """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles."""
+def lower_numbers(
+    call: AggregateCall, lanes: Mapping[Lane, Encoded], estimated: dict[Hashable, Estimates]
+) -> Numbers:
+    """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles.
+
+    A value and its bounds are estimated together, and kept for the calls to come.
+    """
     first, *rest = (lanes[lane] for lane in lanes_behind(call))
     if (lane := lanes_behind(call)[0]).is_sketch:
-        return *estimates(call, lane, first.values), None
+        whole = call.function, call.argument, call.parameters
+        if whole not in estimated:
+            estimated[whole] = estimates(call, lane, first.values)
+        return *estimated[whole].part(call.part), None
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:
