@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import datasketches
 import numpy as np
 import pytest
 
 from tidemill.aggregates.sketches import CountMin, HyperLogLog, Items, Quantiles, Theta
+from tidemill.aggregates.sketches.registers import is_full
 from tidemill.plan.aggregates.sketches import (
     count_min_width,
     distinct_log_size,
@@ -138,6 +140,23 @@ def test_a_union_is_one_sketch_of_all(family: Any) -> None:
         # A sketch that was never merged estimates by the order of its values, too.
         alone = family.merged([whole, whole])
         assert family.counted(merged(family, [*parts, parts[0]], rng)) == family.counted(alone)
+
+
+def test_registers_are_merged_as_the_library_merges_them() -> None:
+    for seed in range(40):
+        rng = random.Random(seed)
+        family = HyperLogLog(rng.choice((7, 12)))
+        sizes = rng.choices((1, 5, 8, 40, 900, 20_000), k=rng.randrange(2, 7))
+        states = [family.make(rng.choices(range(10**9), k=size), []) for size in sizes]
+        union = datasketches.hll_union(family.log_size)
+        # Twice, so that it forgets what the order of the values would tell it.
+        for state in states * 2:
+            union.update(datasketches.hll_sketch.deserialize(state))
+        theirs = union.get_result(datasketches.HLL_8)
+        mine = family.to_bytes(merged(family, states, rng))
+        if is_full(mine):
+            assert mine == bytes(theirs.serialize_compact())
+        assert datasketches.hll_sketch.deserialize(mine).get_estimate() == theirs.get_estimate()
 
 
 def test_the_size_keeps_the_error_and_half_of_it_does_not() -> None:

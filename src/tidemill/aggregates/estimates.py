@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,35 +21,41 @@ from tidemill.plan.model import AggregateCall
 States = NDArray[Any]
 # An estimate and its bounds; None: there is no value.
 Estimate = tuple[Any, Any, Any] | None
-_PLACES = {"": 0, "low": 1, "high": 2}
 
 
-def estimates(call: AggregateCall, lane: Lane, states: States) -> tuple[States, States]:
-    """What a call, or a part of it, comes to, and where it is not NULL."""
-    if call.part == "estimated":
-        return np.array(list(_estimated(call, lane, states)), np.float64), np.ones(
-            len(states), bool
-        )
-    measure, place = _measure(call, lane), _PLACES[call.part]
+@dataclass(frozen=True)
+class Estimates:
+    """What the states of a lane come to, and where that is not NULL."""
+
+    value: States
+    low: States
+    high: States
+    known: States
+
+    def part(self, name: str) -> tuple[States, States]:
+        """The value, a bound, or whether it is estimated: exact is what leaves no doubt."""
+        if name == "estimated":
+            return (self.low < self.high).astype(np.float64), np.ones(len(self.low), np.bool_)
+        return {"": self.value, "low": self.low, "high": self.high}[name], self.known
+
+
+def estimates(call: AggregateCall, lane: Lane, states: States) -> Estimates:
+    measure = _measure(call, lane)
     found = [measure(state) for state in states.tolist()]
     known = np.array([one is not None for one in found], np.bool_)
-    values = [0 if one is None else one[place] for one in found]
-    return np.array(values, np.float64 if lane.kind == "kll" else np.int64), known
-
-
-def _estimated(call: AggregateCall, lane: Lane, states: States) -> Iterator[bool]:
-    """Exact is what a sketch says without doubt."""
-    if lane.kind == "items":
-        family = sketches.Items(lane.size, sketches.is_text_key(lane.type))
-        yield from (s is not None and not family.is_exact(s) for s in states.tolist())
-        return
-    measure = _measure(call, lane)
-    for one in map(measure, states.tolist()):
-        yield one is not None and one[1] < one[2]
+    whole = [(0, 0, 0) if one is None else one for one in found]
+    numbers = np.array(whole, np.float64 if lane.kind == "kll" else np.int64).reshape(-1, 3)
+    return Estimates(*numbers.T, known)
 
 
 def _measure(call: AggregateCall, lane: Lane) -> Callable[[Any], Estimate]:
-    """The estimate of a state. Of nothing at all there are 0 values, and no percentile."""
+    """The estimate of a state. Of nothing at all there are 0 values, and no percentile.
+
+    Of frequent items, which are no number, there is only whether they are exact.
+    """
+    if lane.kind == "items":
+        items = sketches.Items(lane.size, sketches.is_text_key(lane.type))
+        return lambda state: (0, 0, int(state is not None and not items.is_exact(state)))
     if lane.kind == "kll":
         quantiles, rank = sketches.Quantiles(lane.size), float(str(call.parameters[0]))
         return lambda state: None if state is None else quantiles.quantile(state, rank)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import lower_bags
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
-from tidemill.aggregates.estimates import estimates, most_frequent
+from tidemill.aggregates.estimates import Estimates, estimates, most_frequent
 from tidemill.aggregates.lanes import Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.user.lanes import lower_user
@@ -65,13 +65,21 @@ def gives_numbers(call: AggregateCall) -> bool:
     return not (kind.is_decimal or kind.inner or kind.name in ("STRING", "BINARY"))
 
 
-def lower_numbers(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Numbers:
-    """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles."""
+def lower_numbers(
+    call: AggregateCall, lanes: Mapping[Lane, Lowering], estimated: dict[Hashable, Estimates]
+) -> Numbers:
+    """The values as the lanes keep them: whole numbers in 64 bits, floats as doubles.
+
+    A value and its bounds are estimated together, and kept for the calls to come.
+    """
     if (runs := _runs(call, lanes)) is not None:
         return (*lower_bags.numbers(call, runs), None)
     first, *rest = _encoded(call, lanes)
     if (lane := lanes_behind(call)[0]).is_sketch:
-        return *estimates(call, lane, first.values), None
+        whole = call.function, call.argument, call.parameters
+        if whole not in estimated:
+            estimated[whole] = estimates(call, lane, first.values)
+        return *estimated[whole].part(call.part), None
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:

@@ -20,6 +20,7 @@ import numpy as np
 from tidemill.aggregates.algebra import AnyArray, IntArray
 
 Merge = Callable[[Sequence[Any]], Any]
+_NOTHING: Any = None
 
 
 class Merging:
@@ -60,7 +61,7 @@ class Merging:
 
     def at_places(self, states: AnyArray, places: IntArray, count: int) -> AnyArray:
         """The states of each place, of so many, merged."""
-        there = np.flatnonzero([state is not None for state in states.tolist()])
+        there = np.flatnonzero(states != _NOTHING)
         order = there[np.argsort(places[there], kind="stable")]
         ends = np.cumsum(np.bincount(places[there], minlength=count)).tolist()
         sorted_states, first, found = states[order].tolist(), 0, [None] * count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from tidemill.aggregates import (
     lower,
     lower_numbers,
 )
+from tidemill.aggregates.estimates import Estimates
 from tidemill.operators.asked import Evaluations
 from tidemill.operators.columns import (
     EVERY,
@@ -100,6 +102,7 @@ class Slots:
         self._source, self._evaluations, self._block = source, evaluations, block
         self._naming, self._cells, self._known = naming, cells, dict[str, Column]()
         self._read: dict[int, Lowering] = {}
+        self._estimated: dict[Hashable, Estimates] = {}
         if cells is None:
             self.shape, self.window = block.shape, block.window
         else:
@@ -154,7 +157,7 @@ class Slots:
             array, wrong = lower(call, self._lanes(call))
             column = from_arrow(array, call.slot.type).also_raised(wrong)
             return column.shaped(self.shape)
-        values, known, raised = lower_numbers(call, self._lanes(call))
+        values, known, raised = lower_numbers(call, self._lanes(call), self._estimated)
         if known is not None:
             values = np.where(known, values, 0)
         values = values.astype(numpy_type(call.slot.type), copy=False)

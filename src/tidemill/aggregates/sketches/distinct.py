@@ -20,6 +20,7 @@ from typing import Any
 import datasketches
 
 from tidemill.aggregates.sketches.base import State
+from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
 from tidemill.plan.aggregates.keys import Key
 
 _DEVIATIONS = 2
@@ -30,29 +31,29 @@ Counted = tuple[int, int, int]  # estimate, low, high
 
 @dataclass(frozen=True)
 class HyperLogLog:
-    """Of 2^log_size registers, eight bits each: a union of those is the fastest."""
+    """Of 2^log_size registers, a byte each, always as bytes."""
 
     log_size: int
 
     def make(self, keys: Sequence[Key], counts: Sequence[int]) -> State:
         sketch = datasketches.hll_sketch(self.log_size, datasketches.HLL_8)
         _update(sketch, keys)
-        return sketch
+        return bytes(sketch.serialize_compact())
 
     def merged(self, states: Sequence[State]) -> State:
+        full = [state for state in states if is_full(state)]
+        if full:
+            return merged_registers(full, [state for state in states if not is_full(state)])
         union = datasketches.hll_union(self.log_size)
         for state in states:
-            union.update(self.read(state))
-        return union.get_result(datasketches.HLL_8)
-
-    def read(self, state: State) -> Any:
-        return datasketches.hll_sketch.deserialize(state) if isinstance(state, bytes) else state
+            union.update(datasketches.hll_sketch.deserialize(state))
+        return bytes(union.get_result(datasketches.HLL_8).serialize_compact())
 
     def to_bytes(self, state: State) -> bytes:
-        return state if isinstance(state, bytes) else bytes(state.serialize_compact())
+        return summed(state)
 
     def counted(self, state: State) -> Counted:
-        return _counted(self.read(state))
+        return _counted(datasketches.hll_sketch.deserialize(summed(state)))
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,14 @@ class Theta:
     def make(self, keys: Sequence[Key], counts: Sequence[int]) -> State:
         sketch = datasketches.update_theta_sketch(self.log_size)
         _update(sketch, keys)
-        return sketch.compact()
+        return sketch.compact(ordered=False)
 
     def merged(self, states: Sequence[State]) -> State:
         union = datasketches.theta_union(self.log_size)
         for state in states:
             union.update(self.read(state))
-        return union.get_result()
+        # To put hashes in order would take as long as to merge them.
+        return union.get_result(ordered=False)
 
     def read(self, state: State) -> Any:
         if isinstance(state, bytes):
@@ -85,8 +87,10 @@ class Theta:
 
 
 def _update(sketch: Any, keys: Sequence[Key]) -> None:
+    if keys and isinstance(keys[0], str):
+        keys = [key or _FOR_EMPTY for key in keys]
     # A deque of no length is the fastest way to call something for each.
-    deque((sketch.update(key if key != "" else _FOR_EMPTY) for key in keys), maxlen=0)
+    deque(map(sketch.update, keys), maxlen=0)
 
 
 def _counted(sketch: Any) -> Counted:

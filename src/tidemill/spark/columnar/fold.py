@@ -26,6 +26,8 @@ COLUMNAR = "columnar"
 # Threads read well together but fold in turn, so many cells are better folded by tasks.
 MOST_ROWS_HERE = 1_000_000
 MOST_CELLS_HERE = 100_000
+# To sketch a row takes as long as everything else that is done with so many.
+_SKETCHED_ROW = 5
 # Two threads share an interpreter, and more than a few only wait for each other.
 _MOST_THREADS = 4
 _UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
@@ -72,6 +74,8 @@ def run_columnar(
     """
     cores = session.sparkContext.defaultParallelism
     rows = sum(part.rows for part in parts)
+    if fold.program.holds_interpreter:
+        rows *= _SKETCHED_ROW
     if rows <= MOST_ROWS_HERE and last_cells <= MOST_CELLS_HERE:
         return _fold_here(fold, split(parts, min(_MOST_THREADS, cores)))
     return _fold_there(session, fold, split(parts, cores))

@@ -52,6 +52,12 @@ class Program:
     dialect: Dialect | None = None  # of text files
 
     @cached_property
+    def holds_interpreter(self) -> bool:
+        """Whether much of the work is done object by object, so that threads wait in turn."""
+        feeds = (feed for one_pass in self.passes for feed in one_pass.feeds)
+        return any(lane.is_sketch for feed in feeds for lane in feed.lanes)
+
+    @cached_property
     def kinds(self) -> Mapping[str, Type]:
         return dict(self.columns)
 

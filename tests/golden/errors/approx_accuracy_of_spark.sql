@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT) ORDER BY ts SOURCE 'parquet:/in';
+CREATE QUERY q AS
+SELECT PERCENTILE_APPROX(length, 0.5, 1000) AS a FROM packets [RANGE 1 min SLIDE 1 s];
