@@ -89,7 +89,7 @@ def test_implicit_casts_are_visible(sql, tree, type):
         "ROUND(d, -2)",
         "ROUND(d, i)",
         "i IN (b, 1)",
-        "list",
+        "list[0]",
         "NULL",
         "NULL + 1",
         "NOT i",
@@ -102,6 +102,11 @@ def test_the_rest_goes_to_spark_whole(sql):
     assert isinstance(node, Opaque)
     assert node.type == ORACLE_SAYS
     assert not is_vectorised(node)
+
+
+@pytest.mark.parametrize("sql", ["list", "(list)"])
+def test_a_nested_column_by_itself_is_known(sql):
+    assert _typed(sql) == Slot("list", parse_type("ARRAY<INT>"))
 
 
 def test_an_opaque_expression_carries_its_try_form():
