@@ -148,6 +148,40 @@ def _draw_growth(axes: Axes, name: str, points: list[dict[str, Any]]) -> None:
     axes.minorticks_off()
 
 
+def plot_frequent(result: Path, picture: Path) -> None:
+    """What FREQUENT and the sketch find above its threshold, by length of the lists."""
+    found = json.loads(result.read_text())["frequent"]
+    streams = list(dict.fromkeys(one["stream"] for one in found))
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(5.2 * len(streams), 4.0), layout="constrained")
+        axes = figure.subplots(1, len(streams), squeeze=False, sharey=True)[0]
+        for place, stream in zip(axes, streams, strict=True):
+            _draw_recall(place, [one for one in found if one["stream"] == stream])
+            place.set_title(stream, loc="left")
+        axes[0].set_ylabel("found of all above the threshold")
+        axes[-1].legend(loc="lower right")
+        save(figure, picture)
+
+
+def _draw_recall(axes: Axes, found: list[dict[str, Any]]) -> None:
+    colours = ("#0b6e8f", "#5a9e3a", "#8a5ab5")
+    sizes = sorted({one["subwindow_rows"] for one in found})
+    for colour, rows in zip(colours, sizes, strict=False):
+        mine = [o for o in found if o["subwindow_rows"] == rows and o["contender"] == "frequent"]
+        points = [(one["k"], one["recall"]) for one in mine]
+        axes.plot(*zip(*points, strict=True), "-o", color=colour, label=f"FREQUENT, {rows} rows")
+    last = max(o["contender"] for o in found if o["contender"].startswith("items"))
+    points = [
+        (o["k"], o["recall"])
+        for o in found
+        if o["contender"] == last and o["subwindow_rows"] == sizes[-1]
+    ]
+    label = f"APPROX_TOP_K, 2^{last.split()[1]} places"
+    axes.plot(*zip(*points, strict=True), "--", color="#d1721f", label=label)
+    axes.set_xlabel("k, the length of a list")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+
+
 def save(figure: Figure, picture: Path) -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
     # What a drawing would say of its maker: the same figures are to give the same file.
