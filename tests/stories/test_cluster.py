@@ -107,7 +107,7 @@ def cluster(folder: Path) -> Iterator[str]:
     port, pages = free_port(), free_port()
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
-        options = {"port": port, "webui-port": pages}
+        options: dict[str, object] = {"port": port, "webui-port": pages}
         stack.enter_context(daemon(folder, "master.Master", options))
         until(lambda: alive(pages) == 0)
         for number in range(2):
