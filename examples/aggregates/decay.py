@@ -35,7 +35,7 @@ class DecayedMean:
         }
 
     def fade(self, newest, side):
-        # Whole ages are taken apart in integers: no time is too far off for a float.
+        # Times are whole microseconds, so that their difference is exact however far off they are.
         age = (newest - side["newest"]) / self.half_life
         return np.where(side["weight"] == 0, 0.0, np.exp2(-age))
 

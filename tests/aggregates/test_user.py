@@ -23,6 +23,7 @@ from tidemill.catalog import Code
 from tidemill.errors import TidemillError
 from tidemill.plan.model import Scalar
 from tidemill.plan.user import declared
+from tidemill.synopsis.kernels import KERNELS, Kernel
 from tidemill.types import BIGINT, DOUBLE, STRING, Type, parse_type
 
 FAILS_ON_SEVEN = code_of(
@@ -161,6 +162,33 @@ def test_a_state_to_a_power_is_that_many_of_it_combined() -> None:
     states = mine.lift([pa.array([3, -5, None, 7])])
     times = np.array([1, 6, 9, 1000])
     assert mine.power(states, times)["total"].tolist() == [3, -30, 0, 7000]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_windows_are_the_same_by_every_kernel(kernel: Kernel) -> None:
+    mine = running(next(code for code in CODES if code.name == "total"), ())
+    assert mine.algebra.subtractable
+    cells = mine.lift([pa.array([(7 * n) % 11 for n in range(60)])]).reshape(20, 3)
+    lo, hi = np.arange(0, 14), np.arange(0, 14) + 6
+    found = KERNELS[kernel](cells, mine.algebra).windows(lo, hi)
+    whole = np.array([cells["total"][first : first + 6].sum(axis=0) for first in lo])
+    assert found["total"].tolist() == whole.tolist()
+
+
+def test_a_window_by_subtraction_is_marked_only_while_what_raised_is_in_it() -> None:
+    code = code_of(
+        arguments='{"x": "BIGINT"}',
+        state='{"m": "BIGINT"}',
+        returns="BIGINT",
+        identity='{"m": 0}',
+        combine='{"m": left["m"] + (right["m"] if 777 not in right["m"].tolist() else 1 // 0)}',
+        more="\n    def subtract(self, left, right):\n        return {'m': left['m'] - right['m']}",
+    )
+    mine = running(code, ())
+    cells = mine.lift([pa.array([1, 2, 777, 4, 5, 6])]).reshape(6, 1)
+    totals = KERNELS["running"](cells, mine.algebra)
+    found = totals.windows(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 4, 5, 6]))
+    assert mine.lower(found.ravel())[0].to_pylist() == [3, None, None, 9, 11]
 
 
 def test_a_lane_is_pickled_as_text() -> None:
