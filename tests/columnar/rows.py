@@ -17,7 +17,8 @@ from tests.aggregates.written import CODES
 from tidemill.aggregates import Encoded, Lane, decode
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.sketches import HyperLogLog, Quantiles, Theta, family_of_keys
-from tidemill.aggregates.sketches.keys import values_of
+from tidemill.aggregates.sketches.counts import whole
+from tidemill.aggregates.sketches.keys import keys_of, values_of
 from tidemill.aggregates.user.lanes import lower_user
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
@@ -235,6 +236,9 @@ def plain_sketch(lane: Lane, values: list[Any]) -> Any:
         numbers = sorted(float(value) for value in values if value == value)
         return numbers[(len(numbers) - 1) // 2] if numbers else None
     counts = Counter("NaN" if value != value else _whole(value) for value in values)
+    if lane.kind == "countmin":
+        keys = Counter(keys_of(pa.array(values, lane.type.arrow), lane.type))
+        return Counter({whole(key): count for key, count in keys.items()})
     return len(counts) if lane.kind in ("hll", "theta") else counts
 
 
@@ -247,7 +251,10 @@ def known_sketch(lane: Lane, state: Any) -> Any:
     family = family_of_keys(lane.kind, lane.size, lane.type)
     if isinstance(family, HyperLogLog | Theta):
         return family.counted(state)[0]
-    tally = family.read(state)
+    counts = family.read(state)
+    if lane.kind == "countmin":
+        return Counter(dict(zip(counts.keys.tolist(), counts.counts.tolist(), strict=True)))
+    tally = dict(zip(counts.values, counts.counts.tolist(), strict=True))
     # Python has no times so far away.
     far = lane.type == TIMESTAMP
     values = list(tally) if far else values_of(list(tally), lane.type).to_pylist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -72,14 +71,7 @@ def most_frequent(call: AggregateCall, lane: Lane, states: States) -> pa.Array:
     """The k values of each state that are there most often; of equal ones the least come first."""
     family = sketches.Items(lane.size, sketches.is_text_key(lane.type))
     limit, rank = int(str(call.parameters[0])), in_order(lane.type)
-
-    def order(item: Item) -> Any:
-        return -item[1], rank(item[0])
-
-    runs = [
-        [] if state is None else heapq.nsmallest(limit, family.items(state), key=order)
-        for state in states.tolist()
-    ]
+    runs = [[] if state is None else family.top(state, limit, rank) for state in states.tolist()]
     return _listed(call, lane, runs)
 
 

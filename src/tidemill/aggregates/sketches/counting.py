@@ -11,45 +11,67 @@ are counted one by one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import datasketches
 
+from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import State
-from tidemill.aggregates.sketches.tallies import Tallied, Tally
+from tidemill.aggregates.sketches.counts import Counts
 from tidemill.plan.aggregates.keys import Key
 from tidemill.plan.aggregates.sketches import COUNT_MIN_ROWS
 
 
 @dataclass(frozen=True)
-class CountMin(Tallied):
-    """So many counters wide."""
+class CountMin:
+    """Counts of so many values at most, then a sketch so many counters wide."""
 
     width: int
 
-    @property
-    def room(self) -> int:
-        return self.width
+    def make(self, keys: Sequence[Key], often: Sequence[int]) -> State:
+        return self._bounded(counts.counted(list(map(counts.whole, keys)), often))
+
+    def merged(self, states: Sequence[State]) -> State:
+        read = [self.read(state) for state in states]
+        exact = [state for state in read if isinstance(state, Counts)]
+        sketches = [state for state in read if not isinstance(state, Counts)]
+        if not sketches:
+            return self._bounded(counts.added(exact))
+        union = self._sketch(exact)
+        for sketch in sketches:
+            union.merge(sketch)
+        return union
+
+    def to_bytes(self, state: State) -> bytes:
+        if isinstance(state, Counts):
+            return counts.to_bytes(state)
+        return state if isinstance(state, bytes) else bytes(state.serialize())
+
+    def read(self, state: State) -> Any:
+        if not isinstance(state, bytes):
+            return state
+        if counts.is_counts(state):
+            return counts.from_bytes(state)
+        return datasketches.count_min_sketch.deserialize(state)
 
     def counted(self, state: State, key: Key) -> tuple[int, int, int]:
         """The estimate, and its bounds; the upper one, which is the estimate, is certain."""
         found = self.read(state)
-        if isinstance(found, dict):
-            count = found.get(key, 0)
+        if isinstance(found, Counts):
+            count = found.count(counts.whole(key))
             return count, count, count
-        high = int(found.get_estimate(key))
+        high = int(found.get_estimate(counts.whole(key)))
         excess = math.ceil(math.e / self.width * found.total_weight)
         return high, max(0, high - excess), high
 
-    def sketch(self, tally: Tally) -> Any:
+    def _bounded(self, exact: Counts) -> State:
+        return exact if len(exact.keys) <= self.width else self._sketch([exact])
+
+    def _sketch(self, parts: Sequence[Counts]) -> Any:
         sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, self.width)
-        for key, count in tally.items():
-            sketch.update(key, count)
+        for part in parts:
+            for key, count in zip(part.keys.tolist(), part.counts.tolist(), strict=True):
+                sketch.update(key, count)
         return sketch
-
-    def parsed(self, state: bytes) -> Any:
-        return datasketches.count_min_sketch.deserialize(state)
-
-    def written(self, sketch: Any) -> bytes:
-        return bytes(sketch.serialize())

@@ -1,23 +1,26 @@
-"""The most frequent values, by the library's frequent-items sketch.
+"""The most frequent values, each with how often it is there.
 
 Bounds are certain: a value is there between `low` and `high` times, and no value that is left
-out was there more often than the error allows, 3.5 / 2^log_size of all rows. As long as every
-value has a place, counts are exact.
+out was there more often than the error allows. Sketches of Spark, of the library's frequent
+items, are read into the same form. As long as every value has a place, counts are exact.
 
 >>> family = Items(10, of_text=True)
->>> family.items(family.make(["a", "b"], [3, 1]))
-[('a', 3, 3, 3), ('b', 1, 1, 1)]
+>>> family.top(family.make(["a", "b", "c"], [1, 3, 1]), 2, str)
+[('b', 3, 3, 3), ('a', 1, 1, 1)]
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import datasketches
+import numpy as np
 
+from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import State
-from tidemill.aggregates.sketches.tallies import Tallied, Tally
+from tidemill.aggregates.sketches.counts import Counts
 from tidemill.plan.aggregates.keys import Key
 from tidemill.plan.aggregates.sketches import items_room
 
@@ -27,52 +30,48 @@ _LONGS = datasketches.PyLongsSerDe()
 
 
 @dataclass(frozen=True)
-class Items(Tallied):
-    """In a table of 2^log_size places."""
+class Items:
+    """As many values as a table of 2^log_size places has room for."""
 
     log_size: int
     of_text: bool
 
-    @property
-    def room(self) -> int:
-        return items_room(self.log_size)
+    def make(self, keys: Sequence[Key], often: Sequence[int]) -> State:
+        return counts.cut(counts.counted(keys, often), items_room(self.log_size))
 
-    def items(self, state: State) -> list[Item]:
-        """Every value that is known, in no order."""
+    def merged(self, states: Sequence[State]) -> State:
+        whole = counts.added([self.read(state) for state in states])
+        return counts.cut(whole, items_room(self.log_size))
+
+    def to_bytes(self, state: State) -> bytes:
+        return state if isinstance(state, bytes) else counts.to_bytes(state)
+
+    def read(self, state: State) -> Counts:
+        if isinstance(state, Counts):
+            return state
+        return counts.from_bytes(state) if counts.is_counts(state) else self._of_spark(state)
+
+    def top(self, state: State, limit: int, rank: Callable[[Any], Any]) -> list[Item]:
+        """The most frequent values; of equally frequent ones those of the least rank."""
         found = self.read(state)
-        if isinstance(found, dict):
-            return [(key, count, count, count) for key, count in found.items()]
-        return _items(found)
+        if len(found.keys) > limit:
+            least = np.partition(found.counts, -limit)[-limit]
+            found = found.take(np.flatnonzero(found.counts >= least))
+        pairs = zip(found.values, found.counts.tolist(), strict=True)
+        items = [(value, low + found.missed, low, low + found.missed) for value, low in pairs]
+        return sorted(items, key=lambda item: (-item[1], rank(item[0])))[:limit]
 
     def is_exact(self, state: State) -> bool:
-        found = self.read(state)
-        return isinstance(found, dict) or not self._error(found)
+        return not self.read(state).missed
 
-    def sketch(self, tally: Tally) -> Any:
-        # Of texts the library has one of its own, whose hashes are the same in every process.
-        kind = "frequent_strings_sketch" if self.of_text else "frequent_items_sketch"
-        sketch = getattr(datasketches, kind)(self.log_size)
-        for key, count in tally.items():
-            sketch.update(key, count)
-        return sketch
-
-    def parsed(self, state: bytes) -> Any:
+    def _of_spark(self, state: bytes) -> Counts:
         if self.of_text:
             sketch = datasketches.frequent_strings_sketch.deserialize(state)
         else:
             sketch = datasketches.frequent_items_sketch.deserialize(state, _LONGS)
-        # Spark makes sketches of the fewest values.
-        return sketch if self._error(sketch) else {key: count for key, count, *_ in _items(sketch)}
-
-    def written(self, sketch: Any) -> bytes:
-        return bytes(sketch.serialize() if self.of_text else sketch.serialize(_LONGS))
-
-    def _error(self, sketch: Any) -> int:
-        """How far apart the bounds are, of any value."""
+        found: list[Item] = sketch.get_frequent_items(_ALL, 0)
+        exact = counts.counted([item[0] for item in found], [item[2] for item in found])
+        # How far apart the bounds are is the same for any value.
         some = "" if self.of_text else 0
-        return int(sketch.get_upper_bound(some) - sketch.get_lower_bound(some))
-
-
-def _items(sketch: Any) -> list[Item]:
-    found: list[Item] = sketch.get_frequent_items(_ALL, 0)
-    return found
+        missed = int(sketch.get_upper_bound(some) - sketch.get_lower_bound(some))
+        return replace(exact, missed=missed)
