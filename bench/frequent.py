@@ -131,7 +131,8 @@ def _sketched(truth: IntArray) -> Sketched:
     found = {}
     for log_size in LOG_SIZES:
         family = Items(log_size, of_text=False)
-        items = family.items(family.make(values.tolist(), truth[values].tolist()))
+        state = family.make(values.tolist(), truth[values].tolist())
+        items = family.top(state, len(values), int)
         found[log_size] = np.array([(item[0], item[2]) for item in items], np.int64).reshape(-1, 2)
     return found
 
