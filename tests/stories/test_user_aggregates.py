@@ -201,7 +201,11 @@ def test_equal_calls_share_a_lane_and_questions_are_answered(folder: Path) -> No
     assert lanes == ["rows(*)", "steps(m, ts)", "total(m)", "spread_out(m, 3)"]
     assert "SPREAD_OUT(m, 3)" in plan
     assert "keeps  rows(*), steps(m, ts), total(m), spread_out(m, 3)" in shared
-    assert "sum         numbers" in shown
-    assert "spread_out  x DOUBLE, [least = 2]" in shown
+    listed = [line.split("  ") for line in shown.splitlines()]
+    told = {line[0]: [word.strip() for word in line[1:] if word.strip()] for line in listed}
+    assert told["sum(x)"][0] == "x: numbers"
+    assert told["top(x, k, [sum(y)])"][1] == "ARRAY<STRUCT<value: T, weight: BIGINT>>"
+    assert told["approx_top_k(x, k, [error])"][2] == "within bounds"
+    assert told["spread_out"][0] == "x DOUBLE, [least = 2]"
     assert "-- called as last_steps(n BIGINT) → ARRAY<BIGINT>" in described
     assert "-- keeps latest TIMESTAMP, counts BIGINT[4]" in described

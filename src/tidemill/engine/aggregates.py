@@ -20,6 +20,7 @@ from tidemill.plan.user.declaring import declaration_of
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
 AGGREGATE_COLUMNS = ("aggregate", "takes", "gives", "exact", "source")
+_SOME_TYPE = Type("T")  # whichever the argument has
 _SOME_TYPES = (BIGINT, DOUBLE, Type("DECIMAL", 10, 2), STRING)
 
 
@@ -101,14 +102,14 @@ def aggregate_rows(catalog: Catalog) -> Iterator[tuple[str, ...]]:
 
 
 def _built_in_row(signature: Signature) -> tuple[str, ...]:
-    takes = [signature.takes]
-    takes += [p.name if p.is_required else f"[{p.name}]" for p in signature.parameters]
-    is_bounded = any(part == "low" for part, _ in signature.parts)
-    exact = "within bounds" if is_bounded else "yes"
-    return signature.name.lower(), ", ".join(takes), _gives(signature), exact, "built in"
+    exact = "within bounds" if signature.estimates or signature.name == "FREQUENT" else "yes"
+    takes = f"x: {signature.takes}"
+    return signature.form.lower(), takes, _gives(signature), exact, "built in"
 
 
 def _gives(signature: Signature) -> str:
+    if (nested := signature.result(_SOME_TYPE)).inner:
+        return nested.sql
     given = [kind for kind in _SOME_TYPES if signature.accepts(kind)]
     results = [signature.result(kind) for kind in given]
     if len(given) > 1 and results == given:
