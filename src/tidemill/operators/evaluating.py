@@ -115,7 +115,7 @@ class Evaluating:
             if self._wants_rows:
                 columns[output_name(number)], raised = picked.rows(node)
             else:
-                raised = picked.evaluate(node).raised
+                raised = picked.raised(node)
             if raised.any():
                 wrong = self._rows + np.flatnonzero(_flat(raised, picked.shape))
                 self._wrong.setdefault(number, []).append(wrong)

@@ -138,6 +138,10 @@ class Slots:
         column = self.evaluate(node)
         return to_arrow(column.flat(self.shape), node.type), column.raised
 
+    def raised(self, node: Node) -> Flags:
+        """Where the expression raised; arrays need not be taken apart for that."""
+        return self.rows(node)[1] if node.type.inner else self.evaluate(node).raised
+
     def _column(self, slot: Slot) -> Column:
         evaluations = self._evaluations
         if slot.name in evaluations.parameters:
