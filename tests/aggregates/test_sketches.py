@@ -57,7 +57,7 @@ def of_counts(family: Any, values: Sequence[Any]) -> Any:
 
 def zipf(seed: int, rows: int, names: int) -> list[int]:
     dice = np.random.default_rng(seed)
-    return (dice.zipf(1.3, rows) % names).tolist()
+    return [int(value) for value in dice.zipf(1.3, rows) % names]
 
 
 def distinct(family: Any) -> Callable[[int], Bounded]:
