@@ -44,8 +44,7 @@ def estimates(call: AggregateCall, lane: Lane, states: States) -> Estimates:
     known = np.array([one is not None for one in found], np.bool_)
     whole = [(0, 0, 0) if one is None else one for one in found]
     numbers = np.array(whole, np.float64 if lane.kind == "kll" else np.int64).reshape(-1, 3)
-    value, low, high = numbers.T
-    return Estimates(value, low, high, known)
+    return Estimates(numbers[:, 0], numbers[:, 1], numbers[:, 2], known)
 
 
 def _measure(call: AggregateCall, lane: Lane) -> Callable[[Any], Estimate]:

@@ -11,6 +11,7 @@ are counted one by one.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,7 +72,7 @@ class CountMin:
 
     def _sketch(self, parts: Sequence[Counts]) -> Any:
         sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, self.width)
-        for part in parts:
-            for key, count in zip(part.keys.tolist(), part.counts.tolist(), strict=True):
-                sketch.update(key, count)
+        if parts:
+            whole = counts.added(parts)
+            deque(map(sketch.update, whole.keys.tolist(), whole.counts.tolist()), maxlen=0)
         return sketch

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -45,7 +45,7 @@ class Counts:
 
     def take(self, places: NDArray[Any]) -> Counts:
         texts = None if self.texts is None else self.texts[places]
-        return replace(self, keys=self.keys[places], counts=self.counts[places], texts=texts)
+        return Counts(self.keys[places], self.counts[places], self.missed, texts)
 
     def count(self, key: int) -> int:
         place = int(np.searchsorted(self.keys, key))
@@ -77,11 +77,13 @@ def whole(key: Key) -> int:
 def added(parts: Sequence[Counts]) -> Counts:
     keys = np.concatenate([part.keys for part in parts])
     if not len(keys):
-        return replace(parts[0], missed=sum(part.missed for part in parts))
+        return Counts(keys, keys, sum(part.missed for part in parts))
     # The parts are in order, and a stable sort finds their runs.
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    is_new = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    (first,) = is_new.nonzero()
     counts = np.concatenate([part.counts for part in parts])[order]
     texts = [part.texts for part in parts if part.texts is not None]
     return Counts(
@@ -98,8 +100,8 @@ def cut(counts: Counts, room: int) -> Counts:
     if excess <= 0:
         return counts
     off = int(np.partition(counts.counts, excess - 1)[excess - 1])
-    left = counts.take(np.flatnonzero(counts.counts > off))
-    return replace(left, counts=left.counts - off, missed=counts.missed + off)
+    left = counts.take((counts.counts > off).nonzero()[0])
+    return Counts(left.keys, left.counts - off, counts.missed + off, left.texts)
 
 
 def to_bytes(counts: Counts) -> bytes:

@@ -56,7 +56,7 @@ class Items:
         found = self.read(state)
         if len(found.keys) > limit:
             least = np.partition(found.counts, -limit)[-limit]
-            found = found.take(np.flatnonzero(found.counts >= least))
+            found = found.take((found.counts >= least).nonzero()[0])
         pairs = zip(found.values, found.counts.tolist(), strict=True)
         items = [(value, low + found.missed, low, low + found.missed) for value, low in pairs]
         return sorted(items, key=lambda item: (-item[1], rank(item[0])))[:limit]

@@ -47,7 +47,7 @@ def merged_registers(full: Sequence[bytes], few: Sequence[bytes]) -> bytes:
     head = bytearray(_HEAD)
     head[: len(_MERGED)] = _MERGED
     head[_LOG_SIZE_AT] = log_size
-    return b"".join((head, registers.tobytes()))
+    return bytes(head) + bytes(registers)
 
 
 def summed(state: bytes) -> bytes:

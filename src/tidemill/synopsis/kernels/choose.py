@@ -50,14 +50,15 @@ KERNELS: dict[Kernel, MakeCombiner] = {
     "running": Running,
     "interval": Interval,
     "basic": Basic,
-    "lazy": Lazy,
 }
+OBJECT_KERNELS: dict[Kernel, MakeCombiner] = {"basic": Basic, "lazy": Lazy}
 
 
 def combiner(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> Combiner:
     """The slices in the hands of the kernel that `choose` names for windows like these."""
     kernel = choose(algebra, len(cells), lo, hi, cells[:1].size)
-    return KERNELS[kernel](cells, algebra)
+    kernels = OBJECT_KERNELS if isinstance(algebra.combine, Merging) else KERNELS
+    return kernels[kernel](cells, algebra)
 
 
 def choose(algebra: Algebra, slices: int, lo: IntArray, hi: IntArray, groups: int) -> Kernel:
