@@ -82,6 +82,7 @@ HOLISTIC = (
     *(_top("k", 3, "SUM(m)"), _top("g", 1, "SUM(n)"), _top("name", 9, "SUM(n)")),
     *(_collect("k", 3), _collect("m", 100)),
 )
+_NINETIETH = "DOUBLE(PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY m))"
 _PERCENTILE = "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE NOT ISNAN(x))"
 # How often the most frequent value is there.
 _MOST = (
@@ -111,15 +112,15 @@ AGGREGATES = (
         for c in "k b m n x f d w name day at".split()
     ),
     *HOLISTIC,
-    # Of so few rows sketches know everything.
+    # Of so few rows sketches know everything, percentiles if they are asked to be precise.
     *(
         Term(f"APPROX_COUNT_DISTINCT({c})", f"COUNT(DISTINCT {c})", odd=c == "d")
         for c in "k b m n x d name day at".split()
     ),
     Term("APPROX_COUNT_DISTINCT(name, method => 'theta')", "COUNT(DISTINCT name)"),
     Term("APPROX_COUNT_DISTINCT(f, 0.01, 'theta')", "COUNT(DISTINCT f)"),
-    Term("APPROX_PERCENTILE(m, 0.9)", "DOUBLE(PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY m))"),
-    Term("APPROX_PERCENTILE(x, 0.25, error => 0.05)", _PERCENTILE),
+    Term("APPROX_PERCENTILE(m, 0.9, 0.005)", _NINETIETH),
+    Term("APPROX_PERCENTILE(x, 0.25, error => 0.001)", _PERCENTILE),
     Term("APPROX_COUNT(k, 'a')", "COUNT_IF(k = 'a')"),
     Term("APPROX_COUNT(m, 7)", "COUNT_IF(m = 7)"),
     Term("APPROX_TOP_K(k, 9)[0].count", _MOST.format(value="k"), odd=True),
