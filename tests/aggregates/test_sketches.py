@@ -2,7 +2,7 @@
 
 Bounds that hold 95 (or 99) times in 100 are tried with 200 seeds. With so many tries, 10 (or 2)
 misses are to be expected; a sketch that is as good as it says has more than 25 (or 10)
-less than once in 20,000 runs of the test. What is certain has no miss at all.
+less than once in 100,000 runs of the test. What is certain has no miss at all.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ CONFIGURATION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # The fast map of a partial aggregation: 65,536 groups by default, fewer than a tick has.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
-    # Sketches are objects, and beyond 128 groups of them, the default, a task would sort its rows:
-    # twice the time. Full ones take 4 KB each.
+    # Sketches are objects, and beyond 128 groups of them, the default, a task sorts its rows first,
+    # which takes longer. Full ones take 4 KB each.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
     "spark.sql.parquet.enableVectorizedReader": "true",
     # The default, INT96, drops the zone, and other readers see no year past 2262 in it.
