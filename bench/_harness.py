@@ -97,11 +97,15 @@ def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
     Console(width=140).print(table)
 
 
+def command() -> str:
+    """As it was typed; `runpy` puts the program's own path first."""
+    return f"tidemill bench {Path(sys.argv[0]).stem} {shlex.join(sys.argv[1:])}".strip()
+
+
 def write_json(path: Path, content: Mapping[str, object]) -> None:
     """With the machine and the command that made it."""
     head = {
-        # As it was typed; `runpy` puts the program's own path first.
-        "command": f"tidemill bench {Path(sys.argv[0]).stem} {shlex.join(sys.argv[1:])}".strip(),
+        "command": command(),
         "machine": {
             "cores": psutil.cpu_count(),
             "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),

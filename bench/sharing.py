@@ -16,12 +16,14 @@ registering the queries (told apart), for Flink the net runtime of its job.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from _check import check_answers
 from _contenders import (
@@ -33,7 +35,7 @@ from _contenders import (
     spark_job,
     spark_peer,
 )
-from _harness import Outcome, Timing, side_by_side, tell, write_json
+from _harness import Outcome, Timing, command, side_by_side, tell, write_json
 from _peers import Peer
 from _rows import Shape, make_files
 from _targets import print_section, print_targets, targets
@@ -65,15 +67,23 @@ def main() -> None:
 
 
 def _save(options: argparse.Namespace, sections: Sections) -> None:
+    """Sections of a file that is there stay, with the command of each, unless measured anew."""
+    old = json.loads(options.json.read_text()) if options.json.exists() else {}
+    kept = {name: _read(timings) for name, timings in old.get("sections", {}).items()}
+    every = {**kept, **sections}
     content = {
-        "options": {key: str(value) for key, value in vars(options).items()},
+        "commands": {**old.get("commands", {}), **dict.fromkeys(sections, command())},
         "sections": {
             name: {timing.name: asdict(timing) for timing in timings.values()}
-            for name, timings in sections.items()
+            for name, timings in every.items()
         },
-        "targets": [{**asdict(target), "met": target.met} for target in targets(sections)],
+        "targets": [{**asdict(target), "met": target.met} for target in targets(every)],
     }
     write_json(options.json, content)
+
+
+def _read(timings: dict[str, dict[str, Any]]) -> dict[str, Timing]:
+    return {name: Timing(**timing) for name, timing in timings.items()}
 
 
 def _options() -> argparse.Namespace:

@@ -99,7 +99,7 @@ def put(array: AnyArray, places: IntArray, values: AnyArray) -> None:
 
     To read some, `take` is as much faster than an index.
     """
-    if array.dtype.hasobject:
+    if array.dtype.names is None or array.dtype.hasobject:
         array[places] = values
         return
     whole = f"V{array.dtype.itemsize}"

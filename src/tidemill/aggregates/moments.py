@@ -7,32 +7,67 @@ later windows are as good as before.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray
-from tidemill.aggregates.elementwise import Elementwise, records
+from tidemill.aggregates.elementwise import Elementwise
+from tidemill.compiling import compiled
 
 DTYPE = np.dtype([("n", np.float64), ("mean", np.float64), ("m2", np.float64)])
+
+
+class _Moments(Elementwise):
+    """Values are put into their places one by one; nothing need be sorted."""
+
+    def at(self, array: Any, indices: Any, values: Any, /) -> None:
+        assert array.flags.c_contiguous, "a copy would be written to"
+        _merge_at(_plain(array), np.asarray(indices), _plain(values))
 
 
 def combine(left: AnyArray, right: AnyArray) -> AnyArray:
     """The moments of both together.
 
-    >>> one = records(DTYPE, np.array([2.0]), np.array([1.5]), np.array([0.5]))
+    >>> one = np.array([(2.0, 1.5, 0.5)], DTYPE)
     >>> combine(one, one).tolist()
     [(4.0, 1.5, 1.0)]
     """
-    count = left["n"] + right["n"]
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        share = right["n"] / np.where(count == 0, 1, count)
-        apart = right["mean"] - left["mean"]
-        mean = left["mean"] + apart * share
-        m2 = left["m2"] + right["m2"] + apart * apart * left["n"] * share
+    both = np.array(left, DTYPE, order="C")
+    _merge(_plain(both), _plain(right))
+    return both
+
+
+def _plain(records: AnyArray) -> AnyArray:
+    """Records as rows of their three numbers; those that are one after another are not copied."""
+    return np.ascontiguousarray(records).view(np.float64).reshape(-1, 3)
+
+
+@compiled
+def _merge(into: AnyArray, more: AnyArray) -> None:
+    for row in range(len(into)):
+        _add(into, row, more, row)
+
+
+@compiled
+def _merge_at(into: AnyArray, place: AnyArray, more: AnyArray) -> None:
+    for row in range(len(place)):
+        _add(into, place[row], more, row)
+
+
+@compiled
+def _add(into: AnyArray, at: int, more: AnyArray, row: int) -> None:
     # Nothing beside something: the formula would make NaN of an infinite mean.
-    none, alone = right["n"] == 0, left["n"] == 0
-    mean = np.where(none, left["mean"], np.where(alone, right["mean"], mean))
-    m2 = np.where(none, left["m2"], np.where(alone, right["m2"], m2))
-    return records(DTYPE, count, mean, m2)
+    if more[row, 0] == 0:
+        return
+    if into[at, 0] == 0:
+        into[at] = more[row]
+        return
+    count = into[at, 0] + more[row, 0]
+    apart, share = more[row, 1] - into[at, 1], more[row, 0] / count
+    into[at, 2] += more[row, 2] + apart * apart * into[at, 0] * share
+    into[at, 1] += apart * share
+    into[at, 0] = count
 
 
-MOMENTS = Algebra("moments", Elementwise(combine), np.zeros((), DTYPE)[()])
+MOMENTS = Algebra("moments", _Moments(combine), np.zeros((), DTYPE)[()])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.synopsis.loops import compiled
+from tidemill.compiling import compiled
 
 Array = NDArray[Any]
 

@@ -1,7 +1,6 @@
 """The loops that NumPy has no call for, compiled once for a machine.
 
-Each says in plain Python what it does. They let go of the interpreter, so that threads use
-all cores, and what Numba makes of them is kept beside the source from one run to the next.
+Each says in plain Python what it does.
 
 >>> totals = np.zeros(2, np.int64)
 >>> add_at(totals, np.array([0, 1, 1]), np.array([5, 6, 7]), np.array([0, 1, 2]))
@@ -11,16 +10,14 @@ all cores, and what Numba makes of them is kept beside the source from one run t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tidemill.compiling import compiled
+
 Array = NDArray[Any]
-F = TypeVar("F", bound=Callable[..., Any])
-compiled = cast(Callable[[F], F], njit(cache=True, nogil=True))
 
 
 @compiled

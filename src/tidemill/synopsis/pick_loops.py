@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.synopsis.loops import compiled
+from tidemill.compiling import compiled
 
 Array = NDArray[Any]
 _BITS, _MASK = 32, 2**32 - 1

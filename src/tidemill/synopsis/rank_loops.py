@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.synopsis.loops import compiled
+from tidemill.compiling import compiled
 
 Array = NDArray[Any]
 # Entries in one matrix: a hundred megabytes for long dictionaries. Beyond it overlapping

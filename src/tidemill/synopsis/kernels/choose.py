@@ -21,6 +21,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.elementwise import Elementwise
 from tidemill.aggregates.merging import Merging
 from tidemill.synopsis.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
 from tidemill.synopsis.kernels.basic import Basic
@@ -79,6 +80,8 @@ def costs_ns(
     levels = int(lengths.max(initial=0)).bit_length()
     if isinstance(algebra.combine, Merging):
         return _merging_ns(slices, windows, merged, levels, groups)
+    if isinstance(algebra.combine, Elementwise):
+        return _states_ns(algebra, slices, windows, merged, levels, groups)
     costs: dict[Kernel, float] = {
         "basic": _basic_ns(algebra, slices, windows, merged, groups),
         "interval": _interval_ns(algebra, slices, windows, levels, groups),
@@ -94,6 +97,19 @@ def _merging_ns(
     """Objects: to look at a state takes a quarter of a microsecond, to make one another."""
     basic = 250 * groups * (merged + windows)
     return {"basic": basic, "lazy": 250 * groups * (3 * slices + (levels + 2) * windows)}
+
+
+def _states_ns(
+    algebra: Algebra, slices: int, windows: int, merged: int, levels: int, groups: int
+) -> dict[Kernel, float]:
+    """Records: what is combined is copied, too, some tens of nanoseconds for each."""
+    costs: dict[Kernel, float] = {
+        "basic": 20_000 * windows + 50 * groups * merged,
+        "interval": 50_000 * levels + 50 * groups * (slices + (2 + levels) * windows),
+    }
+    if algebra.subtractable:
+        costs["running"] = 20_000 * slices + 50 * groups * (slices + windows)
+    return costs
 
 
 def _basic_ns(algebra: Algebra, slices: int, windows: int, merged: int, groups: int) -> float:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.elementwise import put
 
 # (level, runs wanted of it, by which windows) ⇒ the values of those runs.
 Take = Callable[[int, IntArray, IntArray], AnyArray]
@@ -34,12 +35,15 @@ class Interval:
 
     def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
         shape = (len(lo), *self._levels[0].shape[1:])
-        return self._combined(shape, lo, hi, lambda level, runs, _: self._level(level)[runs])
+        return self._combined(
+            shape, lo, hi, lambda level, runs, _: self._level(level).take(runs, axis=0)
+        )
 
     def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
         def take(level: int, runs: IntArray, mine: IntArray) -> AnyArray:
-            taken: AnyArray = self._level(level)[runs, group[mine]]
-            return taken
+            cells = self._level(level)
+            flat = cells.reshape(-1, *cells.shape[2:])
+            return flat.take(runs * cells.shape[1] + group[mine], axis=0)
 
         return self._combined((len(lo), *self._levels[0].shape[2:]), lo, hi, take)
 
@@ -57,7 +61,7 @@ class Interval:
             if mine.size:
                 first, last = lo[mine], hi[mine] - (1 << level)
                 runs = take(level, first, mine), take(level, last, mine)
-                result[mine] = self._algebra.combine(*runs)
+                put(result, mine, self._algebra.combine(*runs))
         return result
 
     def _aligned(self, left: AnyArray, lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
@@ -66,11 +70,11 @@ class Interval:
         first, last = lo.copy(), hi.copy()
         while np.any(first < last):
             odd = np.nonzero((first < last) & (first & 1 == 1))[0]
-            left[odd] = combine(left[odd], take(level, first[odd], odd))
+            put(left, odd, combine(left.take(odd, axis=0), take(level, first[odd], odd)))
             first[odd] += 1
             odd = np.nonzero((first < last) & (last & 1 == 1))[0]
             last[odd] -= 1
-            right[odd] = combine(take(level, last[odd], odd), right[odd])
+            put(right, odd, combine(take(level, last[odd], odd), right.take(odd, axis=0)))
             first, last, level = first >> 1, last >> 1, level + 1
         result: AnyArray = combine(left, right)
         return result
