@@ -43,7 +43,8 @@ class Interval:
         def take(level: int, runs: IntArray, mine: IntArray) -> AnyArray:
             cells = self._level(level)
             flat = cells.reshape(-1, *cells.shape[2:])
-            return flat.take(runs * cells.shape[1] + group[mine], axis=0)
+            taken: AnyArray = flat.take(runs * cells.shape[1] + group[mine], axis=0)
+            return taken
 
         return self._combined((len(lo), *self._levels[0].shape[2:]), lo, hi, take)
 
