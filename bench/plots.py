@@ -138,7 +138,8 @@ def plot_growth(result: Path, picture: Path) -> None:
 def _draw_growth(axes: Axes, name: str, points: list[dict[str, Any]]) -> None:
     sizes = [point["size"] for point in points]
     for part, colour in PARTS.items():
-        used = [point["memory"].get(part, 0) / 2**20 for point in points]
+        # Where there are no workers, their line has no point: zero has no logarithm.
+        used = [point["memory"].get(part, 0) / 2**20 or None for point in points]
         axes.plot(sizes, used, marker="o", ms=4, color=colour, label=part)
     state = [point["state_bytes"] / 2**20 for point in points]
     axes.plot(sizes, state, marker="s", ms=4, ls=":", color="#b03a6b", label="state on disk")
