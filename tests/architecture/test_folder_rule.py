@@ -14,7 +14,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
-WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints")
+WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling")
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "synopsis", "share", "schedule"),
     *("shed", "time", "operators", "reference", "spark", "engine", "serve", "cli"),
