@@ -69,6 +69,8 @@ def _round_text(value: float, digits: int) -> float:
 def _round_integers(column: Column, digits: int) -> Column:
     bounds = np.iinfo(column.values.dtype)
     exact = rescale(rescale(column.values.astype(object), digits), -digits)
-    over = column.valid & np.asarray((exact < bounds.min) | (exact > bounds.max), bool)
-    values = np.where(over, 0, exact).astype(column.values.dtype)
+    # Under a NULL may stand anything, so that it too may leave the type.
+    beyond = np.asarray((exact < bounds.min) | (exact > bounds.max), bool)
+    values = np.where(beyond, 0, exact).astype(column.values.dtype)
+    over = column.valid & beyond
     return Column(values, column.valid & ~over, column.raised | over)
