@@ -7,18 +7,17 @@ workers do not share.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import Queue
+from threading import Thread
+from typing import IO, TYPE_CHECKING
 
 import pyarrow.dataset as ds
 import pyspark
@@ -104,56 +103,61 @@ def environment() -> dict[str, str]:
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
     """The address of a master with two workers of one core each."""
-    port, pages = free_port(), free_port()
+    port = free_port()
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
-        options: dict[str, object] = {"port": port, "webui-port": pages}
-        stack.enter_context(daemon(folder, "master.Master", options))
-        until(lambda: alive(pages) == 0)
+        options: dict[str, object] = {"port": port, "webui-port": 0}
+        started = stack.enter_context(daemon("master.Master", options))
+        said(started, "New state: ALIVE")
+        workers = []
         for number in range(2):
             work = folder / f"work-{number}"
             options = {"cores": 1, "memory": "1g", "webui-port": 0, "work-dir": work}
-            stack.enter_context(daemon(folder, "worker.Worker", options, master))
-        until(lambda: alive(pages) == 2)
+            workers.append(stack.enter_context(daemon("worker.Worker", options, master)))
+        for worker in workers:
+            said(worker, "Successfully registered with master")
         yield master
 
 
 @contextmanager
-def daemon(folder: Path, name: str, options: Mapping[str, object], *others: str) -> Iterator[None]:
+def daemon(name: str, options: Mapping[str, object], *others: str) -> Iterator[Queue[str]]:
+    """A process of Spark, and what it says, line by line; an empty line is its end."""
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    told = (folder / f"{name}.log").open("a")
     java = {"JAVA_HOME": str(find_java()), "PYSPARK_PYTHON": sys.executable}
     given = {"host": "127.0.0.1", **options}
     words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
-    process = subprocess.Popen(
+    lines: Queue[str] = Queue()
+    with subprocess.Popen(
         [str(program), f"org.apache.spark.deploy.{name}", *words, *others],
         env={**environment(), **java},
-        stdout=told,
-        stderr=told,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-        told.close()
+    ) as process:
+        # Read to the end, or a full pipe would stop the process.
+        reader = Thread(target=hear, args=(process.stdout, lines))
+        reader.start()
+        try:
+            yield lines
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+            reader.join()
 
 
-def alive(port: int) -> int:
-    """How many workers the master knows; -1 while it does not answer."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/", timeout=5) as page:
-            return int(json.load(page)["aliveworkers"])
-    except OSError:
-        return -1
+def hear(output: IO[str], lines: Queue[str]) -> None:
+    for line in output:
+        lines.put(line)
+    lines.put("")
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, "the cluster does not start"
-        time.sleep(0.1)
+def said(lines: Queue[str], words: str) -> None:
+    """Comes back when the process has said these words."""
+    heard = []
+    while words not in (line := lines.get(timeout=START_SECONDS)):
+        heard.append(line)
+        assert line, f"the cluster does not start:\n{''.join(heard)}"
 
 
 def free_port() -> int:
