@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Catalog
-from tidemill.engine.plans import binder
+from tidemill.engine.binding import binder
 from tidemill.language import parse_script
 from tidemill.operators.packet_model import PacketModel
 from tidemill.operators.packets import make_block

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from tidemill.catalog import Catalog, CatalogStore, Sink, Stream
-from tidemill.catalog.streams import Address
+from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Clock, SystemClock
 from tidemill.engine.aggregates import check_calls, statement_of
+from tidemill.engine.binding import Binder
 from tidemill.engine.buckets import settle_buckets
 from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
@@ -24,34 +21,30 @@ from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
-from tidemill.engine.mailbox import Mailbox
+from tidemill.engine.outlets import Outlets
 from tidemill.engine.oversized import oversized
 from tidemill.engine.planning import Planner
-from tidemill.engine.plans import Bind, Bound, PlanStore, binder
 from tidemill.engine.query import Query
-from tidemill.engine.rates import RateWatch
+from tidemill.engine.questions import reply_to
+from tidemill.engine.registered import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.registration import Notice, Question, apply_script, placed, source_place
 from tidemill.engine.requests import Requests
-from tidemill.engine.runs import Between, Listener, Run, RunReport, describe_run
-from tidemill.engine.show import describe, show
-from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
+from tidemill.engine.runs import Listener, Run, RunReport, describe_run
+from tidemill.engine.serving import serving
+from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
-from tidemill.engine.tables import Tables, restored
-from tidemill.errors import TidemillError, refuse
+from tidemill.engine.tables import Tables
+from tidemill.engine.upkeep import Upkeep
+from tidemill.errors import refuse
 from tidemill.failpoints import armed
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, Describe, Show
-from tidemill.operators.rows import answer_schema
+from tidemill.language.statements import CreateQuery
 from tidemill.plan.model import QueryPlan
-from tidemill.share import SharedPlan, retire_stints
+from tidemill.share import SharedPlan
 from tidemill.share.explain_words import many
-from tidemill.spark.analysis import spark_oracle
-from tidemill.spark.explain import explain_partials
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
-from tidemill.synopsis.feed import Feed
-from tidemill.types import Type
 
 
 class Engine(Closing):
@@ -76,23 +69,32 @@ class Engine(Closing):
         self.home = Home(Path(home), to_run)
         self._master = master
         self._clock = clock or SystemClock()
-        self._default_sink = Sink("default", Address(default_sink, ""))
-        self._printer = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
+        show = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
         self._notice: Notice = notice or (lambda _: None)
         self._session: Session | None = None
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
-        self._sinks: dict[str, SinkWriter] = {}
-        self._opened: dict[Sink, SinkWriter] = {}
         self._requests = Requests()
-        self._rates: dict[str, RateWatch] = {}
-        self._bound_plans: Bound = {}
-        self.catalog, self.plan = Catalog(), SharedPlan()
+        self._outlets = Outlets(self.home, default_sink, show)
         self._tables = Tables(self.home.tables, lambda: self.session)
+        self._binder = Binder(self._tables, lambda: self.session)
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
-        self.queries: dict[str, QueryState] = {}
+        self._upkeep = Upkeep(self._planner)
+        self._registered = Registered()
         if self.home.exists:
             self._load()
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._registered.catalog
+
+    @property
+    def plan(self) -> SharedPlan:
+        return self._registered.plan
+
+    @property
+    def queries(self) -> dict[str, QueryState]:
+        return self._registered.queries
 
     def sql(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """Run a script's statements; all of them take effect or none. Returns the replies.
@@ -129,14 +131,14 @@ class Engine(Closing):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        with self._serving() as between, long_lived_objects():
-            runners = self._runners()
+        with serving(self.home, self._requests, self._sql) as serve, long_lived_objects():
+            runners, between = self._runners(), partial(self._between, serve)
             self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
             try:
                 run.go(until)
             finally:
-                self._close_sinks()
+                self._outlets.close(self.plan)
         describe_run(run.report, run.runners, self.plan, self.queries)
         run.report.stopped = dict(self.catalog.stopped)
         return run.report
@@ -152,13 +154,11 @@ class Engine(Closing):
         self._subscribers.setdefault(query, []).append(callback)
 
     def sink_of(self, query: str) -> SinkWriter:
-        if query not in self._sinks:
-            self._sinks = self._open_sinks(self.catalog)
-        return self._sinks[query]
+        return self._outlets.of_query(query, self.catalog)
 
     def plan_of(self, query: str) -> QueryPlan:
         """What a query means, whether it stands or has been stopped."""
-        return self._bind(self.catalog)(self.catalog.query(query))
+        return self._binder.settled(self.catalog, self.plan)(self.catalog.query(query))
 
     def close(self) -> None:
         self.home.close()
@@ -186,110 +186,46 @@ class Engine(Closing):
     def _load(self) -> None:
         self._notice("opening the home")
         connection = self.home.open()
-        self.catalog = CatalogStore(connection).load()
-        self.plan = restored(PlanStore(connection).load(self.catalog, self._binder(self.catalog)))
-        self.queries = Journal(connection).load_queries()
+        self._registered = load_registered(connection, self._binder.unsettled)
         self._planner.machines = load_machines(connection)
 
-    def _bind(self, catalog: Catalog) -> Bind:
-        bind = self._binder(catalog)
-        return lambda query: self._tables.settle(query, bind(query), catalog, self.plan)
-
-    def _binder(self, catalog: Catalog) -> Bind:
-        def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
-            return spark_oracle(self.session, sql, columns)
-
-        return binder(catalog, oracle, self._bound_plans)
-
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
-        check_calls(self._bind(catalog)(query))
+        check_calls(self._binder.settled(catalog, self.plan)(query))
 
     def _respond(self, question: Question, catalog: Catalog) -> str:
-        if isinstance(question, Show) and question.kind == "WEAVES":
-            return self._explainer(catalog).weaves()
-        if isinstance(question, Show):
-            return show(question.kind, catalog, self.queries)
-        if isinstance(question, Describe):
-            return describe(question.name, catalog, self.queries)
-        return self._explainer(catalog).explain(question)
+        return reply_to(question, self._explainer(catalog), self.queries)
 
     def _explainer(self, catalog: Catalog) -> Explainer:
-        spark_plan = partial(self._spark_plan, catalog)
-        return Explainer(self.plan, catalog, self._bind(catalog), self._planner, spark_plan)
-
-    def _spark_plan(self, catalog: Catalog, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
-        stream = catalog.stream(feeds[0].scan.stream)
-        source = self._open_source(stream)
-        tables, settings = self._tables.frame, catalog.settings
-        return explain_partials(self.session, stream, source, feeds, shown, settings, tables)
+        bind = self._binder.settled(catalog, self.plan)
+        return Explainer(self.plan, catalog, bind, self._planner, self._tables.frame)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[str]:
         """Make a checked catalog the standing one, on disk and here."""
-        queries = tuple(self._bound(catalog, query) for query in catalog.standing())
-        self._notice(f"planning {many(len(queries), 'query')}")
-        plan = self._planner.change(self.plan, catalog, queries, self.catalog.settings)
-        for name in {query.stream for query in queries}:
-            with placed(text, source_place(self.catalog, catalog, name)):
-                self._open_source(catalog.stream(name))
-        self._check_sinks(catalog, plan)
+        plan = self._planned(catalog)
+        self._check_sources(catalog, plan, text)
+        self._outlets.check(catalog, plan, set(self.queries))
         self._finish_interrupted()
-        self._settle_changed(plan)
+        self._outlets.settle_changed(self.catalog, self.plan, plan)
         connection = self.home.open()
-        journal, sinks = Journal(connection), self._open_sinks(catalog)
-        states = self._query_states(catalog, plan)
+        after, writers = self._registered.followed_by(catalog, plan), self._outlets.of(catalog)
         replies = list(self._planner.announce(self.plan, plan))
-        catalogs, plans = CatalogStore(connection), PlanStore(connection)
         self._tables.write(plan)
-        with journal.transaction():
-            catalogs.save(catalog)
-            plans.save(self.plan, plan)
-            journal.forget_queries(self.queries.keys() - states.keys())
-            journal.save_queries(states)
-            for writer in distinct_writers(sinks.values()):
-                writer.record()
-        self.catalog, self.plan, self.queries, self._sinks = catalog, plan, states, sinks
+        save_registered(connection, self._registered, after, writers)
+        self._registered = after
+        self._outlets.stand(writers)
         self._tables.sweep(plan)
-        standing = set(catalog.queries())
-        self._bound_plans = {key: p for key, p in self._bound_plans.items() if key[0] in standing}
+        self._binder.keep_only(catalog)
         return replies
 
-    def _bound(self, catalog: Catalog, query: CreateQuery) -> QueryPlan:
-        """A query's plan; a refusal says which query, since the script may not show it."""
-        try:
-            return self._bind(catalog)(query)
-        except TidemillError as error:
-            detail = f"in query {query.name}\n{error.problem.detail}".strip()
-            raise TidemillError(replace(error.problem, detail=detail, place=None)) from None
+    def _planned(self, catalog: Catalog) -> SharedPlan:
+        queries = self._binder.all_of(catalog, self.plan)
+        self._notice(f"planning {many(len(queries), 'query')}")
+        return self._planner.change(self.plan, catalog, queries, self.catalog.settings)
 
-    def _check_sinks(self, catalog: Catalog, plan: SharedPlan) -> None:
-        """Refuse places that are taken, before a new home is made for the answers."""
-        fresh = [query for query in plan.queries if query.name not in self.queries]
-        connection = self.home.open() if self.home.exists else sqlite3.connect(":memory:")
-        for query in fresh:
-            sink = self._default_sink if query.sink is None else catalog.sink(query.sink)
-            writer = open_sink(sink, connection, self.home.staging, catalog.settings, self._printer)
-            writer.check(query.name)
-
-    def _settle_changed(self, plan: SharedPlan) -> None:
-        """What a replaced query has staged is delivered as its own, under its old columns."""
-        changed = [query for query in self.plan.queries if not plan.stands(query)]
-        if not changed:
-            return
-        sinks = self._sinks or self._open_sinks(self.catalog)
-        for query in changed:
-            sinks[query.name].recover()
-            sinks[query.name].settle(query.name)
-
-    def _query_states(self, catalog: Catalog, plan: SharedPlan) -> dict[str, QueryState]:
-        """Counts go on for a query that stays as it is, and begin anew for any other."""
-        standing = {query.name for query in self.plan.queries if plan.stands(query)}
-        standing |= {query.name for query in catalog.queries() if catalog.is_stopped(query.name)}
-        return {
-            query.name: self.queries.get(query.name, QueryState())
-            if query.name in standing
-            else QueryState()
-            for query in catalog.queries()
-        }
+    def _check_sources(self, catalog: Catalog, plan: SharedPlan, text: str) -> None:
+        for name in {query.stream for query in plan.queries}:
+            with placed(text, source_place(self.catalog, catalog, name)):
+                self._open_source(catalog.stream(name))
 
     def _state(self, stream: str) -> StreamState:
         return Journal(self.home.open()).load(stream) if self.home.exists else StreamState()
@@ -311,81 +247,37 @@ class Engine(Closing):
 
     # Running
 
-    @contextmanager
-    def _serving(self) -> Iterator[Between]:
-        """While streams run, statements of others are carried out between their ticks."""
-        self.home.open()
-        mailbox = Mailbox(self.home.path, self.home.begin_run())
-        self._requests.begin()
-
-        def between(runners: list[StreamRunner]) -> list[StreamRunner]:
-            self._requests.serve(self._sql)
-            mailbox.serve(self._sql)
-            for runner in runners:
-                self._tidy(runner)
-            self._stop_oversized(runners)
-            # A listener may have changed the plan too, so it is not asked what was served.
-            current = [r for r in runners if r.follows(self.plan, self.catalog)]
-            return runners if len(current) == len(self._streams()) else self._runners()
-
-        try:
-            yield between
-        finally:
-            self._requests.end(self._sql)
-            mailbox.serve(self._sql)
-            self.home.end_run()
-            mailbox.close()
-
-    def _tidy(self, runner: StreamRunner) -> None:
-        """Let go of what nobody reads since queries have moved on; follow the rate of input."""
-        name, plan = runner.stream.name, self.plan
-        watermark_us = runner.state.time.watermark_us
-        if watermark_us is not None:
-            plan = retire_stints(plan, name, watermark_us)
-        if (rate := self._rates.setdefault(name, RateWatch()).note(runner.state)) is not None:
-            plan = self._planner.at_rate(plan, name, rate, self.catalog)
+    def _between(
+        self, serve: Callable[[], None], runners: list[StreamRunner]
+    ) -> list[StreamRunner]:
+        """Between ticks: statements, then the plan; who does not run by it any more is replaced."""
+        serve()
+        plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
         if plan is not self.plan:
-            self._keep(plan)
+            self._registered = save_plan(self.home.open(), self._registered, plan)
+        self._stop_oversized(runners)
+        # A listener may have changed the plan too, so it is not asked what was served.
+        current = [r for r in runners if r.follows(self.plan, self.catalog)]
+        return runners if len(current) == len(self._registered.streams()) else self._runners()
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
         """Queries whose counted values take more than they may have had their last answer."""
-        most = self.catalog.settings.value_memory
-        found = (oversized(self.plan, r.stream.name, r.state.version, most) for r in runners)
-        reasons = {query: problem for one in found for query, problem in one.items()}
-        if not reasons:
+        versions = {runner.stream.name: runner.state.version for runner in runners}
+        problems = oversized(self.plan, versions, self.catalog.settings.value_memory)
+        if not problems:
             return
-        for problem in reasons.values():
+        for problem in problems.values():
             self._notice(problem.primary)
         self._tables.begin()
-        self._adopt(self.catalog.stopping({q: p.render() for q, p in reasons.items()}), "")
-
-    def _keep(self, plan: SharedPlan) -> None:
-        connection = self.home.open()
-        # Made before the transaction begins: it makes its tables, which would end one.
-        store = PlanStore(connection)
-        with Journal(connection).transaction():
-            store.save(self.plan, plan)
-        self.plan = plan
+        self._adopt(self.catalog.stopping({q: p.render() for q, p in problems.items()}), "")
 
     def _open_source(self, stream: Stream) -> Source:
         return open_source(stream, lambda: self.session, self._clock)
 
-    def _open_sinks(self, catalog: Catalog) -> dict[str, SinkWriter]:
-        """One writer per sink, shared by the queries that write to it."""
-        connection, writers = self.home.open(), {}
-        for name in {query.into for query in catalog.queries()}:
-            sink = self._default_sink if name is None else catalog.sink(name)
-            writers[name] = self._opened.get(sink) or open_sink(
-                sink, connection, self.home.staging, catalog.settings, self._printer
-            )
-            self._opened[sink] = writers[name]
-        return {query.name: writers[query.into] for query in catalog.queries()}
-
     def _runners(self) -> list[StreamRunner]:
         connection = self.home.open()
         journal = Journal(connection)
-        sinks = self._sinks or self._open_sinks(self.catalog)
-        self._sinks = sinks
+        sinks = self._outlets.standing(self.catalog)
         for writer in distinct_writers(sinks.values()):
             writer.recover()
         cores = self.session.sparkContext.defaultParallelism
@@ -397,7 +289,7 @@ class Engine(Closing):
             clock=self._clock,
             settings=self.catalog.settings,
             plan=self.plan,
-            feeds=self._feeds(),
+            feeds=self._planner.all_feeds(self.plan, self.catalog),
             tables=self._tables.frame,
             paused=self.catalog.paused,
             sinks=sinks,
@@ -408,22 +300,5 @@ class Engine(Closing):
         )
         return [
             StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
-            for stream in self._streams()
+            for stream in self._registered.streams()
         ]
-
-    def _streams(self) -> list[Stream]:
-        """Those that some query reads."""
-        names = dict.fromkeys(query.stream for query in self.plan.queries)
-        return [self.catalog.stream(name) for name in names]
-
-    def _feeds(self) -> dict[str, tuple[Feed, ...]]:
-        streams = {query.stream for query in self.plan.queries}
-        return {
-            stream.lower(): self._planner.feeds(self.plan, stream, self.catalog)
-            for stream in streams
-        }
-
-    def _close_sinks(self) -> None:
-        for writer in distinct_writers(self._sinks.values()):
-            mine = [q for q in self.plan.queries if self._sinks[q.name] is writer]
-            writer.close({query.name: answer_schema(query) for query in mine})

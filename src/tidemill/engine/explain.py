@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 from tidemill.catalog import Catalog
+from tidemill.engine.binding import Bind
 from tidemill.engine.planning import Planner
-from tidemill.engine.plans import Bind
 from tidemill.engine.show import table
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
@@ -17,6 +17,8 @@ from tidemill.share.explain import explain_shared
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.explain_query import explain_newcomer, explain_query
 from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
+from tidemill.spark.explain import explain_partials
+from tidemill.spark.joins import Tables
 from tidemill.synopsis.feed import Feed
 
 # The name a SELECT has that is explained before it is registered.
@@ -25,13 +27,13 @@ THIS_QUERY = "this_query"
 
 @dataclass(frozen=True)
 class Explainer:
-    """Answers EXPLAIN statements; `spark_plan` prints the plans of some of a stream's feeds."""
+    """Answers EXPLAIN statements; `tables` has the rows that joins read."""
 
     standing: SharedPlan
     catalog: Catalog
     bind: Bind
     planner: Planner
-    spark_plan: Callable[[Sequence[Feed], Sequence[Feed]], str]
+    tables: Tables
 
     def explain(self, statement: Explain) -> str:
         queries = self._targets(statement)
@@ -94,7 +96,14 @@ class Explainer:
         streams = dict.fromkeys(plan.query(query.name).stream for query in queries)
         feeds = [self.planner.feeds(plan, stream, self.catalog) for stream in streams]
         shown = [[one for one in some if wanted & one.by_id.keys()] for some in feeds]
-        return "\n\n".join(map(self.spark_plan, feeds, shown))
+        return "\n\n".join(map(self._spark_plan, feeds, shown))
+
+    def _spark_plan(self, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
+        """Spark's plans for some of a stream's feeds."""
+        stream = self.catalog.stream(feeds[0].scan.stream)
+        session, source = self.planner.session(), self.planner.open_source(stream)
+        settings = self.catalog.settings
+        return explain_partials(session, stream, source, feeds, shown, settings, self.tables)
 
 
 def tree(value: object, name: str = "", depth: int = 0) -> str:

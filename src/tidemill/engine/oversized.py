@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.lanes import BAGS
 from tidemill.errors import Problem
@@ -20,10 +22,14 @@ SIBLINGS = {
 _MEGABYTE = 1 << 20
 
 
-def oversized(plan: SharedPlan, stream: str, version: Version, most: int) -> dict[str, Problem]:
-    """By query, why it cannot go on; those that share a synopsis but count no values can."""
+def oversized(plan: SharedPlan, versions: Mapping[str, Version], most: int) -> dict[str, Problem]:
+    """By query, why it cannot go on; those that share a synopsis but count no values can.
+
+    `versions` are the states of the streams, by name; `most` is in bytes.
+    """
     return {
         query.name: _problem(query, calls, version.value_bytes(synopsis.id), most)
+        for stream, version in versions.items()
         for synopsis in plan.of_stream(stream)
         if version.value_bytes(synopsis.id) > most
         for query, _ in plan.readers_of(synopsis)

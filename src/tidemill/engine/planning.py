@@ -82,6 +82,11 @@ class Planner:
         context = self.context(stream, catalog)
         return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
 
+    def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[str, tuple[Feed, ...]]:
+        """By lower-case name of the stream."""
+        streams = {query.stream for query in plan.queries}
+        return {stream.lower(): self.feeds(plan, stream, catalog) for stream in streams}
+
     def standing(self, stream: str) -> Standing:
         state = self.load(stream)
         return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.aggregates import calls
+from tidemill.engine.binding import Bind
 from tidemill.engine.frozen import from_json, to_json
-from tidemill.language.statements import CreateQuery
-from tidemill.plan.binding import bind
-from tidemill.plan.model import QueryPlan
-from tidemill.plan.typing import TypeOracle
-from tidemill.plan.user import known_with
 from tidemill.share import SharedPlan
 
 _TABLES = """
@@ -22,39 +17,6 @@ CREATE TABLE IF NOT EXISTS plan (
 CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
 CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
 """
-
-_READ = ("stream", "table")
-Bind = Callable[[CreateQuery], QueryPlan]
-
-
-Bound = dict[tuple[object, ...], QueryPlan]
-
-
-def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
-    """Binds a query definition against the catalog; `bound` remembers what was bound before.
-
-    A plan depends on the query and on what it reads, so equal definitions have equal plans.
-    """
-
-    known = known_with(catalog.aggregates)
-
-    def bind_query(query: CreateQuery) -> QueryPlan:
-        if query.into is not None:
-            catalog.sink(query.into, query.into_place)
-        reads = [query.select.stream, *(join.table for join in query.select.joins)]
-        found = [catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ]
-        called = [code for code in catalog.aggregates if calls(query.select, code.name)]
-        key = (query, *found, *called)
-        if key not in bound:
-            bound[key] = bind_afresh(query)
-        return bound[key]
-
-    def bind_afresh(query: CreateQuery) -> QueryPlan:
-        stream = catalog.stream(query.select.stream, query.select.stream_place)
-        tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-        return bind(query.name, query.into, query.select, stream, oracle, tables, known)
-
-    return bind_query
 
 
 class PlanStore:

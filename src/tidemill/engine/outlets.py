@@ -1,0 +1,76 @@
+"""The writers of the standing queries' sinks."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tidemill.catalog import Catalog, Sink
+from tidemill.catalog.streams import Address
+from tidemill.engine.home import Home
+from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
+from tidemill.operators.rows import answer_schema
+from tidemill.share import SharedPlan
+
+Writers = dict[str, SinkWriter]  # by query
+
+
+class Outlets:
+    """One writer per sink, shared by the queries that write to it; queries without INTO
+    write to `default`."""
+
+    def __init__(self, home: Home, default: str, printer: Printer) -> None:
+        self._home, self._printer = home, printer
+        self._default = Sink("default", Address(default, ""))
+        self._opened: dict[Sink, SinkWriter] = {}
+        self._standing: Writers = {}
+
+    def standing(self, catalog: Catalog) -> Writers:
+        """The writers in use; opened when first needed after a start."""
+        if not self._standing:
+            self._standing = self.of(catalog)
+        return self._standing
+
+    def stand(self, writers: Writers) -> None:
+        self._standing = writers
+
+    def of_query(self, query: str, catalog: Catalog) -> SinkWriter:
+        if query not in self._standing:
+            self._standing = self.of(catalog)
+        return self._standing[query]
+
+    def of(self, catalog: Catalog) -> Writers:
+        """The writers for a catalog's queries; a sink that is open stays open."""
+        writers = {}
+        for name in {query.into for query in catalog.queries()}:
+            sink = self._sink(name, catalog)
+            writers[name] = self._opened.get(sink) or self._open(sink, self._home.open(), catalog)
+            self._opened[sink] = writers[name]
+        return {query.name: writers[query.into] for query in catalog.queries()}
+
+    def check(self, catalog: Catalog, plan: SharedPlan, known: set[str]) -> None:
+        """Refuse places that are taken, before a new home is made for the answers."""
+        home = self._home
+        connection = home.open() if home.exists else sqlite3.connect(":memory:")
+        for query in plan.queries:
+            if query.name not in known:
+                writer = self._open(self._sink(query.sink, catalog), connection, catalog)
+                writer.check(query.name)
+
+    def settle_changed(self, catalog: Catalog, before: SharedPlan, after: SharedPlan) -> None:
+        """What a replaced query has staged is delivered as its own, under its old columns."""
+        for query in before.queries:
+            if not after.stands(query):
+                writer = self.standing(catalog)[query.name]
+                writer.recover()
+                writer.settle(query.name)
+
+    def close(self, plan: SharedPlan) -> None:
+        for writer in distinct_writers(self._standing.values()):
+            mine = [query for query in plan.queries if self._standing[query.name] is writer]
+            writer.close({query.name: answer_schema(query) for query in mine})
+
+    def _sink(self, name: str | None, catalog: Catalog) -> Sink:
+        return self._default if name is None else catalog.sink(name)
+
+    def _open(self, sink: Sink, connection: sqlite3.Connection, catalog: Catalog) -> SinkWriter:
+        return open_sink(sink, connection, self._home.staging, catalog.settings, self._printer)
