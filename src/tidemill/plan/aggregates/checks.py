@@ -10,9 +10,9 @@ MOST_ITEMS = 10_000
 
 
 def fraction(value: Value) -> str:
-    if isinstance(value, int | Decimal) and 0 <= value <= 1:
+    if isinstance(value, int | Decimal) and not _is_truth(value) and 0 <= value <= 1:
         return ""
-    return "it lies between 0 and 1"
+    return "it is a number between 0 and 1"
 
 
 def length_of_time(value: Value) -> str:
@@ -21,6 +21,11 @@ def length_of_time(value: Value) -> str:
 
 
 def number_of_items(value: Value) -> str:
-    if isinstance(value, int) and 1 <= value <= MOST_ITEMS:
+    if isinstance(value, int) and not _is_truth(value) and 1 <= value <= MOST_ITEMS:
         return ""
     return f"it is a whole number from 1 to {MOST_ITEMS}"
+
+
+def _is_truth(value: Value) -> bool:
+    """TRUE and FALSE are whole numbers to Python, and none to SQL."""
+    return isinstance(value, bool)
