@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tidemill.plan.aggregates.kinds import is_number, is_plain, itself, text_as_double, whole
 from tidemill.plan.aggregates.signature import Signature
-from tidemill.types import BIGINT, DOUBLE, STRING, Type
+from tidemill.types import BIGINT, DOUBLE, Type
 
 # Digits of a decimal, and how many a sum has more than what it adds up.
 MAX_DIGITS, SUM_DIGITS = 38, 10
@@ -14,29 +15,8 @@ def sum_type(argument: Type) -> Type:
     return Type("DECIMAL", min(MAX_DIGITS, argument.precision + SUM_DIGITS), argument.scale)
 
 
-def is_number(kind: Type) -> bool:
-    return kind.is_numeric
-
-
-def is_plain(kind: Type) -> bool:
-    return kind.is_atomic and kind.name != "VOID"
-
-
-def text_as_double(kind: Type) -> Type | None:
-    """Spark takes text for numbers where it needs some."""
-    return DOUBLE if kind == STRING else None
-
-
-def itself(kind: Type) -> Type:
-    return kind
-
-
 def _any(_: Type) -> bool:
     return True
-
-
-def _count(_: Type) -> Type:
-    return BIGINT
 
 
 def _sum(argument: Type) -> Type:
@@ -53,7 +33,7 @@ def _mean(argument: Type) -> Type:
 
 
 SIGNATURES = (
-    Signature("COUNT", "any values", _any, _count),
+    Signature("COUNT", "any values", _any, whole),
     Signature("SUM", "numbers", is_number, _sum, text_as_double),
     Signature("AVG", "numbers", is_number, _mean, text_as_double),
     Signature("MIN", "plain values", is_plain, itself),

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from tidemill.plan.aggregates.basic import SIGNATURES as BASIC
-from tidemill.plan.aggregates.basic import is_number, is_plain, text_as_double
 from tidemill.plan.aggregates.checks import fraction, length_of_time, number_of_items
+from tidemill.plan.aggregates.kinds import double, is_number, is_plain, text_as_double, whole
 from tidemill.plan.aggregates.signature import Parameter, Signature
-from tidemill.types import BIGINT, DOUBLE, Type, array_of, struct_of
+from tidemill.types import BIGINT, Type, array_of, struct_of
 
 _SUM = next(signature for signature in BASIC if signature.name == "SUM")
 _ITEMS = Parameter("k", number_of_items)
-
-
-def _whole(_: Type) -> Type:
-    return BIGINT
-
-
-def _double(_: Type) -> Type:
-    return DOUBLE
 
 
 def _top(value: Type) -> Type:
@@ -33,13 +25,13 @@ def _top_by_sum(value: Type, weight: Type) -> Type:
 
 
 SIGNATURES = (
-    Signature("COUNT_DISTINCT", "plain values", is_plain, _whole),
-    Signature("MEDIAN", "numbers", is_number, _double, text_as_double),
+    Signature("COUNT_DISTINCT", "plain values", is_plain, whole),
+    Signature("MEDIAN", "numbers", is_number, double, text_as_double),
     Signature(
         "PERCENTILE",
         "numbers",
         is_number,
-        _double,
+        double,
         text_as_double,
         parameters=(Parameter("p", fraction),),
     ),
@@ -50,7 +42,7 @@ SIGNATURES = (
         is_plain,
         array_of,
         parameters=(_ITEMS,),
-        parts=(("total", _whole),),
+        parts=(("total", whole),),
     ),
     Signature(
         "FREQUENT",
@@ -58,6 +50,6 @@ SIGNATURES = (
         is_plain,
         _frequent,
         parameters=(_ITEMS, Parameter("subwindow", length_of_time, is_required=False)),
-        parts=(("delta", _whole),),
+        parts=(("delta", whole),),
     ),
 )

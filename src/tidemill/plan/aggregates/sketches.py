@@ -11,12 +11,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
-from tidemill.plan.aggregates.basic import is_number, is_plain, text_as_double
 from tidemill.plan.aggregates.checks import fraction, number_of_items
 from tidemill.plan.aggregates.keys import key_of
+from tidemill.plan.aggregates.kinds import double, is_number, is_plain, text_as_double, whole
 from tidemill.plan.aggregates.signature import Parameter, Signature
 from tidemill.plan.expressions import Value
-from tidemill.types import BIGINT, DOUBLE, Type, array_of, struct_of
+from tidemill.types import BIGINT, Type, array_of, struct_of
 
 METHODS = ("hll", "theta")
 # Of an HLL union: the root of 3 ln 2 - 1; of theta it is 1.
@@ -61,14 +61,6 @@ def count_min_width(error: float) -> int:
     return math.ceil(math.e / error)
 
 
-def _whole(_: Type) -> Type:
-    return BIGINT
-
-
-def _double(_: Type) -> Type:
-    return DOUBLE
-
-
 def _top(value: Type) -> Type:
     return array_of(struct_of(value=value, count=BIGINT, low=BIGINT, high=BIGINT))
 
@@ -109,15 +101,15 @@ def _has_key(kind: Type, constants: tuple[Value, ...]) -> str:
 
 
 _Parts = tuple[tuple[str, Callable[[Type], Type]], ...]
-_WHOLE_BOUNDS: _Parts = (("low", _whole), ("high", _whole))
-_BOUNDS: _Parts = (("low", _double), ("high", _double))
+_WHOLE_BOUNDS: _Parts = (("low", whole), ("high", whole))
+_BOUNDS: _Parts = (("low", double), ("high", double))
 
 SIGNATURES = (
     Signature(
         "APPROX_COUNT_DISTINCT",
         "plain values",
         is_plain,
-        _whole,
+        whole,
         parameters=(
             _error_of("0.001", "0.1", "0.0163"),
             Parameter("method", _method, "hll", is_required=False),
@@ -129,7 +121,7 @@ SIGNATURES = (
         "APPROX_PERCENTILE",
         "numbers",
         is_number,
-        _double,
+        double,
         text_as_double,
         parameters=(Parameter("p", fraction), _error_of("0.0001", "0.1", "0.0133")),
         parts=_BOUNDS,
@@ -147,7 +139,7 @@ SIGNATURES = (
         "APPROX_COUNT",
         "plain values but BINARY",
         _is_countable,
-        _whole,
+        whole,
         parameters=(Parameter("value", _any), _error_of("0.00001", "0.1", "0.01")),
         parts=_WHOLE_BOUNDS,
         estimates=True,

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.basic import is_number, is_plain, itself, text_as_double
+from tidemill.plan.aggregates.kinds import double, is_number, is_plain, itself, text_as_double
 from tidemill.plan.aggregates.signature import Signature
-from tidemill.types import DOUBLE, Type
-
-
-def _double(_: Type) -> Type:
-    return DOUBLE
-
 
 SIGNATURES = (
     *(
-        Signature(name, "numbers", is_number, _double, text_as_double)
+        Signature(name, "numbers", is_number, double, text_as_double)
         for name in ("VARIANCE", "VAR_POP", "STDDEV", "STDDEV_POP")
     ),
     Signature("FIRST", "plain values", is_plain, itself),
