@@ -1,6 +1,7 @@
 """Wrong scripts and exactly what their authors are told; `--update-goldens` rewrites the texts.
 
 One file a mistake: `errors/NAME.sql` and the words of its refusal in `errors/NAME.txt`.
+`errors/total.py` is the aggregate that some of them register.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ SCRIPTS = sorted(ERRORS.glob("*.sql"))
 def told(script: Path, folder: Path) -> tuple[int, str]:
     """Exit status and standard error of a run, without the progress lines."""
     shutil.copy(script, folder / "script.sql")
+    shutil.copy(ERRORS / "total.py", folder)
     (folder / "data").mkdir(exist_ok=True)
     run = CliRunner().invoke(app, ["run", str(folder / "script.sql"), "--home", f"{folder}/home"])
     lines = [line for line in run.stderr.splitlines() if not line.startswith("starting Spark")]

@@ -1,1 +1,1 @@
-CREATE AGGREGATE total SOURCE 'python:total.py';
+CREATE AGGREGATE total SOURCE 'python:missing.py';
