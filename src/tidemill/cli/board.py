@@ -24,7 +24,8 @@ class Board:
 
     def __init__(self) -> None:
         # A pipe has no width of its own; eighty columns would cut the answers off.
-        self._console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+        width = None if sys.stdout.isatty() else 140
+        self._console = Console(highlight=False, markup=False, width=width)
         self._live = Live(console=self._console, auto_refresh=False)
         self._progress = Progress(quiet=self._console.is_terminal)
         self._windows: dict[str, str] = {}

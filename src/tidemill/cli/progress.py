@@ -106,7 +106,8 @@ class AnswerPrinter:
     """The `console:` sink: tables in a terminal, tab-separated lines in a pipe."""
 
     def __init__(self) -> None:
-        self._console = Console(file=sys.stdout, highlight=False)
+        # Without markup: an array in an answer is no instruction to colour what follows.
+        self._console = Console(file=sys.stdout, highlight=False, markup=False)
 
     def __call__(self, query: str, rows: pa.Table) -> None:
         if self._console.is_terminal:

@@ -6,7 +6,7 @@ from tidemill.engine.mailbox import Attached
 from tidemill.engine.packet_files import write_packets
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.runs import RunReport
-from tidemill.engine.sinks.json_lines import cell_texts
+from tidemill.engine.sinks.cells import cell_texts
 from tidemill.engine.surroundings import TickReport
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.explain import window_text

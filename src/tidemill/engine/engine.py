@@ -32,6 +32,7 @@ from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
 from tidemill.engine.serving import serving
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
+from tidemill.engine.sinks.console import print_frame
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
 from tidemill.engine.tables import Tables
@@ -69,13 +70,12 @@ class Engine(Closing):
         self.home = Home(Path(home), to_run)
         self._master = master
         self._clock = clock or SystemClock()
-        show = printer or (lambda query, rows: print(f"{query}\n{rows.to_pandas()}"))
         self._notice: Notice = notice or (lambda _: None)
         self._session: Session | None = None
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._requests = Requests()
-        self._outlets = Outlets(self.home, default_sink, show)
+        self._outlets = Outlets(self.home, default_sink, printer or print_frame)
         self._tables = Tables(self.home.tables, lambda: self.session)
         self._binder = Binder(self._tables, lambda: self.session)
         self._planner = Planner(self._state, self._open_source, lambda: self.session)

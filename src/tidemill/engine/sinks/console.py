@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from tidemill.engine.sinks.base import Batch, Printer
+from tidemill.engine.sinks.cells import cell_texts, is_nested
 from tidemill.engine.sinks.discard import DiscardSink
 from tidemill.spark.answer import CARRY
 
@@ -19,3 +22,12 @@ class ConsoleSink(DiscardSink):
         for query, rows in batch.tables():
             if len(rows):
                 self._printer(query, rows)
+
+
+def print_frame(query: str, rows: pa.Table) -> None:
+    """The way of showing answers if nobody names one: as pandas does, arrays in short."""
+    columns = [
+        pa.array(cell_texts(column)) if is_nested(column.type) else column
+        for column in rows.columns
+    ]
+    print(f"{query}\n{pa.table(columns, rows.column_names).to_pandas()}")

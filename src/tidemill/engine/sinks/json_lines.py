@@ -11,10 +11,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from tidemill.engine.sinks.base import Batch
+from tidemill.engine.sinks.cells import date_texts, timestamp_texts
 from tidemill.errors import refuse
 from tidemill.spark.answer import CARRY
 
@@ -92,43 +92,6 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_date(column.type):
         return [json.dumps(text) if text else "null" for text in date_texts(column)]
     return [_text(value) for value in column.to_pylist()]
-
-
-def timestamp_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """ISO 8601 in UTC. By way of NumPy: Python's dates end with the year 9999, windows do not."""
-    micros = column.cast(pa.int64())
-    stamps = np.asarray(micros.fill_null(0).to_numpy()).astype("datetime64[us]")
-    zone = "Z" if column.type.tz else ""
-    texts = np.datetime_as_string(stamps, unit="us")
-    valid = micros.is_valid().to_pylist()
-    return [str(t) + zone if ok else None for t, ok in zip(texts, valid, strict=True)]
-
-
-def date_texts(column: pa.ChunkedArray) -> list[str | None]:
-    days = column.cast(pa.int32())
-    texts = np.datetime_as_string(np.asarray(days.fill_null(0).to_numpy()).astype("datetime64[D]"))
-    valid = days.is_valid().to_pylist()
-    return [str(text) if ok else None for text, ok in zip(texts, valid, strict=True)]
-
-
-def cell_texts(column: pa.ChunkedArray) -> list[str]:
-    """A column for people: timestamps without zone, NULL as NULL, floats in short."""
-    if pa.types.is_timestamp(column.type):
-        texts = timestamp_texts(column)
-        return ["NULL" if t is None else _short_time(t) for t in texts]
-    if pa.types.is_date(column.type):
-        return [text or "NULL" for text in date_texts(column)]
-    return [_plain(value) for value in column.to_pylist()]
-
-
-def _short_time(text: str) -> str:
-    return text.removesuffix("Z").replace("T", " ").removesuffix(".000000")
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _text(value: Any) -> str:
