@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -369,17 +369,25 @@ def _random_case(
 
 
 def batch_answers(spark: SparkSession, case: Case) -> pa.Table:
-    return spark.sql(case.batch()).toArrow()
+    return all_batch_answers(spark, [case])[0]
+
+
+def all_batch_answers(spark: SparkSession, cases: Sequence[Case]) -> list[pa.Table]:
+    """The batch answers of many queries, some of them at a time."""
+    with interpreted(spark), ThreadPoolExecutor(4) as pool:
+        return list(pool.map(lambda case: spark.sql(case.batch()).toArrow(), cases))
+
+
+def compare_all(spark: SparkSession, cases: Sequence[Case], answers: Mapping[str, pa.Table]) -> int:
+    """How many rows the queries have, all of them as batch SQL has them."""
+    batches = all_batch_answers(spark, cases)
+    pairs = zip(cases, batches, strict=True)
+    return sum(case.compare(answers[case.name], batch) for case, batch in pairs)
 
 
 def many_batch_answers(spark: SparkSession, cases: Sequence[Case]) -> list[Keyed]:
-    """The batch answers of many queries, some of them at a time."""
-
-    def answers(case: Case) -> Keyed:
-        return case.keyed(batch_answers(spark, case))
-
-    with interpreted(spark), ThreadPoolExecutor(4) as pool:
-        return list(pool.map(answers, cases))
+    tables = all_batch_answers(spark, cases)
+    return [case.keyed(rows) for case, rows in zip(cases, tables, strict=True)]
 
 
 @contextmanager

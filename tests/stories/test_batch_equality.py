@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.stories.oracle import Case, batch_answers, random_cases
+from tests.stories.oracle import Case, compare_all, random_cases
 from tests.stories.streams import (
     COLUMNS,
     LATENESS_US,
@@ -82,6 +82,6 @@ def test_answers_equal_batch(
 
     assert report.ticks == len(shapes) * (FILES + 1)  # and one flush each
     assert report.rows_late == report.rows_malformed == 0
-    compared = [case.compare(answers[case.name], batch_answers(spark, case)) for case in cases]
-    assert sum(compared) == sum(report.queries.values())
-    assert sum(compared) > 20 * len(cases)
+    compared = compare_all(spark, cases, answers)
+    assert compared == sum(report.queries.values())
+    assert compared > 20 * len(cases)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.stories.oracle import Case, batch_answers, random_cases
+from tests.stories.oracle import Case, compare_all, random_cases
 from tests.stories.streams import (
     LATENESS_US,
     SCHEMA,
@@ -82,7 +82,7 @@ def test_rows_beyond_the_lateness_are_set_aside_and_counted(
 
     everything = spark.createDataFrame(table_of([row for rows in parts for row in rows]))
     everything.exceptAll(spark.createDataFrame(late.cast(SCHEMA))).createOrReplaceTempView("s")
-    assert sum(c.compare(answers[c.name], batch_answers(spark, c)) for c in cases) > 100
+    assert compare_all(spark, cases, answers) > 100
 
 
 @pytest.mark.usefixtures("spark")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tests.stories.oracle import Case, Term, batch_answers, random_cases
+from tests.stories.oracle import Case, Term, batch_answers, compare_all, random_cases
 from tests.stories.streams import (
     NOON_US,
     SECOND_US,
@@ -56,7 +56,7 @@ def test_ten_runs_over_a_growing_folder_equal_one(spark: SparkSession, tmp_path:
     assert sum(sum(report.queries.values()) > 0 for report in reports) > 3
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
     answers = answers_of(tmp_path, cases)
-    assert sum(c.compare(answers[c.name], batch_answers(spark, c)) for c in cases) > 60
+    assert compare_all(spark, cases, answers) > 60
 
 
 LONG = Case(

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.stories.oracle import HAVINGS, Case, Term, batch_answers
+from tests.stories.oracle import HAVINGS, Case, Term, batch_answers, compare_all
 from tests.stories.streams import (
     COLUMNS,
     LATENESS_US,
@@ -194,9 +194,9 @@ def test_answers_equal_batch(
         report = engine.run("flush")
         answers = answers_of(engine, cases)
     assert (report.rows_in, report.rows_late, report.rows_malformed) == (len(rows), 0, 0)
-    compared = [case.compare(answers[case.name], batch_answers(spark, case)) for case in cases]
-    assert sum(compared) == sum(report.queries.values())
-    assert sum(compared) > 10 * len(cases)
+    compared = compare_all(spark, cases, answers)
+    assert compared == sum(report.queries.values())
+    assert compared > 10 * len(cases)
 
 
 BY_OWNER = Joined(

@@ -18,7 +18,7 @@ import pytest
 
 from tests.aggregates.broken import text_of
 from tests.aggregates.written import TEXT
-from tests.stories.oracle import KEYS, Case, Term, batch_answers, random_cases
+from tests.stories.oracle import KEYS, Case, Term, compare_all, random_cases
 from tests.stories.streams import (
     STREAM,
     cut,
@@ -95,8 +95,8 @@ def test_answers_equal_batch(
         answers = {case.name: engine.query(case.name).answers().to_arrow() for case in cases}
     assert set(report.routes) == {"catalyst" if route == "catalyst" else "columnar"}
     assert not any(report.raised.values())
-    compared = [case.compare(answers[case.name], batch_answers(spark, case)) for case in cases]
-    assert sum(compared) > 20 * len(cases)
+    compared = compare_all(spark, cases, answers)
+    assert compared > 20 * len(cases)
 
 
 RAISES = text_of(
