@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from tidemill.aggregates import Bags
 from tidemill.aggregates.limbs import summable
 from tidemill.synopsis.combining import masked
 from tidemill.synopsis.kernels import (
@@ -21,6 +20,7 @@ from tidemill.synopsis.kernels import (
     IntArray,
     combiner,
 )
+from tidemill.synopsis.placed import Apart
 
 # Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
 Values = tuple[AnyArray, BoolArray | None]
@@ -42,7 +42,7 @@ class Lane:
 
 
 # What a lane is given as.
-Rows = Lane | Bags
+Rows = Lane | Apart
 
 
 class PreparedLane:
