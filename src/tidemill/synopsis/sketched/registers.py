@@ -92,13 +92,13 @@ def from_coupons(distinct: IntArray) -> Floats:
     """How many values have so many different coupons, by Newton's method.
 
     >>> from_coupons(np.array([0, 100, 10**6])).round(1).tolist()
-    [0.0, 100.0, 1002498.1]
+    [0.0, 100.0, 1002490.6]
     """
     wanted, place = np.unique(distinct, return_inverse=True)
     found = wanted.astype(np.float64)
     for _ in range(4):
-        # What the values miss of each kind of coupon, of which there are so many places.
-        missed = np.exp(-found[:, None] * _SHARES / _PLACES)
-        expected, slope = (_PLACES * (1 - missed)).sum(axis=1), (missed * _SHARES).sum(axis=1)
-        found = found + (wanted - expected) / slope
+        # The share of the places that the coupons of each value are expected to have.
+        met = -np.expm1(-found[:, None] * _SHARES / _PLACES)
+        slope = ((1 - met) * _SHARES).sum(axis=1)
+        found = found + (wanted - _PLACES * met.sum(axis=1)) / slope
     return found[place.ravel()]
