@@ -17,13 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Bags, Kept, Lane
+from tidemill.aggregates import Lane
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.synopsis.dense import MOST_CELLS
-from tidemill.synopsis.lanes import Lane as LaneRows
-from tidemill.synopsis.lanes import Rows
-from tidemill.synopsis.sketched.rows import Reader, SketchRows
+from tidemill.synopsis.lanes import Rows, rows_of
+from tidemill.synopsis.sketched.rows import Reader
 
 IntArray = NDArray[np.int64]
 
@@ -86,9 +85,9 @@ def bundles(
 
     Of lanes that are sketches the cells have places in what their readers hold.
     """
-    given = [
-        _rows_of(lane, kept, cells, sketches) for lane, kept in zip(lanes, cells.lanes, strict=True)
-    ]
+    start_us = cells.slices[cells.slice_index]
+    kept = zip(lanes, cells.lanes, strict=True)
+    given = [rows_of(lane, mine, start_us, sketches) for lane, mine in kept]
     reached, places = _reached(cells, spans), _places(cells)
     for readings, layout in _arranged(cells, spans, reached, places):
         wanted = np.zeros_like(reached)
@@ -173,14 +172,6 @@ def _bundle(
     laid = lay_out(*axis, *windows, lanes, layout, rows)
     # Beyond the last reading's groups there is room for the numbers it does not use.
     return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
-
-
-def _rows_of(lane: Lane, kept: Kept, cells: Cells, sketches: Mapping[Lane, Reader]) -> Rows:
-    if isinstance(kept, Bags):
-        return replace(kept, start_us=cells.slices[cells.slice_index])
-    if lane.is_sketch:
-        return SketchRows(sketches[lane], kept.values)
-    return LaneRows(kept.values, lane.algebra, kept.valid)
 
 
 def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:
