@@ -168,12 +168,20 @@ def _limited(session: SparkSession, timeout_s: float) -> Iterator[None]:
     """What Spark is asked to do meanwhile is given up after so many seconds."""
     context = session.sparkContext
     context.setJobGroup(BATCH, "native Spark", interruptOnCancel=True)
-    timer = threading.Timer(timeout_s, context.cancelJobGroup, [BATCH])
+    done = threading.Event()
+
+    def stop() -> None:
+        # Only a job that runs is cancelled, and a plan may become one or several later.
+        while not done.wait(1):
+            context.cancelJobGroup(BATCH)
+
+    timer = threading.Timer(timeout_s, stop)
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        done.set()
         context.setLocalProperty("spark.jobGroup.id", None)
 
 
