@@ -9,7 +9,7 @@ end in `ORDER BY … LIMIT 10`, by the aggregate itself where it can be ordered 
 
 - `families`: seconds of a run by family, and over those of SUM.
 - `native`: one query, 60 s every 10 s with full output, beside a batch group-by of
-  `window()` with Spark's own function of the same meaning.
+  `window()` with Spark's own function of the same meaning, which is stopped after `--timeout`.
 - `accuracy`: sketches beside exact answers, over every group of every window of one query.
 """
 
@@ -18,8 +18,10 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,7 @@ from workload import FIRST_WINDOW, Query, make_queries
 from tidemill.spark.session import start_session
 
 FILES_PER_TICK = 4
+BATCH = "batch"  # the group of Spark's jobs that may be stopped
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def _options() -> argparse.Namespace:
     add("--families", default=",".join(FAMILIES), help="with commas")
     add("--accuracy-rows", type=int, default=1_000_000)
     add("--repeats", type=int, default=3)
+    add("--timeout", type=float, default=120.0, help="seconds after which Spark is stopped")
     add("--json", type=Path, default=Path("aggregates.json"))
     options = parser.parse_args()
     options.families = [name.strip() for name in options.families.split(",")]
@@ -140,18 +144,53 @@ def _native(options: argparse.Namespace, files: Files) -> dict[str, Timing]:
         if family.native:
             query = Query("q0", *FIRST_WINDOW, aggregates=(f"{family.sql} AS answer",))
             contenders[f"tidemill {name}"] = partial(run_tidemill, files, [query])
-            contenders[f"spark {name}"] = partial(_run_batch, session, files, family.native)
+            contenders[f"spark {name}"] = partial(
+                _run_batch, session, files, family.native, options.timeout
+            )
     return side_by_side(contenders, options.repeats)
 
 
-def _run_batch(session: SparkSession, files: Files, native: str) -> Outcome:
+def _run_batch(session: SparkSession, files: Files, native: str, timeout_s: float) -> Outcome:
+    """Stopped, it has no seconds, but how long it had run."""
     started = time.perf_counter()
+    with _limited(session, timeout_s):
+        try:
+            _batch(session, files, native)
+        except Exception:
+            if time.perf_counter() - started < timeout_s:
+                raise
+            return Outcome(failure=f"stopped after {timeout_s:,.0f} s", stopped_s=timeout_s)
+    return Outcome(time.perf_counter() - started)
+
+
+@contextmanager
+def _limited(session: SparkSession, timeout_s: float) -> Iterator[None]:
+    """What Spark is asked to do meanwhile is given up after so many seconds."""
+    context = session.sparkContext
+    context.setJobGroup(BATCH, "native Spark", interruptOnCancel=True)
+    done = threading.Event()
+
+    def stop() -> None:
+        # Only a job that runs is cancelled, and a plan may become one or several later.
+        while not done.wait(1):
+            context.cancelJobGroup(BATCH)
+
+    timer = threading.Timer(timeout_s, stop)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        done.set()
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+def _batch(session: SparkSession, files: Files, native: str) -> None:
     session.read.schema(SCHEMA).parquet(str(files.data)).createOrReplaceTempView("packets")
     range_s, slide_s = FIRST_WINDOW
     window = f"WINDOW(ts, '{range_s} seconds', '{slide_s} seconds')"
     answers = session.sql(f"SELECT {window} AS w, src, {native} AS a FROM packets GROUP BY ALL")
     answers.write.format("noop").mode("overwrite").save()
-    return Outcome(time.perf_counter() - started)
 
 
 def _told(timings: Mapping[str, Timing]) -> dict[str, object]:
@@ -168,17 +207,20 @@ def _print(
     ]
     print_table("families", ["family", "seconds", "× SUM", "wanted"], rows)
     pairs = [name.removeprefix("tidemill ") for name in native if name.startswith("tidemill ")]
-    rows = [
-        [name, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}"]
-        for name in pairs
-        for ours, theirs in [(native[f"tidemill {name}"].median, native[f"spark {name}"].median)]
-    ]
+    rows = [_beside(name, native[f"tidemill {name}"], native[f"spark {name}"]) for name in pairs]
     print_table("one query", ["family", "tidemill s", "spark s", "spark / tidemill"], rows)
     rows = [
         [one.name, f"{one.mean_error:.3%}", f"{one.largest_error:.3%}", f"{one.within:.2%}"]
         for one in accuracy
     ]
     print_table("accuracy", ["sketch", "mean error", "largest", "within bounds"], rows)
+
+
+def _beside(name: str, ours: Timing, theirs: Timing) -> list[str]:
+    """A figure of what was stopped is the least that it can be."""
+    least = "> " if theirs.stopped_s is not None else ""
+    seconds, times = theirs.at_least, theirs.at_least / ours.median
+    return [name, f"{ours.median:.2f}", f"{least}{seconds:.2f}", f"{least}{times:.1f}"]
 
 
 def _bound(name: str, timing: Timing, base: float) -> str:

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.aggregates.estimating import told_of_all
 from tests.aggregates.written import CODES
 from tidemill.aggregates import Encoded, Lane, decode
 from tidemill.aggregates.lanes import BAGS
-from tidemill.aggregates.sketches import HyperLogLog, Quantiles, Theta, family_of_keys
+from tidemill.aggregates.sketches import CountMin, Items, family_of_keys
 from tidemill.aggregates.sketches.counts import whole
 from tidemill.aggregates.sketches.keys import keys_of, values_of
 from tidemill.aggregates.user.lanes import lower_user
@@ -245,12 +246,13 @@ def plain_sketch(lane: Lane, values: list[Any]) -> Any:
 def known_sketch(lane: Lane, state: Any) -> Any:
     if state is None:
         return None
-    if lane.kind == "kll":
-        found = Quantiles(lane.size).quantile(state, 0.5)
+    if lane.kind in ("kll", "hll", "theta"):
+        is_kll = lane.kind == "kll"
+        sql = "APPROX_PERCENTILE(x, 0.5)" if is_kll else "APPROX_COUNT_DISTINCT(k)"
+        found = told_of_all(sql, [state], lane)
         return found and found[0]
     family = family_of_keys(lane.kind, lane.size, lane.type)
-    if isinstance(family, HyperLogLog | Theta):
-        return family.counted(state)[0]
+    assert isinstance(family, Items | CountMin)
     counts = family.read(state)
     if lane.kind == "countmin":
         return Counter(dict(zip(counts.keys.tolist(), counts.counts.tolist(), strict=True)))

@@ -73,7 +73,7 @@ def in_bundles(
     reading, starts, ends = np.array(windows, dtype=np.int64).T
     read = narrow(cells, readings)
     spans = Spans.of(read, reading, starts, ends)
-    for number, bundle in enumerate(bundles(LANES, read, spans)):
+    for number, bundle in enumerate(bundles(LANES, read, spans, {})):
         seen[f"bundle {number}"] += 1
         naming = bundle.naming(spans)
         for block in bundle.laid.blocks(*bundle.bounds(spans)):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tidemill.aggregates import Bags, bags
 from tidemill.reference.holistic import percentile
 from tidemill.synopsis import rank_loops
-from tidemill.synopsis.runs import BagMatrix, Runs, SortedBags
+from tidemill.synopsis.placed import RunMatrix
+from tidemill.synopsis.runs import Runs, SortedBags
 
 VALUES = st.integers(0, 40) | st.sampled_from((-(2**62), 2**62))
 Cell = dict[int, int]
@@ -95,7 +96,7 @@ def test_picked_values_equal_sorting(
 def test_a_matrix_finds_the_cells_of_a_window_and_group(rows: list[tuple[int, int]]) -> None:
     at, group = np.array(rows, np.int64).reshape(-1, 2).T
     bags_by_row = bags_of([{number: 1} for number in range(len(rows))])
-    matrix = BagMatrix(bags_by_row, at, group, 4, 3)
+    matrix = RunMatrix(bags_by_row, at, group, 4, 3)
     for low in range(5):
         for high in range(low, 5):
             wanted = [
@@ -106,6 +107,7 @@ def test_a_matrix_finds_the_cells_of_a_window_and_group(rows: list[tuple[int, in
             whole = matrix.windows(*bound)
             some = matrix.at(np.repeat(low, 3), np.repeat(high, 3), np.arange(3))
             for found in (whole, some):
+                assert isinstance(found, Runs)
                 picked = found.pick(99, by_weight=False)
                 values = found.dictionary.take(pa.array(picked.codes)).to_pylist()
                 parts = np.split(np.array(values, np.int64), picked.offsets[1:-1])

@@ -87,6 +87,19 @@ def from_codes(codes: Array, values: pa.Array, weights: Array) -> Bags:
     return Bags(begin, begin + 1, np.append(ranks, np.int32(0))[codes], weights, dictionary)
 
 
+def from_numbers(values: Array, begin: IntArray, end: IntArray, weights: Array) -> Bags:
+    """Cells whose entries are numbers, of which none is NaN; a cell may have one twice."""
+    return of_cells(*_coded(pa.array(values)), begin, end, weights)
+
+
+def of_cells(
+    codes: Array, values: pa.Array, begin: IntArray, end: IntArray, weights: Array
+) -> Bags:
+    """Cells whose entries stand for values, which are distinct and in any order."""
+    ranks, dictionary = _sorted(values)
+    return Bags(begin, end, ranks[codes], weights, dictionary)
+
+
 def from_lists(values: pa.ListArray, weights: Sequence[pa.ListArray], limbs: Any) -> Bags:
     """From the columns of a piece; `limbs` makes weights of their entries."""
     offsets = values.offsets.to_numpy().astype(np.int64)

@@ -125,6 +125,7 @@ class Lane:
 
     @property
     def algebra(self) -> Algebra:
+        """Of lanes whose windows are combined by a kernel; sketches and bags are not."""
         if self.code is not None:
             return running(self.code, self.parameters).algebra
         if self.kind in ("rows", "count", "overflow"):
@@ -133,8 +134,6 @@ class Lane:
             return FLOAT_SUM if self.type.is_float else INTEGER_SUM
         if self.kind == "moments":
             return MOMENTS
-        if self.is_sketch:
-            return sketches.algebra(self.kind, self.size, self.type)
         # The first and the last are kept as ranks of (time, value).
         if self.kind in ("first", "last"):
             return INTEGER_MIN if self.kind == "first" else INTEGER_MAX

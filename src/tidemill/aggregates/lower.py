@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import lower_bags
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
-from tidemill.aggregates.estimates import Estimates, estimates, most_frequent
-from tidemill.aggregates.lanes import Lane, lanes_behind
+from tidemill.aggregates.estimates import Estimates, Sketched
+from tidemill.aggregates.lanes import BAGS, Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.user.lanes import lower_user
 from tidemill.plan.aggregates.basic import sum_type
@@ -22,7 +22,7 @@ from tidemill.types import Type
 
 Mask = NDArray[np.bool_]
 # What a lane is for the cells that are answered.
-Lowering = Encoded | lower_bags.Runs
+Lowering = Encoded | lower_bags.Runs | Sketched
 Lowered = tuple[pa.Array, Mask]
 # Values, which of them are not NULL, and where Spark would have raised; None: all, nowhere.
 Numbers = tuple[NDArray[Any], Mask | None, Mask | None]
@@ -43,15 +43,15 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
 
     Only for results that are no plain numbers; `lower_numbers` has the others.
     """
-    if (runs := _runs(call, lanes)) is not None:
-        return lower_bags.lists(call, runs)
+    lane = lanes_behind(call)[0]
+    if lane.is_sketch:
+        found = _sketched(lane, lanes).most_frequent(call)
+        return found, np.zeros(len(found), dtype=np.bool_)
+    if lane.kind in BAGS:
+        return lower_bags.lists(call, _runs(lane, lanes))
     first, *rest = _encoded(call, lanes)
     if call.code is not None:
         return lower_user(call, first.values)
-    lane = lanes_behind(call)[0]
-    if lane.is_sketch:
-        found = most_frequent(call, lane, first.values)
-        return found, np.zeros(len(found), dtype=np.bool_)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
         return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
     return _decimal(call, first, *rest)
@@ -72,14 +72,15 @@ def lower_numbers(
 
     A value and its bounds are estimated together, and kept for the calls to come.
     """
-    if (runs := _runs(call, lanes)) is not None:
-        return (*lower_bags.numbers(call, runs), None)
-    first, *rest = _encoded(call, lanes)
-    if (lane := lanes_behind(call)[0]).is_sketch:
+    lane = lanes_behind(call)[0]
+    if lane.is_sketch:
         whole = call.function, call.argument, call.parameters
         if whole not in estimated:
-            estimated[whole] = estimates(call, lane, first.values)
+            estimated[whole] = _sketched(lane, lanes).estimates(call)
         return *estimated[whole].part(call.part), None
+    if lane.kind in BAGS:
+        return (*lower_bags.numbers(call, _runs(lane, lanes)), None)
+    first, *rest = _encoded(call, lanes)
     if call.function == "AVG":
         return _average(first, rest[0])
     if call.function in _SPREADS:
@@ -91,9 +92,12 @@ def lower_numbers(
     return first.values, first.valid, None
 
 
-def _runs(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> lower_bags.Runs | None:
-    found = lanes[lanes_behind(call)[0]]
-    return None if isinstance(found, Encoded) else found
+def _sketched(lane: Lane, lanes: Mapping[Lane, Lowering]) -> Sketched:
+    return cast(Sketched, lanes[lane])
+
+
+def _runs(lane: Lane, lanes: Mapping[Lane, Lowering]) -> lower_bags.Runs:
+    return cast(lower_bags.Runs, lanes[lane])
 
 
 def _encoded(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Encoded]:

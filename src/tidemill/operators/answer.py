@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tidemill.aggregates import Lane
 from tidemill.operators.asked import Asked, evaluations
 from tidemill.operators.evaluating import Evaluating
 from tidemill.operators.forms import Form, forms
@@ -20,6 +21,7 @@ from tidemill.plan.predicates import Reading
 from tidemill.synopsis.bundles import Spans, bundles
 from tidemill.synopsis.cells import Cells, narrow
 from tidemill.synopsis.model import Synopsis
+from tidemill.synopsis.sketched.rows import Reader, set_apart
 
 # Rows of cells taken out for readings at a time; those of a routed synopsis never are more.
 MOST_READ = 2**21
@@ -29,8 +31,9 @@ def answer(synopsis: Synopsis, cells: Cells, asked: Sequence[Asked]) -> list[Ans
     """The answers of a bucket to each sheet of questions, in their order."""
     working = [_Working(form) for form in forms(asked)]
     readings = list(dict.fromkeys(r for one in working for r in one.wanted.readings))
+    cells, sketches = set_apart(synopsis.lanes, cells)
     for batch in _batches(cells, readings):
-        _work_out(synopsis, narrow(cells, batch), batch, working)
+        _work_out(synopsis, narrow(cells, batch), batch, working, sketches)
     results = {
         place: answers for one in working for place, answers in handed_out(one.form, one.found)
     }
@@ -65,12 +68,16 @@ def _batches(cells: Cells, readings: Sequence[Reading]) -> Iterator[list[Reading
 
 
 def _work_out(
-    synopsis: Synopsis, cells: Cells, readings: Sequence[Reading], working: Sequence[_Working]
+    synopsis: Synopsis,
+    cells: Cells,
+    readings: Sequence[Reading],
+    working: Sequence[_Working],
+    sketches: Mapping[Lane, Reader],
 ) -> None:
     numbers = {reading: number for number, reading in enumerate(readings)}
     spans = [one.spans(cells, numbers) for one in working]
     sources: dict[tuple[Key, ...], Source] = {}
-    for bundle in bundles(synopsis.lanes, cells, _joined(spans)):
+    for bundle in bundles(synopsis.lanes, cells, _joined(spans), sketches):
         for one, own in zip(working, spans, strict=True):
             keys = one.wanted.sheet.shape.keys
             if keys not in sources:

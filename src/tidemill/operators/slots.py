@@ -40,6 +40,7 @@ from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import Block
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.runs import Runs
+from tidemill.synopsis.sketched.rows import SketchRuns
 
 IntArray = NDArray[np.int64]
 
@@ -187,6 +188,8 @@ class Slots:
         if isinstance(found, Runs):
             starts_us = self._evaluations.starts[self.window]
             return replace(found, window_us=np.broadcast_to(starts_us, self.shape).ravel())
+        if isinstance(found, SketchRuns):
+            return found
         if cells is not None:
             return Encoded(*found, dictionary)
         values, valid = found

@@ -63,7 +63,7 @@ class AnswerTask:
         slices = max((len(piece.slices) for piece in self.pieces), default=1)
         windows = sum(len(question.asked.owner) for question in self.questions)
         sketches = sum(lane.is_sketch for lane in self.synopsis.lanes)
-        row_ns, cell_ns = ROW_NS + SKETCH_NS * sketches, CELL_NS + SKETCH_NS // 10 * sketches
+        row_ns, cell_ns = ROW_NS + SKETCH_NS * sketches, CELL_NS + SKETCH_NS // 2 * sketches
         return row_ns * rows + cell_ns * windows * (rows // max(1, slices))
 
 
@@ -90,8 +90,8 @@ class TaskResult:
 
 # Measured: a row read from a piece and put into its cell, and a group of a window answered.
 ROW_NS, CELL_NS = 150, 8
-# A sketch parsed and merged with others; of windows, HAVING and LIMIT leave few to be merged.
-SKETCH_NS = 2000
+# A sketch read; of a window it takes as long or several times that, but HAVING leaves few.
+SKETCH_NS = 400
 # A Spark job costs 0.1 s before it does anything, each task more than there are cores 0.04 s,
 # a thread 0.1 ms.
 MOST_WORK_HERE_NS, LEAST_WORK_APART_NS = 200_000_000, 5_000_000

@@ -77,40 +77,57 @@ def merge(
 
 @compiled
 def count_distinct(
-    order: Array, first: Array, last: Array, begin: Array, end: Array, codes: Array, size: int
+    order: Array,
+    first: Array,
+    last: Array,
+    limit: Array,
+    begin: Array,
+    end: Array,
+    codes: Array,
+    size: int,
 ) -> Array:
-    """How many values there are in each request.
+    """How many values there are in each request, of those with codes below its limit.
 
     The cells of a cluster are gone through from right to left, and each value is noted at the
     leftmost cell met so far; a request that begins there has those noted before its end.
     """
     found, nearest = np.zeros(len(first), np.int64), np.full(size, -1, np.int64)
-    low = 0
+    low, passed = 0, 0
     while low < len(order):
-        high, reach = cluster(order, first, last, low)
-        base = first[order[low]]
+        high, reach = cluster(order, first, last, limit, low)
+        base, below = first[order[low]], limit[order[low]]
         noted = np.zeros(reach - base + 1, np.int64)
         cell = reach
         for at in range(high - 1, low - 1, -1):
             request = order[at]
             while cell > first[request]:
                 cell -= 1
+                new = 0
                 for entry in range(begin[cell], end[cell]):
                     code = codes[entry]
-                    if nearest[code] >= base:
-                        _note(noted, nearest[code] - base, -1)
-                    nearest[code] = cell
-                _note(noted, cell - base, end[cell] - begin[cell])
+                    if code < below:
+                        # What lies below `passed` was noted for another cluster.
+                        if nearest[code] >= passed:
+                            _note(noted, nearest[code] - passed, -1)
+                        nearest[code] = passed + cell - base
+                        new += 1
+                _note(noted, cell - base, new)
             found[request] = _noted(noted, last[request] - base)
+        passed += reach - base
         low = high
     return found
 
 
 @compiled
-def cluster(order: Array, first: Array, last: Array, low: int) -> tuple[int, int]:
-    """The end of the cluster that begins at a place of the order, and that of its cells."""
+def cluster(order: Array, first: Array, last: Array, limit: Array, low: int) -> tuple[int, int]:
+    """The end of the cluster that begins at a place of the order, and that of its cells.
+
+    Requests of one cluster have the same limit.
+    """
     reach, high = last[order[low]], low + 1
-    while high < len(order) and first[order[high]] < reach:
+    while (
+        high < len(order) and first[order[high]] < reach and limit[order[high]] == limit[order[low]]
+    ):
         reach = max(reach, last[order[high]])
         high += 1
     return high, reach

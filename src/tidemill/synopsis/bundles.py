@@ -11,18 +11,18 @@ slices of its own length and numbers its groups by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Bags, Lane
+from tidemill.aggregates import Lane
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.synopsis.dense import MOST_CELLS
-from tidemill.synopsis.lanes import Lane as LaneRows
-from tidemill.synopsis.lanes import Rows
+from tidemill.synopsis.lanes import Rows, rows_of
+from tidemill.synopsis.sketched.rows import Reader
 
 IntArray = NDArray[np.int64]
 
@@ -78,8 +78,16 @@ class Bundle:
         return Naming(self.groups, self.first[spans.reading])
 
 
-def bundles(lanes: tuple[Lane, ...], cells: Cells, spans: Spans) -> Iterator[Bundle]:
-    """Cells whose signatures are numbers of readings, made ready for the windows, in turn."""
+def bundles(
+    lanes: tuple[Lane, ...], cells: Cells, spans: Spans, sketches: Mapping[Lane, Reader]
+) -> Iterator[Bundle]:
+    """Cells whose signatures are numbers of readings, made ready for the windows, in turn.
+
+    Of lanes that are sketches the cells have places in what their readers hold.
+    """
+    start_us = cells.slices[cells.slice_index]
+    kept = zip(lanes, cells.lanes, strict=True)
+    given = [rows_of(lane, mine, start_us, sketches) for lane, mine in kept]
     reached, places = _reached(cells, spans), _places(cells)
     for readings, layout in _arranged(cells, spans, reached, places):
         wanted = np.zeros_like(reached)
@@ -87,7 +95,7 @@ def bundles(lanes: tuple[Lane, ...], cells: Cells, spans: Spans) -> Iterator[Bun
         rows = np.flatnonzero(wanted.ravel()[places])
         # The lanes stay where they are: of each, only what is asked for will be looked at.
         mine = replace(cells, lanes=()).at(rows)
-        yield _bundle(_rows_of(lanes, cells), mine, rows, spans, layout)
+        yield _bundle(given, mine, rows, spans, layout)
 
 
 def _reached(cells: Cells, spans: Spans) -> NDArray[np.bool_]:
@@ -164,15 +172,6 @@ def _bundle(
     laid = lay_out(*axis, *windows, lanes, layout, rows)
     # Beyond the last reading's groups there is room for the numbers it does not use.
     return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
-
-
-def _rows_of(lanes: tuple[Lane, ...], cells: Cells) -> list[Rows]:
-    return [
-        replace(kept, start_us=cells.slices[cells.slice_index])
-        if isinstance(kept, Bags)
-        else LaneRows(kept.values, lane.algebra, kept.valid)
-        for lane, kept in zip(lanes, cells.lanes, strict=True)
-    ]
 
 
 def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:

@@ -20,7 +20,7 @@ import numpy as np
 from tidemill.aggregates.algebra import BoolArray, IntArray
 from tidemill.synopsis.dense import DenseCells
 from tidemill.synopsis.lanes import Rows, Values
-from tidemill.synopsis.runs import Runs
+from tidemill.synopsis.placed import AnyRuns
 from tidemill.synopsis.sparse import SparseCells, rows_before
 
 Layout = Literal["dense", "sparse", "auto"]
@@ -51,9 +51,9 @@ class Block(Protocol):
     @property
     def present(self) -> BoolArray | None: ...
 
-    def lane(self, number: int) -> Values | Runs: ...
+    def lane(self, number: int) -> Values | AnyRuns: ...
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | Runs: ...
+    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns: ...
 
     def windows_at(self, cells: IntArray) -> IntArray: ...
 

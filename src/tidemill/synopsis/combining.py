@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates import Algebra, Bags, Encoded, Kept, Lane
+from tidemill.aggregates import Algebra, Bags, Encoded, Kept, Lane, sketches
 from tidemill.aggregates.bag_columns import carried
 from tidemill.aggregates.limbs import normalise, summable
+from tidemill.aggregates.merging import merged_at
 from tidemill.synopsis import bag_loops, loops
 
 Array = NDArray[Any]
@@ -30,6 +31,9 @@ def combined(
     rows = np.arange(len(place)) if rows is None else rows
     if isinstance(encoded, Bags):
         return _merged(encoded, place, count, rows)
+    if lane.is_sketch:
+        merge = sketches.family(lane.kind, lane.size, lane.type).merged
+        return Encoded(merged_at(merge, encoded.values[rows], place, count), None)
     values = masked(encoded.values, encoded.valid, lane.algebra)
     if lane.kind == "sum" and len(lane.parts) == 2:
         # Nearly always any sum of the rows fits 64 bits.

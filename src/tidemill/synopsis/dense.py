@@ -15,11 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from tidemill.aggregates import Bags
 from tidemill.synopsis.combining import at_places
 from tidemill.synopsis.kernels import COUNT, Algebra, AnyArray, BoolArray, IntArray, combiner
-from tidemill.synopsis.lanes import PreparedLane, Rows, Values
-from tidemill.synopsis.runs import BagMatrix, Runs
+from tidemill.synopsis.lanes import Lane, PreparedLane, Rows, Values
+from tidemill.synopsis.placed import AnyRuns, Apart, RunMatrix
 
 # Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
 MOST_CELLS = 2**23
@@ -44,10 +43,10 @@ class DenseBlock:
             return None
         return np.asarray(self._section.rows.windows(self._lo, self._hi) > 0)
 
-    def lane(self, number: int) -> Values | Runs:
+    def lane(self, number: int) -> Values | AnyRuns:
         """The lane of every cell, window after window."""
         lane = self._section.lane(number)
-        if isinstance(lane, BagMatrix):
+        if isinstance(lane, RunMatrix):
             return lane.windows(self._lo, self._hi)
         values, valid = lane.windows(*self._probes)
         if self._probe_of is not None:
@@ -56,7 +55,7 @@ class DenseBlock:
         flat = values.reshape(-1, *values.shape[2:])
         return flat, None if valid is None else valid.ravel()
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | Runs:
+    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns:
         """The lane of some cells, by their place in the flattened block."""
         window, group = np.divmod(cells, self._groups)
         return self._section.lane(number).at(self._lo[window], self._hi[window], group)
@@ -163,9 +162,9 @@ class _Matrix:
         laid = at_places(algebra, values, self._place, cells, self._rows)
         return laid.reshape(self._slices, self.groups, *values.shape[1:])
 
-    def bags(self, bags: Bags) -> BagMatrix:
+    def apart(self, cells: Apart) -> RunMatrix:
         at, group = np.divmod(self._place, self.groups)
-        return BagMatrix(bags.take(self._rows), at, group, self._slices, self.groups)
+        return RunMatrix(cells.take(self._rows), at, group, self._slices, self.groups)
 
     @cached_property
     def counts(self) -> AnyArray:
@@ -190,14 +189,14 @@ class _Section:
         self.full = np.concatenate([[0], np.cumsum(matrix.counts.all(axis=1))])
         self.rows = combiner(matrix.counts, *bounds, COUNT)
         self._matrix, self._rows, self._bounds = matrix, lanes, bounds
-        self._made: dict[int, PreparedLane | BagMatrix] = {}
+        self._made: dict[int, PreparedLane | RunMatrix] = {}
 
-    def lane(self, number: int) -> PreparedLane | BagMatrix:
+    def lane(self, number: int) -> PreparedLane | RunMatrix:
         if number not in self._made:
             self._made[number] = self._make(self._rows[number])
         return self._made[number]
 
-    def _make(self, lane: Rows) -> PreparedLane | BagMatrix:
-        if isinstance(lane, Bags):
-            return self._matrix.bags(lane)
-        return PreparedLane(lane, self._matrix, self._bounds)
+    def _make(self, lane: Rows) -> PreparedLane | RunMatrix:
+        if isinstance(lane, Lane):
+            return PreparedLane(lane, self._matrix, self._bounds)
+        return self._matrix.apart(lane)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from tidemill.aggregates import Bags
+from tidemill import aggregates
+from tidemill.aggregates import Bags, Kept
 from tidemill.aggregates.limbs import summable
 from tidemill.synopsis.combining import masked
 from tidemill.synopsis.kernels import (
@@ -21,6 +22,8 @@ from tidemill.synopsis.kernels import (
     IntArray,
     combiner,
 )
+from tidemill.synopsis.placed import Apart
+from tidemill.synopsis.sketched.rows import Reader, SketchRows
 
 # Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
 Values = tuple[AnyArray, BoolArray | None]
@@ -42,7 +45,21 @@ class Lane:
 
 
 # What a lane is given as.
-Rows = Lane | Bags
+Rows = Lane | Apart
+
+
+def rows_of(
+    kind: aggregates.Lane,
+    kept: Kept,
+    start_us: IntArray,
+    sketches: Mapping[aggregates.Lane, Reader],
+) -> Rows:
+    """The rows of a lane as cells have it; of sketches they are places in a reader."""
+    if isinstance(kept, Bags):
+        return replace(kept, start_us=start_us)
+    if kind.is_sketch:
+        return SketchRows(sketches[kind], kept.values)
+    return Lane(kept.values, kind.algebra, kept.valid)
 
 
 class PreparedLane:

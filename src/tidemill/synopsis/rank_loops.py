@@ -42,14 +42,14 @@ def at_fraction(
     """
     low = 0
     while low < len(order):
-        high, reach = _part(order, first, last, before, low)
+        high, reach = part_of(order, first, last, before, low)
         base = first[order[low]]
-        mine, weight = _entries(base, reach, before, begin, end, codes, counts)
-        least, levels = _levels(mine)
+        mine, weight = entries_of(base, reach, before, begin, end, codes, counts)
+        least, levels = bits_of(mine)
         if high == low + 1:
             _one(order[low], mine, weight, fraction, lower, upper, position)
         else:
-            zeros, ahead = _matrix(mine, weight, least, levels)
+            zeros, ahead = matrix_of(mine, weight, least, levels)
             for at in range(low, high):
                 request = order[at]
                 bounds = before[first[request]] - before[base], before[last[request]] - before[base]
@@ -58,7 +58,7 @@ def at_fraction(
 
 
 @compiled
-def _part(order: Array, first: Array, last: Array, before: Array, low: int) -> tuple[int, int]:
+def part_of(order: Array, first: Array, last: Array, before: Array, low: int) -> tuple[int, int]:
     """A cluster, or as much of one as may be in a matrix."""
     reach, high = last[order[low]], low + 1
     base = before[first[order[low]]]
@@ -72,7 +72,7 @@ def _part(order: Array, first: Array, last: Array, before: Array, low: int) -> t
 
 
 @compiled
-def _entries(
+def entries_of(
     low: int, high: int, before: Array, begin: Array, end: Array, codes: Array, counts: Array
 ) -> tuple[Array, Array]:
     found = before[high] - before[low]
@@ -86,7 +86,7 @@ def _entries(
 
 
 @compiled
-def _levels(codes: Array) -> tuple[int, int]:
+def bits_of(codes: Array) -> tuple[int, int]:
     """The least code, and how many bits tell all of them apart."""
     if not len(codes):
         return 0, 0
@@ -98,7 +98,7 @@ def _levels(codes: Array) -> tuple[int, int]:
 
 
 @compiled
-def _matrix(codes: Array, weight: Array, least: int, levels: int) -> tuple[Array, Array]:
+def matrix_of(codes: Array, weight: Array, least: int, levels: int) -> tuple[Array, Array]:
     """By level and place, zeros before it; and the weight before it, after all levels too."""
     size = len(codes)
     zeros = np.zeros((levels, size + 1), np.int32)
@@ -144,14 +144,14 @@ def _between(
         return
     position[request] = (values - 1) * fraction
     rank = int(np.floor(position[request]))
-    code, left = _ranked(rank, bounds, zeros, ahead)
+    code, left = ranked(rank, bounds, zeros, ahead)
     lower[request] = upper[request] = code + least
     if rank < position[request] and not left:
-        upper[request] = _ranked(rank + 1, bounds, zeros, ahead)[0] + least
+        upper[request] = ranked(rank + 1, bounds, zeros, ahead)[0] + least
 
 
 @compiled
-def _ranked(rank: int, bounds: tuple[int, int], zeros: Array, ahead: Array) -> tuple[int, int]:
+def ranked(rank: int, bounds: tuple[int, int], zeros: Array, ahead: Array) -> tuple[int, int]:
     """The code at a rank, and how many more of it come after."""
     low, high = bounds
     code, size = 0, zeros.shape[1] - 1

@@ -80,7 +80,8 @@ class Runs:
 
     def distinct(self) -> IntArray:
         """How many different values there are."""
-        found: IntArray = count_distinct(*self._requests, *self._runs, self._size)
+        limit = np.full(len(self), self._size)
+        found: IntArray = count_distinct(*self._requests, limit, *self._runs, self._size)
         return found
 
     def total(self) -> IntArray:
@@ -181,38 +182,11 @@ class Runs:
 
     @cached_property
     def _requests(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The runs that are not empty, in the order in which they begin."""
         wanted = np.flatnonzero(self.first < self.last)
-        order, _ = sort_by(self.first[wanted], len(self.cells.bags) + 1)
-        return wanted[order], self.first, self.last
+        return in_order(wanted, self.first, len(self.cells.bags)), self.first, self.last
 
 
-class BagColumn:
-    """Bags in the sparse layout, whose windows are runs of cells as they are."""
-
-    def __init__(self, bags: Bags) -> None:
-        self._cells = SortedBags(bags)
-
-    def windows(self, lo: IntArray, hi: IntArray) -> Runs:
-        return Runs(self._cells, lo, hi)
-
-
-class BagMatrix:
-    """Bags of slices by groups: cells are sorted once, and a window is looked up in where
-    those of each slice and group begin."""
-
-    def __init__(self, bags: Bags, at: IntArray, group: IntArray, slices: int, groups: int) -> None:
-        order, self._begin = sort_by(group * slices + at, groups * slices)
-        self._cells = SortedBags(bags.take(order))
-        self._slices, self._groups = slices, np.arange(groups)
-
-    def windows(self, lo: IntArray, hi: IntArray) -> Runs:
-        """All groups of each window."""
-        first = self._slices * self._groups
-        bounds = (self._begin[bound[:, None] + first].ravel() for bound in (lo, hi))
-        return Runs(self._cells, *bounds)
-
-    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Runs:
-        """One group of each window."""
-        first = self._slices * group
-        return Runs(self._cells, self._begin[first + lo], self._begin[first + hi])
+def in_order(wanted: IntArray, first: IntArray, cells: int) -> IntArray:
+    """Some runs, in the order in which they begin."""
+    order, _ = sort_by(first[wanted], cells + 1)
+    return wanted[order]

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidemill.aggregates import Bags
 from tidemill.synopsis.kernels import Algebra, AnyArray, BoolArray, IntArray
-from tidemill.synopsis.lanes import PreparedLane, Rows, Values
-from tidemill.synopsis.runs import BagColumn, Runs
+from tidemill.synopsis.lanes import Lane, PreparedLane, Rows, Values
+from tidemill.synopsis.placed import AnyRuns, RunColumn
 
 # Pairs of window and group held at a time, at least one window's.
 MOST_PAIRS = 2**21
@@ -28,7 +27,7 @@ class SparseBlock:
     group: IntArray
     first: IntArray
     last: IntArray
-    lanes: Sequence[PreparedLane | BagColumn]
+    lanes: Sequence[PreparedLane | RunColumn]
 
     @property
     def shape(self) -> tuple[int]:
@@ -38,10 +37,10 @@ class SparseBlock:
     def present(self) -> BoolArray | None:
         return None
 
-    def lane(self, number: int) -> Values | Runs:
+    def lane(self, number: int) -> Values | AnyRuns:
         return self.lanes[number].windows(self.first, self.last)
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | Runs:
+    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns:
         return self.lanes[number].windows(self.first[cells], self.last[cells])
 
     def windows_at(self, cells: IntArray) -> IntArray:
@@ -68,7 +67,7 @@ class SparseCells:
         self._key, self._slices, self._groups = key[order], slices, groups
         self._before = rows_before(slice_index, slices)
         self._lanes = [lane.take(rows[order]) for lane in lanes]
-        self._prepared: list[PreparedLane | BagColumn] = []
+        self._prepared: list[PreparedLane | RunColumn] = []
 
     def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[SparseBlock]:
         """Every window that is not empty, in runs of about `MOST_PAIRS` pairs at most."""
@@ -88,7 +87,7 @@ class SparseCells:
         if not self._prepared:
             like = first, last
             self._prepared = [
-                BagColumn(lane) if isinstance(lane, Bags) else PreparedLane(lane, _column, like)
+                PreparedLane(lane, _column, like) if isinstance(lane, Lane) else RunColumn(lane)
                 for lane in self._lanes
             ]
         return SparseBlock(window, self._key[first] // self._slices, first, last, self._prepared)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from tidemill.aggregates.algebra import Algebra
-from tidemill.aggregates.merging import Merging
 from tidemill.aggregates.sketches.base import Family, OfKeys, State
 from tidemill.aggregates.sketches.counting import CountMin
 from tidemill.aggregates.sketches.distinct import HyperLogLog, Theta
@@ -15,7 +11,7 @@ from tidemill.aggregates.sketches.quantiles import Quantiles
 from tidemill.types import Type
 
 __all__ = ["KINDS", "CountMin", "Family", "HyperLogLog", "Items", "OfKeys", "Quantiles", "State"]
-__all__ += ["Theta", "algebra", "family", "family_of_keys", "is_text_key"]
+__all__ += ["Theta", "family", "family_of_keys", "is_text_key"]
 
 KINDS = ("hll", "theta", "kll", "items", "countmin")
 
@@ -31,8 +27,3 @@ def family_of_keys(kind: str, size: int, of: Type) -> HyperLogLog | Theta | Item
 
 def family(kind: str, size: int, of: Type) -> Family:
     return Quantiles(size) if kind == "kll" else family_of_keys(kind, size, of)
-
-
-@cache
-def algebra(kind: str, size: int, of: Type) -> Algebra:
-    return Algebra(kind, Merging(family(kind, size, of).merged), None)

@@ -4,13 +4,12 @@ What it tells is never too little, and too much by more than e / width of all ro
 1,000 at most. As long as there are no more values than a row of the sketch has counters, they
 are counted one by one.
 
->>> CountMin(272).counted(CountMin(272).make(["a", "b"], [3, 1]), "a")
-(3, 3, 3)
+>>> CountMin(272).make(["a", "b"], [3, 1]).count(counts.whole("a"))
+3
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,16 +55,6 @@ class CountMin:
         if counts.is_counts(state):
             return counts.from_bytes(state)
         return datasketches.count_min_sketch.deserialize(state)
-
-    def counted(self, state: State, key: Key) -> tuple[int, int, int]:
-        """The estimate, and its bounds; the upper one, which is the estimate, is certain."""
-        found = self.read(state)
-        if isinstance(found, Counts):
-            count = found.count(counts.whole(key))
-            return count, count, count
-        high = int(found.get_estimate(counts.whole(key)))
-        excess = math.ceil(math.e / self.width * found.total_weight)
-        return high, max(0, high - excess), high
 
     def _bounded(self, exact: Counts) -> State:
         return exact if len(exact.keys) <= self.width else self._sketch([exact])

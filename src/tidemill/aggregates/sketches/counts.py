@@ -30,8 +30,9 @@ from tidemill.aggregates.merging import objects
 from tidemill.plan.aggregates.keys import Key
 
 # How the bytes begin, which no sketch of the library does; then values, what is missed, texts.
-_MARK = b"TALLY"
+MARK = b"TALLY"
 _HEAD = struct.Struct("<5s?qq")
+HEAD_SIZE, ROWS_AT = _HEAD.size, struct.calcsize("<5s?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def cut(counts: Counts, room: int) -> Counts:
 
 
 def to_bytes(counts: Counts) -> bytes:
-    head = _HEAD.pack(_MARK, counts.texts is not None, len(counts.keys), counts.missed)
+    head = _HEAD.pack(MARK, counts.texts is not None, len(counts.keys), counts.missed)
     plain = head + counts.keys.tobytes() + counts.counts.tobytes()
     if counts.texts is None:
         return plain
@@ -114,7 +115,7 @@ def to_bytes(counts: Counts) -> bytes:
 
 
 def is_counts(state: bytes) -> bool:
-    return state.startswith(_MARK)
+    return state.startswith(MARK)
 
 
 def from_bytes(state: bytes) -> Counts:

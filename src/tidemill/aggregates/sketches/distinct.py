@@ -1,17 +1,14 @@
 """Distinct counts by HyperLogLog and by theta sketches.
 
-Merged in any order they are what one sketch of all values is. Bounds are those of the library
-at two standard deviations: 95 of 100 times the count lies between them. As long as
-a sketch keeps every hash it was given, both bounds are the count itself.
+Merged in any order they are what one sketch of all values is.
 
->>> few, some = (HyperLogLog(12).make(range(n), []) for n in (9, 90))
->>> HyperLogLog(12).counted(HyperLogLog(12).merged([few, some]))
-(90, 90, 90)
+>>> few, some = (Theta(12).make(range(n), []) for n in (9, 90))
+>>> Theta(12).merged([few, some]).get_estimate()
+90.0
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +20,8 @@ from tidemill.aggregates.sketches.base import State
 from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
 from tidemill.plan.aggregates.keys import Key
 
-_DEVIATIONS = 2
 # The library takes no empty text for a value, in Java neither. In Catalyst it is replaced alike.
 _FOR_EMPTY = "\0"
-Counted = tuple[int, int, int]  # estimate, low, high
 
 
 @dataclass(frozen=True)
@@ -51,9 +46,6 @@ class HyperLogLog:
 
     def to_bytes(self, state: State) -> bytes:
         return summed(state)
-
-    def counted(self, state: State) -> Counted:
-        return _counted(datasketches.hll_sketch.deserialize(summed(state)))
 
 
 @dataclass(frozen=True)
@@ -82,20 +74,9 @@ class Theta:
     def to_bytes(self, state: State) -> bytes:
         return state if isinstance(state, bytes) else bytes(state.serialize())
 
-    def counted(self, state: State) -> Counted:
-        return _counted(self.read(state))
-
 
 def _update(sketch: Any, keys: Sequence[Key]) -> None:
     if keys and isinstance(keys[0], str):
         keys = [key or _FOR_EMPTY for key in keys]
     # A deque of no length is the fastest way to call something for each.
     deque(map(sketch.update, keys), maxlen=0)
-
-
-def _counted(sketch: Any) -> Counted:
-    """A count is whole, so the bounds are the last whole numbers inside of them."""
-    estimate = round(sketch.get_estimate())
-    low = math.ceil(sketch.get_lower_bound(_DEVIATIONS))
-    high = math.floor(sketch.get_upper_bound(_DEVIATIONS))
-    return estimate, min(low, estimate), max(high, estimate)

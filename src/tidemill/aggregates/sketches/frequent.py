@@ -5,18 +5,17 @@ out was there more often than the error allows. Sketches of Spark, of the librar
 items, are read into the same form. As long as every value has a place, counts are exact.
 
 >>> family = Items(10, of_text=True)
->>> family.top(family.make(["a", "b", "c"], [1, 3, 1]), 2, str)
-[('b', 3, 3, 3), ('a', 1, 1, 1)]
+>>> made = family.make(["a", "b", "c"], [1, 3, 1])
+>>> sorted(zip(made.values, made.counts.tolist())), made.missed
+([('a', 1), ('b', 3), ('c', 1)], 0)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import datasketches
-import numpy as np
 
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import State
@@ -50,19 +49,6 @@ class Items:
         if isinstance(state, Counts):
             return state
         return counts.from_bytes(state) if counts.is_counts(state) else self._of_spark(state)
-
-    def top(self, state: State, limit: int, rank: Callable[[Any], Any]) -> list[Item]:
-        """The most frequent values; of equally frequent ones those of the least rank."""
-        found = self.read(state)
-        if len(found.keys) > limit:
-            least = np.partition(found.counts, -limit)[-limit]
-            found = found.take((found.counts >= least).nonzero()[0])
-        pairs = zip(found.values, found.counts.tolist(), strict=True)
-        items = [(value, low + found.missed, low, low + found.missed) for value, low in pairs]
-        return sorted(items, key=lambda item: (-item[1], rank(item[0])))[:limit]
-
-    def is_exact(self, state: State) -> bool:
-        return not self.read(state).missed
 
     def _of_spark(self, state: bytes) -> Counts:
         if self.of_text:

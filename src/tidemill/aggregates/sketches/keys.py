@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -55,18 +54,6 @@ def values_of(keys: Sequence[Key], kind: Type) -> pa.Array:
     if kind == BOOLEAN:
         return whole.cast(pa.bool_())
     return (whole.cast(pa.int32()) if kind == DATE else whole).cast(kind.arrow)
-
-
-def in_order(kind: Type) -> Any:
-    """What to sort keys by, so that they come as their values do."""
-    if kind.is_float:
-        return lambda key: _float_rank(float(np.int64(key).view(np.float64)))
-    return Decimal if kind.is_decimal else lambda key: key
-
-
-def _float_rank(value: float) -> tuple[bool, float]:
-    """NaN comes after every number."""
-    return (True, 0.0) if value != value else (False, value)
 
 
 def _whole(array: pa.Array) -> pa.Array:

@@ -6,45 +6,40 @@ asks. What comes of it is, byte for byte, what the library writes of a union of 
 
 A sketch of 2^n registers of a byte each begins with 40 bytes: what it is, then an estimate that
 only a sketch has that was never merged, the sum of 2^-register (registers from 32 on apart),
-and how many registers are zero. Smaller ones are lists of coupons: a register's place in the
-lower 26 bits, its value above.
+and how many registers are zero. Smaller ones are lists of coupons.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-_HEAD = 40
+from tidemill.aggregates.sketches.read_coupons import HEAD, MODE_AT, REGISTERS, VALUE_SHIFT, read
+
 _SUMS = struct.Struct("<dddii")
 _SUMS_AT, _FIRST_SUM = 8, slice(16, 24)
-_LOG_SIZE_AT, _COUNT_AT, _MODE_AT = 3, 6, 7
-_LIST, _REGISTERS = 0x08, 0x0A  # of registers of a byte
-_MERGED = bytes((10, 1, 7, 0, 0, 0x18, 0, _REGISTERS))
-_VALUE_SHIFT = 26
+_LOG_SIZE_AT = 3
+_MERGED = bytes((10, 1, 7, 0, 0, 0x18, 0, REGISTERS))
 _WEIGHTS = 2.0 ** -np.arange(64)
 _NOT_SUMMED = bytes(8)
 
 
 def is_full(state: bytes) -> bool:
     """Whether it has its registers; they are of a byte, or the library has to look at it."""
-    return state[_MODE_AT] == _REGISTERS
+    return state[MODE_AT] == REGISTERS
 
 
 def merged_registers(full: Sequence[bytes], few: Sequence[bytes]) -> bytes:
     """Of one full sketch or more, and lists of coupons; the sums are left out."""
     log_size = full[0][_LOG_SIZE_AT]
-    rows = b"".join([memoryview(state)[_HEAD:] for state in full])
+    rows = b"".join([memoryview(state)[HEAD:] for state in full])
     registers = np.frombuffer(rows, np.uint8).reshape(len(full), -1).max(axis=0)
-    for state in few:
-        coupons = _coupons(state)
-        place = coupons & np.uint32(len(registers) - 1)
-        np.maximum.at(registers, place, (coupons >> _VALUE_SHIFT).astype(np.uint8))
-    head = bytearray(_HEAD)
+    coupons = read(few, log_size).coupons
+    place = coupons & (len(registers) - 1)
+    np.maximum.at(registers, place, (coupons >> VALUE_SHIFT).astype(np.uint8))
+    head = bytearray(HEAD)
     head[: len(_MERGED)] = _MERGED
     head[_LOG_SIZE_AT] = log_size
     return bytes(head) + bytes(registers)
@@ -54,14 +49,7 @@ def summed(state: bytes) -> bytes:
     """The sketch as the library has it."""
     if not is_full(state) or state[_FIRST_SUM] != _NOT_SUMMED:
         return state
-    counts = np.bincount(np.frombuffer(state, np.uint8, offset=_HEAD), minlength=64)
+    counts = np.bincount(np.frombuffer(state, np.uint8, offset=HEAD), minlength=64)
     sums = counts * _WEIGHTS
     told = _SUMS.pack(0.0, float(sums[:32].sum()), float(sums[32:].sum()), int(counts[0]), 0)
-    return state[:_SUMS_AT] + told + state[_HEAD:]
-
-
-def _coupons(state: bytes) -> NDArray[Any]:
-    if state[_MODE_AT] == _LIST:
-        return np.frombuffer(state, "<u4", count=state[_COUNT_AT], offset=8)
-    (count,) = struct.unpack_from("<i", state, 8)
-    return np.frombuffer(state, "<u4", count=count, offset=12)
+    return state[:_SUMS_AT] + told + state[HEAD:]

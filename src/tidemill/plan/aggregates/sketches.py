@@ -20,7 +20,7 @@ from tidemill.types import BIGINT, Type, array_of, struct_of
 
 METHODS = ("hll", "theta")
 # Of an HLL union: the root of 3 ln 2 - 1; of theta it is 1.
-_HLL_FACTOR = 1.03896
+HLL_FACTOR = 1.03896
 # The best fit of the library's makers to the 99th percentile of thousands of trials.
 _KLL_FACTOR, _KLL_POWER = 2.296, 0.9723
 _ITEMS_FACTOR, _ITEMS_FILL = 3.5, 0.75
@@ -31,7 +31,7 @@ COUNT_MIN_ROWS = 5
 def distinct_log_size(error: float, method: str) -> int:
     """Twice the logarithm makes twice the registers, or hashes, and a root less of error."""
     if method == "hll":
-        return max(7, math.ceil(2 * math.log2(_HLL_FACTOR / error)))
+        return max(7, math.ceil(2 * math.log2(HLL_FACTOR / error)))
     return max(7, math.ceil(math.log2(1 + 1 / error**2)))
 
 

@@ -22,15 +22,13 @@ import numpy as np
 
 from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
 from tidemill.aggregates.elementwise import Elementwise
-from tidemill.aggregates.merging import Merging
 from tidemill.synopsis.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
 from tidemill.synopsis.kernels.basic import Basic
 from tidemill.synopsis.kernels.interval import Interval
-from tidemill.synopsis.kernels.lazy import Lazy
 from tidemill.synopsis.kernels.running import WIDE_ELEMENTS as RUNNING_WIDE_ELEMENTS
 from tidemill.synopsis.kernels.running import Running
 
-Kernel = Literal["running", "interval", "basic", "lazy"]
+Kernel = Literal["running", "interval", "basic"]
 
 
 class Combiner(Protocol):
@@ -52,14 +50,12 @@ KERNELS: dict[Kernel, MakeCombiner] = {
     "interval": Interval,
     "basic": Basic,
 }
-OBJECT_KERNELS: dict[Kernel, MakeCombiner] = {"basic": Basic, "lazy": Lazy}
 
 
 def combiner(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> Combiner:
     """The slices in the hands of the kernel that `choose` names for windows like these."""
     kernel = choose(algebra, len(cells), lo, hi, cells[:1].size)
-    kernels = OBJECT_KERNELS if isinstance(algebra.combine, Merging) else KERNELS
-    return kernels[kernel](cells, algebra)
+    return KERNELS[kernel](cells, algebra)
 
 
 def choose(algebra: Algebra, slices: int, lo: IntArray, hi: IntArray, groups: int) -> Kernel:
@@ -78,8 +74,6 @@ def costs_ns(
     lengths = np.maximum(hi - lo, 0)
     windows, merged = len(lengths), int(lengths.sum())
     levels = int(lengths.max(initial=0)).bit_length()
-    if isinstance(algebra.combine, Merging):
-        return _merging_ns(slices, windows, merged, levels, groups)
     if isinstance(algebra.combine, Elementwise):
         return _states_ns(algebra, slices, windows, merged, levels, groups)
     costs: dict[Kernel, float] = {
@@ -89,14 +83,6 @@ def costs_ns(
     if algebra.subtractable:
         costs["running"] = _running_ns(slices, windows, groups)
     return costs
-
-
-def _merging_ns(
-    slices: int, windows: int, merged: int, levels: int, groups: int
-) -> dict[Kernel, float]:
-    """Objects: to look at a state takes a quarter of a microsecond, to make one another."""
-    basic = 250 * groups * (merged + windows)
-    return {"basic": basic, "lazy": 250 * groups * (3 * slices + (levels + 2) * windows)}
 
 
 def _states_ns(

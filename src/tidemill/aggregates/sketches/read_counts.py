@@ -1,0 +1,75 @@
+"""Count-min sketches and exact counts, read for one value: its counters, and what is in them.
+
+A value has one counter in each row of a sketch, at the same places in all sketches of a width. An
+exact count is what every counter of the value would be if nothing else were counted in it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import datasketches
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.aggregates.sketches import counts
+from tidemill.aggregates.sketches.flat import Flat, whole
+from tidemill.compiling import compiled
+from tidemill.plan.aggregates.sketches import COUNT_MIN_ROWS
+
+Array = NDArray[Any]
+_MARK, _ROWS_AT, _KEYS_AT = counts.MARK[0], counts.ROWS_AT, counts.HEAD_SIZE
+_WEIGHT_AT, _COUNTERS_AT, _EMPTY_SIZE = 16, 24, 16
+
+
+@lru_cache(maxsize=2**12)
+def places(width: int, key: int) -> tuple[int, ...]:
+    """Which counters of a sketch the value is counted in, as a sketch of it alone shows."""
+    sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, width)
+    sketch.update(key, 1)
+    counters = np.frombuffer(bytes(sketch.serialize()), np.float64, offset=_COUNTERS_AT)
+    return tuple(np.flatnonzero(counters).tolist())
+
+
+def counters(states: Flat, width: int, key: int) -> NDArray[np.int64]:
+    """By sketch: the counters of the value, then the weight of all values in a sketch.
+
+    Of exact counts the last is 0, as they leave no doubt.
+    """
+    found = np.zeros((len(states.at) - 1, COUNT_MIN_ROWS + 1), np.int64)
+    bits = np.zeros(found.shape, np.int64)
+    _project(states.data, states.at, np.array(places(width, key)), key, found, bits)
+    return found + bits.view(np.float64).astype(np.int64)
+
+
+@compiled
+def _project(data: Array, at: Array, places: Array, key: int, exact: Array, bits: Array) -> None:
+    """What a sketch has are doubles, of which the bits are told."""
+    rows = len(places)
+    for cell in range(len(at) - 1):
+        low, high = at[cell], at[cell + 1]
+        if high - low <= _EMPTY_SIZE:
+            continue
+        if data[low] == _MARK:
+            exact[cell, :rows] = _counted(data, low, key)
+            continue
+        for row in range(rows):
+            bits[cell, row] = whole(data, low + _COUNTERS_AT + 8 * places[row], 8)
+        bits[cell, rows] = whole(data, low + _WEIGHT_AT, 8)
+
+
+@compiled
+def _counted(data: Array, at: int, key: int) -> Any:
+    """By halving: the keys ascend."""
+    rows = whole(data, at + _ROWS_AT, 8)
+    low, high = 0, rows
+    while low < high:
+        middle = (low + high) // 2
+        if whole(data, at + _KEYS_AT + 8 * middle, 8) < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low == rows or whole(data, at + _KEYS_AT + 8 * low, 8) != key:
+        return 0
+    return whole(data, at + _KEYS_AT + 8 * (rows + low), 8)
