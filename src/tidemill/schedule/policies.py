@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Literal
 
 from tidemill.schedule.hybrid import blocks, freely_shortened
+from tidemill.schedule.rates import rate
 from tidemill.schedule.soft import JointCost, Soft, Task, merged, subgroups
 
 Joining = Literal["alone", "equal", "late", "late-pending"]
@@ -53,3 +54,11 @@ def _of_group(policy: Policy, mine: tuple[Task, ...], cost: JointCost) -> tuple[
         return mine
     found = blocks(mine, cost)
     return freely_shortened(found, cost) if policy.tasks == "free blocks" else found
+
+
+def policy_rate(policy: Policy, tasks: Iterable[Task], cost: JointCost) -> float:
+    """The mean cost of an update under a policy, where there is time for everything."""
+    if policy.joining == "alone":
+        return sum(rate([task], cost) for task in tasks)
+    groups = groupby(tasks, key=lambda task: task.group)
+    return sum(rate(tuple(mine), cost) for _, mine in groups)
