@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, pairwise
 
-from tidemill.schedule.rates import rate
+from tidemill.schedule.rates import joint_price, rate, rate_of
 from tidemill.schedule.soft import JointCost, Task, merged
 
 # With so many sub-groups there are 1,024 partitions of neighbours.
@@ -35,14 +36,16 @@ def freely_shortened(tasks: Partition, cost: JointCost) -> Partition:
     No part of the thesis: it can do better than blocks alone, since a period may come to
     divide another one.
     """
-    best, least = tasks, rate(tasks, cost)
-    is_better = True
+    # The sets that may run together stay the same, so each is priced once.
+    price = cache(joint_price(tasks, cost))
+    best = [task.period for task in tasks]
+    least, is_better = rate_of(best, price), True
     while is_better:
         is_better = False
         for found in _one_shorter(best):
-            if (price := rate(found, cost)) < least * (1 - 1e-12):
-                best, least, is_better = found, price, True
-    return best
+            if (rated := rate_of(found, price)) < least * (1 - 1e-12):
+                best, least, is_better = found, rated, True
+    return tuple(replace(task, period=period) for task, period in zip(tasks, best, strict=True))
 
 
 def _partitions(tasks: Sequence[Task]) -> Iterator[Partition]:
@@ -71,7 +74,7 @@ def _merged_at(tasks: Partition, place: int) -> Partition:
     return (*tasks[:place], merged(tasks[place : place + 2]), *tasks[place + 2 :])
 
 
-def _one_shorter(tasks: Partition) -> Iterator[Partition]:
-    for place, task in enumerate(tasks):
-        for period in range(1, task.period):
-            yield (*tasks[:place], replace(task, period=period), *tasks[place + 1 :])
+def _one_shorter(periods: list[int]) -> Iterator[list[int]]:
+    for place, longest in enumerate(periods):
+        for period in range(1, longest):
+            yield [*periods[:place], period, *periods[place + 1 :]]

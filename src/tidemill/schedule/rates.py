@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,32 +25,44 @@ MOST_UPDATES = 2**12
 BITS = 32
 
 
+Places = tuple[int, ...]
+
+
 def rate(tasks: Sequence[Task], cost: JointCost) -> float:
     """The mean cost of an update, of tasks that all begin with the same one."""
-    updates = min(math.lcm(*(task.period for task in tasks)), MOST_UPDATES)
-    total = sum(
-        times * cost([member for task in due for member in task.members])
-        for due, times in _coincidences(tasks, updates)
-    )
-    return total / updates
+    return rate_of([task.period for task in tasks], joint_price(tasks, cost))
 
 
-def _coincidences(tasks: Sequence[Task], updates: int) -> Iterator[tuple[list[Task], int]]:
-    """Every set of tasks that is due at once, and how often in so many updates."""
+def joint_price(tasks: Sequence[Task], cost: JointCost) -> Callable[[Places], float]:
+    """What it costs to run those of the tasks that stand at some places together."""
+
+    def price(places: Places) -> float:
+        return cost([member for place in places for member in tasks[place].members])
+
+    return price
+
+
+def rate_of(periods: Sequence[int], price: Callable[[Places], float]) -> float:
+    """The mean cost of an update, where only periods and the price of each set are known."""
+    updates = min(math.lcm(*periods), MOST_UPDATES)
+    return sum(times * price(due) for due, times in _coincidences(periods, updates)) / updates
+
+
+def _coincidences(periods: Sequence[int], updates: int) -> Iterator[tuple[Places, int]]:
+    """Every set of places that is due at once, and how often in so many updates."""
     at = np.arange(1, updates + 1)
-    due = np.array([at % task.period == 0 for task in tasks])
+    due = np.array([at % period == 0 for period in periods])
     _, first, times = np.unique(_signatures(due), return_index=True, return_counts=True)
-    for place, count in zip(first.tolist(), times.tolist(), strict=True):
-        together = [tasks[number] for number in np.flatnonzero(due[:, place]).tolist()]
-        if together:
-            yield together, count
+    for together, count in zip(due[:, first].T, times.tolist(), strict=True):
+        if places := tuple(np.flatnonzero(together).tolist()):
+            yield places, count
 
 
 def _signatures(due: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Columns are given the same number where they are the same."""
     found = np.zeros(due.shape[1], np.int64)
-    for low in range(0, len(due), BITS):
-        for row in due[low : low + BITS]:
-            found = 2 * found + row
-        found = np.unique(found, return_inverse=True)[1]
+    for number, row in enumerate(due):
+        if number and number % BITS == 0:
+            found = np.unique(found, return_inverse=True)[1]
+        found = 2 * found + row
     return found
