@@ -28,7 +28,7 @@ LINES = {
 }
 PICTURES = {
     "throughput": ("executions_per_s", "executions a second", "log"),
-    "useful": ("useful_per_s", "of those that were asked for", "linear"),
+    "useful": ("useful_per_s", "useful executions a second", "linear"),
     "latency": ("latency", "updates late, in the mean", "symlog"),
     "staleness": ("staleness_s", "age of answers, seconds", "log"),
 }
