@@ -28,7 +28,7 @@ PROFILES = {
     "mixed": ("50 predicates, 5 group-bys, 6 aggregates", "#8a5ab5", "^"),
 }
 PARTS = {"total": "#222222", "jvm": "#d1721f", "workers": "#0b6e8f", "driver": "#5a9e3a"}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -45,7 +45,7 @@ def plot_sharing(result: Path, picture: Path) -> None:
     """Seconds by number of queries: beside the peers, and by profile."""
     sections = json.loads(result.read_text())["sections"]
     profiles = [name for name in PROFILES if name in sections]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         panels = int("peers" in sections) + int(bool(profiles))
         figure = Figure(figsize=(5.2 * panels, 4.0), layout="constrained")
         axes = iter(figure.subplots(1, panels, squeeze=False)[0])
@@ -125,7 +125,7 @@ def _median(timing: dict[str, Any]) -> float:
 def plot_growth(result: Path, picture: Path) -> None:
     """Peak memory by part and bytes of state, as queries, groups and slices grow."""
     studies = json.loads(result.read_text())["growth"]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6 * len(studies), 3.6), layout="constrained")
         all_axes = figure.subplots(1, len(studies), squeeze=False, sharey=True)[0]
         for axes, (name, points) in zip(all_axes, studies.items(), strict=True):
@@ -153,7 +153,7 @@ def plot_frequent(result: Path, picture: Path) -> None:
     """What FREQUENT and the sketch find above its threshold, by length of the lists."""
     found = json.loads(result.read_text())["frequent"]
     streams = list(dict.fromkeys(one["stream"] for one in found))
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2 * len(streams), 4.0), layout="constrained")
         axes = figure.subplots(1, len(streams), squeeze=False, sharey=True)[0]
         for place, stream in zip(axes, streams, strict=True):

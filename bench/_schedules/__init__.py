@@ -1,0 +1,1 @@
+"""The study of soft periods: workload, costs, a virtual clock, and what was measured."""

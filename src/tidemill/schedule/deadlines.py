@@ -1,0 +1,129 @@
+"""Which task runs next: the one with the earliest deadline, with those that join it.
+
+A task that ran at update u is due again at u + period, and late after that. Nothing runs
+before it is due, and nothing runs twice at one update: it would find what it found before.
+Where several updates come at once, the next chance is `ahead` + 1 updates away, and a task
+that would be late by then is due now.
+
+>>> from tidemill.schedule.soft import Soft
+>>> two, three = (Task("g", p, (Soft(f"every {p}", "g", p),)) for p in (2, 3))
+>>> queue = Deadlines.starting([two, three], "equal", update=0)
+>>> for update in range(7):
+...     while joint := queue.next(update):
+...         queue.done(joint)
+...         print(update, joint.names)
+0 ('every 2', 'every 3')
+2 ('every 2',)
+3 ('every 3',)
+4 ('every 2',)
+6 ('every 2', 'every 3')
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tidemill.schedule.policies import Joining
+from tidemill.schedule.soft import Task
+
+# Deadline, then what breaks a tie; last the name of a member, which is nobody else's.
+Urgency = tuple[int, int, str, int, str]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Tasks of one group that run together now, the most urgent first."""
+
+    tasks: tuple[Task, ...]
+    update: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(member.name for task in self.tasks for member in task.members)
+
+
+class Deadlines:
+    """When each task is due next, as a number of an update; `done` moves it."""
+
+    def __init__(self, joining: Joining, due: Mapping[Task, int], seen: Mapping[Task, int]) -> None:
+        self.joining = joining
+        self._due, self._seen = dict(due), dict(seen)
+        self._named = {task.members[0].name: task for task in due}
+        self._groups: dict[str, list[Task]] = {}
+        for task in due:
+            self._groups.setdefault(task.group, []).append(task)
+        # A task that runs gets another entry; the old one is dropped when it comes to the top.
+        self._heap = [self._urgency(task) for task in due]
+        heapq.heapify(self._heap)
+        # Entries of tasks that have seen this update wait here for the one after it.
+        self._parked: list[Urgency] = []
+        self._parked_at = 0
+
+    @staticmethod
+    def starting(
+        tasks: Sequence[Task], joining: Joining, update: int, ran: Mapping[str, int] = {}
+    ) -> Deadlines:
+        """Whoever ran keeps its deadline; a task with a query that never ran is due at once."""
+        due, seen = {}, {}
+        for task in tasks:
+            names = [member.name for member in task.members]
+            due[task] = min(ran[n] + task.period if n in ran else update for n in names)
+            # Nobody is to answer twice at one update because somebody else is new.
+            seen[task] = max((ran[n] for n in names if n in ran), default=update - 1)
+        return Deadlines(joining, due, seen)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(self._due)
+
+    def left(self, task: Task, update: int) -> int:
+        """Updates left before the task is due; negative if it is late."""
+        return self._due[task] - update
+
+    def next(self, update: int, ahead: int = 0) -> Joint | None:
+        """What to run at this update; None when nothing is due. Asking changes nothing."""
+        first = self._first(update)
+        if first is None or self.left(first, update) > ahead:
+            return None
+        near = [task for task in self._groups[first.group] if self._seen[task] < update]
+        joined = [task for task in near if self._joins(task, first, update, ahead)]
+        return Joint(tuple(sorted(joined, key=self._urgency)), update)
+
+    def done(self, joint: Joint) -> None:
+        """After a run, which counts from the update that it saw."""
+        for task in joint.tasks:
+            self._due[task] = joint.update + task.period
+            self._seen[task] = joint.update
+            heapq.heappush(self._heap, self._urgency(task))
+
+    def _first(self, update: int) -> Task | None:
+        """The most urgent of those that have not seen this update."""
+        if self._parked_at != update:
+            for entry in self._parked:
+                heapq.heappush(self._heap, entry)
+            self._parked, self._parked_at = [], update
+        while self._heap:
+            task = self._named[self._heap[0][-1]]
+            is_current = self._heap[0] == self._urgency(task)
+            if is_current and self._seen[task] < update:
+                return task
+            entry = heapq.heappop(self._heap)
+            if is_current:
+                self._parked.append(entry)
+        return None
+
+    def _urgency(self, task: Task) -> Urgency:
+        return self._due[task], -task.priority, task.group, task.period, task.members[0].name
+
+    def _joins(self, task: Task, first: Task, update: int, ahead: int) -> bool:
+        if task == first or self.joining == "alone":
+            return task == first
+        # Left are chances rather than updates: what is due before the next one is due now.
+        left, least = (self.left(one, update) // (ahead + 1) for one in (task, first))
+        if least < 0 and self.joining == "late":
+            return left < 0
+        if least < 0 and self.joining == "late-pending":
+            return left <= 0
+        return left == least

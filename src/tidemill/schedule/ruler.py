@@ -1,0 +1,117 @@
+"""When each policy runs what, drawn on a ruler of updates; there is time for everything.
+
+>>> queries = [Soft("a", "g", 2), Soft("b", "g", 3)]
+>>> print(ruler(queries, lambda some: 10.0, ["conservative"]))
+conservative: 6.667 an update, 2 tasks
+     every  cost  queries
+  1      2    10  a
+  2      3    10  b
+     0     6
+  1  ●·○·○·●
+  2  ●··○··●
+<BLANKLINE>
+○ runs alone   ● runs together with others in the same column
+The late variants have the tasks of conservative and hybrid. They differ only under overload,
+when all that are late run together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+
+from tidemill.schedule.deadlines import Deadlines
+from tidemill.schedule.policies import POLICIES, Policy, policy_rate, tasks_of
+from tidemill.schedule.soft import JointCost, Soft, Task
+
+DRAWN = ("none", "aggressive", "conservative", "hybrid", "free")
+WIDTH = 100
+MOST_UPDATES = 60
+# Of a group with more tasks, the rest are counted.
+MOST_TASKS = 30
+LEGEND = """○ runs alone   ● runs together with others in the same column
+The late variants have the tasks of conservative and hybrid. They differ only under overload,
+when all that are late run together."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one policy makes of the queries."""
+
+    name: str
+    policy: Policy
+    tasks: tuple[Task, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(task.group for task in self.tasks))
+
+
+def ruler(
+    queries: Sequence[Soft],
+    cost: JointCost,
+    policies: Sequence[str] = DRAWN,
+    unit: str = "",
+    in_force: str = "",
+) -> str:
+    """A block for each policy, all on the same scale; costs are told in the unit."""
+    chosen = [(name, POLICIES[name]) for name in policies]
+    plans = [Plan(name, policy, tasks_of(policy, queries, cost)) for name, policy in chosen]
+    periods = [task.period for plan in plans for task in plan.tasks]
+    # The last column is that in which everything is due at once again, if there is room for it.
+    updates = min(math.lcm(*periods), MOST_UPDATES) + 1
+    blocks = ["\n".join(_block(plan, cost, updates, unit, in_force)) for plan in plans]
+    return "\n\n".join([*blocks, LEGEND])
+
+
+def _block(plan: Plan, cost: JointCost, updates: int, unit: str, in_force: str) -> Iterator[str]:
+    price = policy_rate(plan.policy, plan.tasks, cost)
+    noun = "task" if len(plan.tasks) == 1 else "tasks"
+    said = " (in force)" if plan.name == in_force else ""
+    yield f"{plan.name}{said}: {price:.4g}{unit} an update, {len(plan.tasks)} {noun}"
+    marks = _marks(plan, updates)
+    for group in plan.groups:
+        mine = [task for task in plan.tasks if task.group == group]
+        if len(plan.groups) > 1:
+            yield f" {group}"
+        yield "     every  cost  queries"
+        shown = mine[:MOST_TASKS]
+        yield from (_row(number, task, cost, unit) for number, task in enumerate(shown, start=1))
+        if len(mine) > len(shown):
+            yield f"     and {len(mine) - len(shown)} more"
+        yield f"     {scale(updates)}"
+        yield from (f"{number:3}  {marks[task]}" for number, task in enumerate(shown, start=1))
+
+
+def _row(number: int, task: Task, cost: JointCost, unit: str) -> str:
+    names = " ".join(member.name for member in task.members)
+    head = f"{number:3} {task.period:6}  {f'{cost(task.members):.4g}{unit}':>4}  "
+    return head + shorten(names, WIDTH - len(head), placeholder=" …")
+
+
+def scale(updates: int) -> str:
+    """Numbers of updates, each over its column; the last one is always told.
+
+    >>> scale(22)
+    '0         10         21'
+    """
+    line = "0"
+    last = str(updates - 1)
+    for mark in range(10, updates, 10):
+        if mark + len(str(mark)) < updates - 1:
+            line = line.ljust(mark) + str(mark)
+    return line.ljust(updates - 1) + last if updates > 1 else line
+
+
+def _marks(plan: Plan, updates: int) -> dict[Task, str]:
+    """A mark for each update of the task, found by running the schedule."""
+    queue = Deadlines.starting(plan.tasks, plan.policy.joining, 0)
+    marks = {task: ["·"] * updates for task in plan.tasks}
+    for update in range(updates):
+        while joint := queue.next(update):
+            queue.done(joint)
+            for task in joint.tasks:
+                marks[task][update] = "●" if len(joint.tasks) > 1 else "○"
+    return {task: "".join(found) for task, found in marks.items()}
