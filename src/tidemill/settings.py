@@ -14,6 +14,17 @@ from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
 SCANS = ("auto", "catalyst")
+SCHEDULES = (
+    "none",
+    "aggressive",
+    "conservative",
+    "conservative-late",
+    "conservative-late-pending",
+    "hybrid",
+    "hybrid-late",
+    "hybrid-late-pending",
+    "free",
+)
 OPTIMISER_STEPS = (
     "slices",
     "predicates",
@@ -54,6 +65,8 @@ class Settings:
     rebuild_percent: int = 25
     # Steps of the optimiser that are left out, as names with commas between.
     steps_off: str = ""
+    # Which queries with soft periods run together, and how often.
+    schedule: str = "hybrid-late-pending"
     # Who reads Parquet files: arrays wherever they give the same (auto), or always Catalyst.
     scan: str = "auto"
 
@@ -107,6 +120,10 @@ def _scan(_name: str, text: str) -> str:
     return _choice("scan", text, SCANS)
 
 
+def _schedule(_name: str, text: str) -> str:
+    return _choice("schedule", text, SCHEDULES)
+
+
 def _steps(_name: str, text: str) -> str:
     """In the order in which the steps are taken, each once; nothing switches all on."""
     words = [word.strip() for word in text.split(",") if word.strip()]
@@ -130,6 +147,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "roll_bytes": _size,
     "value_memory": _size,
     "scan": _scan,
+    "schedule": _schedule,
     "sharing": _sharing,
     "steps_off": _steps,
 }

@@ -160,7 +160,6 @@ REFUSED = [
     ("RESUME QUERY", "E_SYNTAX", "name of a query", ""),
     ("DROP AGGREGATE", "E_SYNTAX", "the name of an aggregate", ""),
     ("SHOW q", "E_SYNTAX", "STREAMS or TABLES or SINKS", "q"),
-    ("EXPLAIN SCHEDULE ALL", "E_NOT_BUILT", "SCHEDULE", "SCHEDULE"),
     ("EXPLAIN q", "E_SYNTAX", "QUERY name or ALL", "q"),
     ("SET a", "E_SYNTAX", "expected =", ""),
     ("DROP QUERY q r", "E_SYNTAX", "end of the statement", "r"),

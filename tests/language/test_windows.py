@@ -72,7 +72,6 @@ def test_one_length_is_all_of_them():
     ("bracket", "code", "words", "underlined"),
     [
         ("", "E_WINDOW", "no window", ""),
-        ("[RANGE 30 SECONDS]", "E_WINDOW", "no SLIDE", "[RANGE 30 SECONDS]"),
         ("[SLIDE 5 SECONDS]", "E_WINDOW", "expected RANGE", "SLIDE"),
         ("[RANGE 30 SLIDE 5 SECONDS]", "E_DURATION", "no unit", "30"),
         ("[RANGE 0 SECONDS SLIDE 5 SECONDS]", "E_DURATION", "zero", "0 SECONDS"),
@@ -86,9 +85,10 @@ def test_one_length_is_all_of_them():
         ("[RANGE 1 min, 2 s, 60 s SLIDE 1 s]", "E_WINDOW", "1 MINUTE is given twice", "60 s"),
         ("[RANGE 1 s, 0 s SLIDE 1 s]", "E_DURATION", "zero", "0 s"),
         ("[RANGE 1 s, SLIDE 1 s]", "E_DURATION", "a duration after RANGE", "SLIDE"),
-        ("[RANGE 1 s, 2 s]", "E_WINDOW", "no SLIDE", "[RANGE 1 s, 2 s]"),
+        ("[RANGE 1 s, 2 s START 1 s]", "E_WINDOW", "expected SLIDE", "START"),
         ("[RANGE 1 s SLIDE 1 s, 2 s]", "E_SYNTAX", "expected ]", ","),
-        ("[RANGE 1 s SLIDE UP TO 1 s]", "E_NOT_BUILT", "SLIDE UP TO", "SLIDE"),
+        ("[RANGE 1 s SLIDE UP TO 0 s]", "E_DURATION", "SLIDE UP TO cannot be zero", "0 s"),
+        ("[RANGE 9 s SLIDE UP TO 5 s START 1 s]", "E_WINDOW", "has no START", "START"),
         ("[RANGE 1 s SLIDE 1 s INTERNAL]", "E_NOT_BUILT", "INTERNAL", "INTERNAL"),
     ],
 )
@@ -102,8 +102,10 @@ def test_refusal(bracket, code, words, underlined):
     assert problem.text[problem.place.start : problem.place.end] == underlined
 
 
-def test_a_range_alone_says_how_to_tumble():
-    with pytest.raises(TidemillError) as caught:
-        window_of("[RANGE 30 SECONDS]")
-    assert "continuous" in caught.value.problem.hint
-    assert "SLIDE r for tumbling" in caught.value.problem.hint
+def test_a_soft_period():
+    window = window_of("[RANGE 30 SECONDS, 9 s SLIDE UP TO BY '5 sec']")
+    assert window == Window(30 * SECOND, 5 * SECOND, 0, (9 * SECOND,), is_soft=True)
+
+
+def test_a_range_alone_is_refreshed_with_every_update():
+    assert window_of("[RANGE 30 SECONDS]") == Window(30 * SECOND, 0, is_soft=True)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tidemill.catalog.aggregates import Code, calls, code_of
 from tidemill.catalog.checks import KINDS, check_definition, refuse_difference
+from tidemill.catalog.options import stream_options
 from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
 from tidemill.catalog.tables import Table, table_of
 from tidemill.errors import Place, listing, refuse, suggest
@@ -181,6 +182,8 @@ class Catalog:
             )
         if isinstance(standing, CreateStream) and isinstance(wanted, CreateStream):
             _check_columns_stay(standing, wanted, users)
+            soft = [name for name in users if self.query(name).select.window.is_soft]
+            _check_updates_stay(standing, wanted, soft)
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
@@ -253,6 +256,19 @@ def _check_columns_stay(standing: CreateStream, wanted: CreateStream, users: lis
             detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
             hint="drop the queries first, or keep the columns and add others",
             place=wanted.place,
+        )
+
+
+def _check_updates_stay(standing: CreateStream, wanted: CreateStream, soft: list[str]) -> None:
+    """Windows with soft periods end at updates, so slices were cut there."""
+    before, after = stream_options(standing).update_us, stream_options(wanted).update_us
+    if soft and before != after:
+        refuse(
+            "E_IN_USE",
+            f"the updates of stream {standing.name} cannot change under queries with soft periods",
+            detail=listing("queries", soft),
+            hint="drop the queries first",
+            place=wanted.options_place or wanted.place,
         )
 
 

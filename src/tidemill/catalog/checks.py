@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from tidemill.catalog.aggregates import code_of
+from tidemill.catalog.options import priority_of
 from tidemill.catalog.streams import sink_of, stream_of
 from tidemill.catalog.tables import table_of
 from tidemill.errors import refuse
@@ -39,12 +40,8 @@ def check_definition(statement: Definition) -> None:
         sink_of(statement)
     elif isinstance(statement, CreateAggregate):
         code_of(statement)
-    elif statement.options:
-        refuse(
-            "E_OPTION",
-            f"query option '{statement.options[0][0]}' is not known",
-            place=statement.place,
-        )
+    else:
+        priority_of(statement)
 
 
 def _check_name(kind: str, statement: Definition) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language import parse_duration
+from tidemill.catalog.options import UPDATE_US, stream_options
+from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
 from tidemill.types import TIMESTAMP
 
@@ -42,6 +42,8 @@ class Stream:
     stamped_on_arrival: bool
     source: Address
     lateness_us: int
+    update_us: int = UPDATE_US
+    weight: int = 1
 
     @property
     def stored_columns(self) -> tuple[ColumnDef, ...]:
@@ -111,7 +113,7 @@ def stream_of(statement: CreateStream) -> Stream:
         time_column=column.name,
         stamped_on_arrival=column.name.lower() == ARRIVAL_COLUMN,
         source=_source(statement),
-        lateness_us=_lateness(statement),
+        **vars(stream_options(statement)),
     )
 
 
@@ -162,29 +164,3 @@ def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
             place=statement.place,
         )
     return column
-
-
-def _lateness(statement: CreateStream) -> int:
-    lateness_us = 0
-    for key, value in statement.options:
-        if key.lower() != "lateness":
-            refuse(
-                "E_OPTION",
-                f"stream option '{key}' is not known",
-                detail=listing("options", ["lateness"]),
-                hint=suggest(key, ["lateness"]),
-                place=statement.options_place,
-            )
-        lateness_us = 0 if value.strip() == "0" else _read_lateness(statement, value)
-    return lateness_us
-
-
-def _read_lateness(statement: CreateStream, value: str) -> int:
-    try:
-        lateness_us = parse_duration(value)
-    except TidemillError as error:
-        placed = replace(error.problem, place=statement.options_place)
-        raise TidemillError(placed) from None
-    if lateness_us < 0:
-        refuse("E_DURATION", "lateness cannot be negative", place=statement.options_place)
-    return lateness_us

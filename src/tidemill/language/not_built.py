@@ -28,11 +28,9 @@ HINTS = {
     "LIMIT DELAY": "leave it out: every window is answered once it closes",
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
-    "SLIDE UP TO": "SLIDE s answers every window",
     "INTERNAL": _RANGE,
     "CREATE STREAM … AS SELECT": "put the condition into the WHERE of each query",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
-    "EXPLAIN SCHEDULE": "EXPLAIN AST, PLAN, SHARED and SPARK work",
 }
 
 

@@ -33,8 +33,8 @@ from tidemill.language.trees import parse_tree, place_of, to_sql, tokenize
 from tidemill.language.unclosed import check_balanced
 
 _DROPS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")
-_SHOWS = ("STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SETTINGS")
-_MODES = ("AST", "PLAN", "SHARED", "SPARK")
+_SHOWS = ("STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SCHEDULE", "SETTINGS")
+_MODES = ("AST", "PLAN", "SHARED", "SPARK", "SCHEDULE")
 
 
 def parse_script(text: str) -> tuple[Statement, ...]:
@@ -105,8 +105,6 @@ def _parse_set(cursor: Cursor) -> Set:
 
 def _parse_explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
-    if cursor.at("SCHEDULE"):
-        refuse_not_built("EXPLAIN SCHEDULE", cursor.text, cursor.here)
     mode = cursor.take_any(_MODES) or "PLAN"
     place = cursor.here
     return Explain(mode, _parse_target(cursor), place=place)

@@ -184,7 +184,10 @@ def _item(item: SelectItem) -> str:
 
 def _window(window: Window) -> str:
     ranges = ", ".join(map(render_duration, window.ranges_us))
-    text = f"RANGE {ranges} SLIDE {render_duration(window.slide_us)}"
+    if window.is_soft and not window.slide_us:
+        return f"RANGE {ranges}"
+    up_to = "UP TO " if window.is_soft else ""
+    text = f"RANGE {ranges} SLIDE {up_to}{render_duration(window.slide_us)}"
     return f"{text} START {render_duration(window.start_us)}" if window.start_us else text
 
 

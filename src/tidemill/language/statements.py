@@ -56,13 +56,27 @@ class _Whole(_Placed):
 class Window(_Placed):
     """Windows `[k·slide + start, k·slide + start + range)` for every integer k and range.
 
-    `range_us` is the first length, which most windows have alone.
+    `range_us` is the first length, which most windows have alone. A soft one is answered at
+    most `slide_us` after it was answered last, where there is capacity; 0: at every update.
+    Its windows end at multiples of `update_us`, which the stream says.
     """
 
     range_us: int
     slide_us: int
     start_us: int = 0
     other_ranges_us: tuple[int, ...] = ()
+    is_soft: bool = False
+    update_us: int = 0
+
+    @property
+    def grid_us(self) -> int:
+        """How far apart two of its windows are at least."""
+        return self.update_us if self.is_soft else self.slide_us
+
+    @property
+    def updates(self) -> int:
+        """How many updates a soft one allows between two answers."""
+        return max(1, self.slide_us // self.update_us)
 
     @property
     def ranges_us(self) -> tuple[int, ...]:
@@ -215,7 +229,7 @@ class Drop(_Whole):
 
 @dataclass(frozen=True)
 class Show(_Whole):
-    """`kind` is STREAMS, TABLES, SINKS, AGGREGATES, QUERIES, WEAVES or SETTINGS."""
+    """`kind` is STREAMS, TABLES, SINKS, AGGREGATES, QUERIES, WEAVES, SCHEDULE or SETTINGS."""
 
     kind: str
 

@@ -1,4 +1,4 @@
-"""The bracket after a stream: `[RANGE r, … SLIDE s START t]` in all its spellings."""
+"""The bracket after a stream: `[RANGE r, … SLIDE [UP TO] s START t]` in all its spellings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tidemill.language.statements import Window
 _STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[")
 _COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
 _FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
-_CONTINUOUS = "[RANGE r] alone is continuous, not built yet; write SLIDE r for tumbling"
 
 
 def parse_window(cursor: Cursor) -> Window:
@@ -24,12 +23,13 @@ def parse_window(cursor: Cursor) -> Window:
         _fail(cursor, "this stream has no window", _FORM, cursor.here)
     _parse_range_word(cursor)
     range_us, *others_us = _parse_ranges(cursor)
-    slide_us = _parse_slide(cursor, opening)
-    start_us = _parse_start(cursor, slide_us) if cursor.take("START") else 0
+    slide_us, is_soft = _parse_slide(cursor)
+    start_us = _parse_start(cursor, slide_us, is_soft)
     if cursor.at("INTERNAL"):
         refuse_not_built("INTERNAL", cursor.text, cursor.here)
     cursor.expect("]", hint=_FORM)
-    return Window(range_us, slide_us, start_us, tuple(others_us), place=cursor.since(opening))
+    place = cursor.since(opening)
+    return Window(range_us, slide_us, start_us, tuple(others_us), is_soft, place=place)
 
 
 def _parse_range_word(cursor: Cursor) -> None:
@@ -52,19 +52,23 @@ def _parse_ranges(cursor: Cursor) -> list[int]:
     return ranges_us
 
 
-def _parse_slide(cursor: Cursor, opening: int) -> int:
-    if not cursor.at("SLIDE"):
-        if not cursor.at("]"):
-            cursor.fail("SLIDE", code="E_WINDOW", hint=_FORM)
-        cursor.index += 1
-        _fail(cursor, "this window has no SLIDE", _CONTINUOUS, cursor.since(opening))
-    if cursor.at("SLIDE", "UP", "TO"):
-        refuse_not_built("SLIDE UP TO", cursor.text, cursor.here)
-    cursor.expect("SLIDE")
-    return _length(cursor, "SLIDE")[0]
+def _parse_slide(cursor: Cursor) -> tuple[int, bool]:
+    """How often, and whether that is soft; a range alone is refreshed with every update."""
+    if cursor.at("]"):
+        return 0, True
+    if not cursor.take("SLIDE"):
+        cursor.fail("SLIDE", code="E_WINDOW", hint=_FORM)
+    is_soft = cursor.take("UP", "TO")
+    return _length(cursor, "SLIDE UP TO" if is_soft else "SLIDE")[0], is_soft
 
 
-def _parse_start(cursor: Cursor, slide_us: int) -> int:
+def _parse_start(cursor: Cursor, slide_us: int, is_soft: bool) -> int:
+    place = cursor.here
+    if not cursor.take("START"):
+        return 0
+    if is_soft:
+        hint = "windows of a soft period end at the stream's updates; leave START out"
+        _fail(cursor, "a soft period has no START", hint, place)
     start_us, place = _duration(cursor, "START")
     if abs(start_us) >= slide_us:
         _fail(cursor, "START must be shorter than SLIDE", "take the remainder by SLIDE", place)

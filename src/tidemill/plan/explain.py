@@ -39,7 +39,10 @@ def _lines(plan: QueryPlan) -> list[str]:
 def window_text(window: Window) -> str:
     start = f" START {_signed(window.start_us)}" if window.start_us else ""
     ranges = ", ".join(map(render_duration, window.ranges_us))
-    return f"[RANGE {ranges} SLIDE {render_duration(window.slide_us)}{start}]"
+    if window.is_soft and not window.slide_us:
+        return f"[RANGE {ranges}]"
+    up_to = "UP TO " if window.is_soft else ""
+    return f"[RANGE {ranges} SLIDE {up_to}{render_duration(window.slide_us)}{start}]"
 
 
 def _signed(start_us: int) -> str:

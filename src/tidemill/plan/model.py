@@ -175,6 +175,12 @@ class QueryPlan:
     order_by: tuple[Ordering, ...]
     limit: int | None
     joins: tuple[Join, ...] = ()
+    priority: int = 0  # among soft queries
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether only its newest window is answered, when there is time."""
+        return self.window.is_soft
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -21,11 +21,11 @@ def with_subwindow(
     """
     most, given = constants
     place = place_in(expr, node)
-    subwindow_us = window.slide_us
+    subwindow_us = window.grid_us
     if isinstance(given, str):
         subwindow_us = parse_duration_at(given, "", place)
     wrong = [r for r in window.ranges_us if subwindow_us <= 0 or r % subwindow_us]
-    if wrong or subwindow_us % window.slide_us:
+    if wrong or subwindow_us % window.grid_us:
         length = render_duration(wrong[0] if wrong else window.range_us)
         refuse(
             "E_SUBWINDOW",

@@ -12,6 +12,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
 from typing import Any
 
+from tidemill.language.statements import Window
 from tidemill.plan.model import AggregateCall, QueryPlan
 from tidemill.reference.approximations import exactly
 from tidemill.reference.expressions import evaluate_row
@@ -62,8 +63,13 @@ def _spans(plan: QueryPlan, time_us: int) -> list[tuple[int, int]]:
     return [
         span
         for range_us in window.ranges_us
-        for span in windows_of(time_us, range_us, window.slide_us, window.start_us)
+        for span in windows_of(time_us, range_us, window.grid_us, _start_us(window, range_us))
     ]
+
+
+def _start_us(window: Window, range_us: int) -> int:
+    """Windows of a soft period end, not start, at multiples of the update."""
+    return -range_us % window.update_us if window.is_soft else window.start_us
 
 
 def _delivered(plan: QueryPlan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

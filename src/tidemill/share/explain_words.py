@@ -40,6 +40,8 @@ def window(found: Window) -> str:
     """Lengths, and how often: `1 min / 10 s`."""
     ranges = ", ".join(map(span, found.ranges_us))
     start = f" + {span(found.start_us)}" if found.start_us else ""
+    if found.is_soft:
+        return f"{ranges} / up to {span(_period_us(found))}"
     return f"{ranges} / {span(found.slide_us)}{start}"
 
 
@@ -49,8 +51,12 @@ def windows(found: Iterable[Window]) -> str:
     if len(distinct) == 1:
         return f"window {window(distinct[0])}"
     ranges = [range_us for each in distinct for range_us in each.ranges_us]
-    slides = [each.slide_us for each in distinct]
+    slides = [_period_us(each) for each in distinct]
     return f"{len(distinct)} windows: {_between(ranges)} long, every {_between(slides)}"
+
+
+def _period_us(found: Window) -> int:
+    return found.slide_us or found.update_us
 
 
 def _between(spans_us: Sequence[int]) -> str:

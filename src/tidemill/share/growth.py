@@ -214,8 +214,9 @@ def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bo
 
 
 def _is_over(query: QueryPlan, stint: Stint, watermark_us: int) -> bool:
-    """Whether every window of the stint has closed."""
+    """Whether every window of the stint has closed, and no soft query asks for the last one."""
     if stint.until_us == END_US:
         return False
+    over_us = watermark_us - query.window.update_us
     lasts = ((spec, spec.first_start_after(stint.until_us - 1)) for spec in specs_of(query))
-    return all(last - spec.slide_us + spec.range_us <= watermark_us for spec, last in lasts)
+    return all(last - spec.slide_us + spec.range_us <= over_us for spec, last in lasts)

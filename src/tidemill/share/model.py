@@ -55,8 +55,12 @@ class SharedPlan:
         """The synopsis that a query's newest windows are answered from."""
         return self.synopsis(self.stints[query][-1].synopsis_id)
 
-    def readers_of(self, synopsis: Synopsis) -> tuple[tuple[QueryPlan, Stint], ...]:
-        return self._readers.get(synopsis.id, ())
+    def readers_of(
+        self, synopsis: Synopsis, soft: bool | None = None
+    ) -> tuple[tuple[QueryPlan, Stint], ...]:
+        """All queries that read it, or just the soft ones, or just the others."""
+        found = self._readers.get(synopsis.id, ())
+        return found if soft is None else tuple(r for r in found if r[0].is_soft == soft)
 
     def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
@@ -81,6 +85,9 @@ class SharedPlan:
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     window = query.window
+    if window.is_soft:
+        every_us = window.update_us
+        return tuple(WindowSpec(r, every_us, -r % every_us) for r in window.ranges_us)
     return tuple(
         WindowSpec(range_us, window.slide_us, window.start_us) for range_us in window.ranges_us
     )

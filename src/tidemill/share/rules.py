@@ -95,6 +95,8 @@ def cover(query: QueryPlan, other: QueryPlan) -> bool:
 
 def longer_period(query: QueryPlan, other: QueryPlan) -> bool:
     """The same query, answered less often: all of its windows are windows of the other."""
+    if query.window.is_soft or other.window.is_soft:
+        return False
     slower = query.window.slide_us > other.window.slide_us
     return slower and _inside(query, other) and _question(query) == _question(other)
 

@@ -1,0 +1,1 @@
+SET schedule = 'hybird';

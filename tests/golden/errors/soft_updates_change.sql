@@ -1,0 +1,5 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM packets [RANGE 30 SECONDS];
+CREATE OR REPLACE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data' WITH (update = '2 seconds');

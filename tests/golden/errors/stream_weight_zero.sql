@@ -1,0 +1,2 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data' WITH (weight = 0);
