@@ -92,6 +92,17 @@ def test_greedy_and_free_shortening_never_cost_more_than_what_they_begin_with() 
     assert shortened > 0
 
 
+def test_what_a_set_costs_is_asked_once() -> None:
+    asked: list[frozenset[str]] = []
+
+    def longest(queries: Sequence[Soft]) -> float:
+        asked.append(frozenset(query.name for query in queries))
+        return max(query.period for query in queries)
+
+    blocks(subgroups([Soft(f"q{period}", "g", period) for period in range(3, 33)]), longest)
+    assert len(asked) == len(set(asked)) > 100
+
+
 def test_every_query_is_in_one_task_under_every_policy() -> None:
     for policy in POLICIES.values():
         tasks = tasks_of(policy, (*SEVEN, Soft("other", "g2", 4)), merges_or_one)

@@ -34,7 +34,10 @@ Urgency = tuple[int, int, str, int, str]
 
 @dataclass(frozen=True)
 class Joint:
-    """Tasks of one group that run together now, the most urgent first."""
+    """Tasks of one group that run together now, the most urgent first.
+
+    Of a task whose members came from others, some may have seen the update already.
+    """
 
     tasks: tuple[Task, ...]
     update: int
@@ -70,8 +73,7 @@ class Deadlines:
         for task in tasks:
             names = [member.name for member in task.members]
             due[task] = min(ran[n] + task.period if n in ran else update for n in names)
-            # Nobody is to answer twice at one update because somebody else is new.
-            seen[task] = max((ran[n] for n in names if n in ran), default=update - 1)
+            seen[task] = min(ran.get(n, update - 1) for n in names)
         return Deadlines(joining, due, seen)
 
     @property

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import combinations, pairwise
 
-from tidemill.schedule.rates import joint_price, rate, rate_of
+from tidemill.schedule.rates import Rates
 from tidemill.schedule.soft import JointCost, Task, merged
 
-# With so many sub-groups there are 1,024 partitions of neighbours.
-MOST_ENUMERATED = 11
+# With so many sub-groups there are 256 partitions of neighbours.
+MOST_ENUMERATED = 9
 
 Partition = tuple[Task, ...]
 
@@ -26,7 +25,8 @@ def blocks(tasks: Sequence[Task], cost: JointCost) -> Partition:
     """The sub-groups of one group as the cheapest blocks found; ties go to fewer blocks."""
     ordered = sorted(tasks, key=lambda task: task.period)
     if len(ordered) <= MOST_ENUMERATED:
-        return min(_partitions(ordered), key=lambda found: (rate(found, cost), len(found)))
+        rates = Rates(cost)
+        return min(_partitions(ordered), key=lambda found: (rates.of(found), len(found)))
     return _greedy(tuple(ordered), cost)
 
 
@@ -36,16 +36,15 @@ def freely_shortened(tasks: Partition, cost: JointCost) -> Partition:
     No part of the thesis: it can do better than blocks alone, since a period may come to
     divide another one.
     """
-    # The sets that may run together stay the same, so each is priced once.
-    price = cache(joint_price(tasks, cost))
-    best = [task.period for task in tasks]
-    least, is_better = rate_of(best, price), True
+    rates = Rates(cost)
+    best, least = tasks, rates.of(tasks)
+    is_better = True
     while is_better:
         is_better = False
         for found in _one_shorter(best):
-            if (rated := rate_of(found, price)) < least * (1 - 1e-12):
-                best, least, is_better = found, rated, True
-    return tuple(replace(task, period=period) for task, period in zip(tasks, best, strict=True))
+            if (price := rates.of(found)) < least * (1 - 1e-12):
+                best, least, is_better = found, price, True
+    return best
 
 
 def _partitions(tasks: Sequence[Task]) -> Iterator[Partition]:
@@ -59,14 +58,15 @@ def _partitions(tasks: Sequence[Task]) -> Iterator[Partition]:
 
 def _greedy(tasks: Partition, cost: JointCost) -> Partition:
     """Neighbours merged one pair at a time, the pair that saves most first."""
-    best, least = tasks, rate(tasks, cost)
+    rates = Rates(cost)
+    best, least = tasks, rates.of(tasks)
     while len(best) > 1:
         tried = [_merged_at(best, place) for place in range(len(best) - 1)]
-        rates = [rate(found, cost) for found in tried]
-        if min(rates) > least:
+        prices = [rates.of(found) for found in tried]
+        if min(prices) > least:
             break
-        least = min(rates)
-        best = tried[rates.index(least)]
+        least = min(prices)
+        best = tried[prices.index(least)]
     return best
 
 
@@ -74,7 +74,7 @@ def _merged_at(tasks: Partition, place: int) -> Partition:
     return (*tasks[:place], merged(tasks[place : place + 2]), *tasks[place + 2 :])
 
 
-def _one_shorter(periods: list[int]) -> Iterator[list[int]]:
-    for place, longest in enumerate(periods):
-        for period in range(1, longest):
-            yield [*periods[:place], period, *periods[place + 1 :]]
+def _one_shorter(tasks: Partition) -> Iterator[Partition]:
+    for place, task in enumerate(tasks):
+        for period in range(1, task.period):
+            yield (*tasks[:place], replace(task, period=period), *tasks[place + 1 :])

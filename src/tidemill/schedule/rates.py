@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +21,56 @@ from numpy.typing import NDArray
 from tidemill.schedule.soft import JointCost, Task
 
 # Updates looked at: all of them up to the time when everything is due at once again, or, where
-# that is far away, so many: sixteen times as many chose the same blocks of thirty queries.
-MOST_UPDATES = 2**12
-# So many tasks are told apart by the bits of one number before numbers are given anew.
-BITS = 32
-
-
-Places = tuple[int, ...]
+# that is far away, so many: eight times as many chose the same blocks of thirty queries. Even
+# the longest period is seen a few times.
+MOST_UPDATES, LEAST_PERIODS = 2**9, 4
 
 
 def rate(tasks: Sequence[Task], cost: JointCost) -> float:
     """The mean cost of an update, of tasks that all begin with the same one."""
-    return rate_of([task.period for task in tasks], joint_price(tasks, cost))
+    return Rates(cost).of(tasks)
 
 
-def joint_price(tasks: Sequence[Task], cost: JointCost) -> Callable[[Places], float]:
-    """What it costs to run those of the tasks that stand at some places together."""
+class Rates:
+    """Rates of many partitions of the same queries, of which most sets come again and again.
 
-    def price(places: Places) -> float:
-        return cost([member for place in places for member in tasks[place].members])
+    A set that runs together is known by the sum of its queries' numbers, 64 bits of a hash:
+    that two sets have the same is less likely than that the machine errs.
+    """
 
-    return price
+    def __init__(self, cost: JointCost) -> None:
+        self._cost = cost
+        self._known = {0: 0.0}
+
+    def of(self, tasks: Sequence[Task]) -> float:
+        updates = _updates([task.period for task in tasks])
+        due = np.array([_due(task.period, updates) for task in tasks])
+        numbers = np.array([_number(task) for task in tasks], np.uint64)
+        sets: list[int] = np.where(due, numbers[:, np.newaxis], 0).sum(axis=0).tolist()
+        for place, key in enumerate(sets):
+            if key not in self._known:
+                self._known[key] = self._cost_at(tasks, due[:, place])
+        return sum(map(self._known.__getitem__, sets)) / updates
+
+    def _cost_at(self, tasks: Sequence[Task], due: NDArray[np.bool_]) -> float:
+        together = (task for task, is_due in zip(tasks, due.tolist(), strict=True) if is_due)
+        return self._cost([member for task in together for member in task.members])
 
 
-def rate_of(periods: Sequence[int], price: Callable[[Places], float]) -> float:
-    """The mean cost of an update, where only periods and the price of each set are known."""
-    updates = min(math.lcm(*periods), MOST_UPDATES)
-    return sum(times * price(due) for due, times in _coincidences(periods, updates)) / updates
+def _updates(periods: Sequence[int]) -> int:
+    return min(math.lcm(*periods), max(MOST_UPDATES, LEAST_PERIODS * max(periods)))
 
 
-def _coincidences(periods: Sequence[int], updates: int) -> Iterator[tuple[Places, int]]:
-    """Every set of places that is due at once, and how often in so many updates."""
-    at = np.arange(1, updates + 1)
-    due = np.array([at % period == 0 for period in periods])
-    _, first, times = np.unique(_signatures(due), return_index=True, return_counts=True)
-    for together, count in zip(due[:, first].T, times.tolist(), strict=True):
-        if places := tuple(np.flatnonzero(together).tolist()):
-            yield places, count
+@lru_cache(4096)
+def _due(period: int, updates: int) -> NDArray[np.bool_]:
+    due: NDArray[np.bool_] = np.arange(1, updates + 1) % period == 0
+    return due
 
 
-def _signatures(due: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Columns are given the same number where they are the same."""
-    found = np.zeros(due.shape[1], np.int64)
-    for number, row in enumerate(due):
-        if number and number % BITS == 0:
-            found = np.unique(found, return_inverse=True)[1]
-        found = 2 * found + row
-    return found
+def _number(task: Task) -> int:
+    return sum(_hashed(member.name) for member in task.members) % 2**64
+
+
+@lru_cache(65536)
+def _hashed(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())

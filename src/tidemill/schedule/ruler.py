@@ -69,26 +69,37 @@ def ruler(
 def _block(plan: Plan, cost: JointCost, updates: int, unit: str, in_force: str) -> Iterator[str]:
     price = policy_rate(plan.policy, plan.tasks, cost)
     noun = "task" if len(plan.tasks) == 1 else "tasks"
-    said = " (in force)" if plan.name == in_force else ""
+    said = _in_force(plan.name, in_force)
     yield f"{plan.name}{said}: {price:.4g}{unit} an update, {len(plan.tasks)} {noun}"
     marks = _marks(plan, updates)
     for group in plan.groups:
         mine = [task for task in plan.tasks if task.group == group]
         if len(plan.groups) > 1:
             yield f" {group}"
-        yield "     every  cost  queries"
         shown = mine[:MOST_TASKS]
-        yield from (_row(number, task, cost, unit) for number, task in enumerate(shown, start=1))
+        yield from _table(shown, cost, unit)
         if len(mine) > len(shown):
             yield f"     and {len(mine) - len(shown)} more"
         yield f"     {scale(updates)}"
         yield from (f"{number:3}  {marks[task]}" for number, task in enumerate(shown, start=1))
 
 
-def _row(number: int, task: Task, cost: JointCost, unit: str) -> str:
-    names = " ".join(member.name for member in task.members)
-    head = f"{number:3} {task.period:6}  {f'{cost(task.members):.4g}{unit}':>4}  "
-    return head + shorten(names, WIDTH - len(head), placeholder=" …")
+def _in_force(name: str, in_force: str) -> str:
+    """Drawn is what a policy does with time for everything; its late variants do the same."""
+    if name == in_force:
+        return " (in force)"
+    variant = in_force.removeprefix(f"{name}-")
+    return f" (in force, {variant})" if variant != in_force else ""
+
+
+def _table(tasks: Sequence[Task], cost: JointCost, unit: str) -> Iterator[str]:
+    costs = [f"{cost(task.members):.4g}{unit}" for task in tasks]
+    width = max(len(text) for text in ("cost", *costs))
+    yield f"     every  {'cost':>{width}}  queries"
+    for number, (task, price) in enumerate(zip(tasks, costs, strict=True), start=1):
+        names = " ".join(member.name for member in task.members)
+        head = f"{number:3} {task.period:6}  {price:>{width}}  "
+        yield head + shorten(names, WIDTH - len(head), placeholder=" …")
 
 
 def scale(updates: int) -> str:

@@ -1,0 +1,79 @@
+"""What a soft query has had so far, counted in updates of its synopsis.
+
+>>> history = History()
+>>> for update in (10, 12, 17):
+...     history = history.after(update, period=4, now_us=0, together=1)
+>>> history.runs, history.useful, history.extra, history.achieved
+(3, 2.5, 1, 3.5)
+>>> history.late(update=23, period=4)
+2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class History:
+    """`useful` counts a run that came early by the part of its period that had passed, so it
+    is no more than was asked for; `extra` are updates beyond the period, over all runs; `aged`
+    adds up, for each update, how old the last answer was then."""
+
+    runs: int = 0
+    useful: float = 0.0
+    extra: int = 0
+    aged: int = 0
+    first: int | None = None
+    last: int | None = None
+    ran_us: int = 0
+    together: int = 0  # queries in the last run, this one with them
+
+    def after(self, update: int, period: int, now_us: int, together: int) -> History:
+        """After a run that saw this update."""
+        gap = period if self.last is None else update - self.last
+        aged = 0 if self.last is None else gap * (gap - 1) // 2
+        return History(
+            runs=self.runs + 1,
+            useful=self.useful + min(1.0, gap / period),
+            extra=self.extra + max(0, gap - period),
+            aged=self.aged + aged,
+            first=update if self.first is None else self.first,
+            last=update,
+            ran_us=now_us,
+            together=together,
+        )
+
+    @property
+    def achieved(self) -> float | None:
+        """Updates between runs, on average."""
+        return None if self.runs < 2 else self._span / (self.runs - 1)
+
+    @property
+    def staleness(self) -> float:
+        """How many updates old the last answer was, on average over all updates."""
+        return self.aged / self._span if self._span else 0.0
+
+    def late(self, update: int, period: int) -> int:
+        """Updates beyond the period that it is waiting by now."""
+        return 0 if self.last is None else max(0, update - self.last - period)
+
+    @property
+    def extra_between(self) -> float:
+        """Updates beyond the period, on average between two runs."""
+        return self.extra / max(1, self.runs - 1)
+
+    def told(self, period: int) -> dict[str, object]:
+        """For metrics."""
+        return {
+            "period": period,
+            "runs": self.runs,
+            "useful": self.useful,
+            "achieved": self.achieved,
+            "extra": self.extra_between,
+            "staleness": self.staleness,
+        }
+
+    @property
+    def _span(self) -> int:
+        return 0 if self.first is None or self.last is None else self.last - self.first
