@@ -36,6 +36,7 @@ FLOORS = {
     "docs/aggregates.md": 5,
     "docs/language.md": 13,
     "docs/operating.md": 4,
+    "docs/schedules.md": 4,
     "docs/tutorial.md": 11,
 }
 PACKETS = """

@@ -96,7 +96,10 @@ def test_every_figure_of_a_synopsis_is_measured(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-ORDER = ("fold_ns", "combine_ns", "keep_ns", "route_ns", "narrow_ns", "answer_ns", "probe_ns")
+ORDER = (
+    *("fold_ns", "combine_ns", "keep_ns", "route_ns", "narrow_ns", "answer_ns", "run_ns"),
+    "probe_ns",
+)
 
 
 def test_figures_are_kept_until_they_are_forgotten() -> None:

@@ -6,7 +6,7 @@ engine's own; rows are admitted as it admits them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,7 @@ from tidemill.engine.answering import Answering
 from tidemill.engine.deciding import Deciding
 from tidemill.engine.delivering import Delivering
 from tidemill.engine.home import Home
-from tidemill.engine.records import Decision, TickRecord
+from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks.base import Batch
 from tidemill.engine.surroundings import Surroundings
 from tidemill.failpoints import NOWHERE
@@ -123,9 +123,12 @@ class Mill:
             version = version.added(key, pieces)
         deciding = Deciding(around, self._stream)
         decision = deciding.decide(record, folded, version)
-        results = Answering(around, self._stream, deciding).run(record, decision, version)
-        Delivering(around, self._stream).run(record, folded, results)
-        self.version = self._after(deciding, decision, version, results)
+        snapshots = deciding.snapshots(decision, version)
+        answering = Answering(around, self._stream)
+        results = answering.run(self.ticks, decision.due, version, snapshots)
+        Delivering(around, self._stream).run(self.ticks, folded, results)
+        horizons = {key: deciding.horizon(key, decision) for key in self._buckets}
+        self.version = self._after(version, snapshots, horizons, results)
         self.time = decision.time
 
     @property
@@ -143,17 +146,21 @@ class Mill:
         return FoldReport(pieces=pieces, newest_us=max((r.time_us for r in rows), default=None))
 
     def _after(
-        self, deciding: Deciding, decision: Decision, version: Version, results: list[TaskResult]
+        self,
+        version: Version,
+        snapshots: Mapping[str, int],
+        horizons: Mapping[str, int],
+        results: list[TaskResult],
     ) -> Version:
         """As the engine keeps it: snapshots in place of pieces, nothing past its use."""
         kept = version
-        for synopsis in self.plan.synopses:
-            if deciding.compacts(synopsis, decision, version):
-                mine = [r.snapshot for r in results if r.synopsis_id == synopsis.id and r.snapshot]
-                kept = kept.replaced(synopsis.id, mine)
+        for key, horizon_us in horizons.items():
+            if key in snapshots:
+                mine = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
+                kept = kept.replaced(key, mine)
                 self.snapshots += 1
-            kept = kept.expired(synopsis.id, deciding.horizon(synopsis, decision))
-        return kept.only([synopsis.id for synopsis in self.plan.synopses])
+            kept = kept.expired(key, horizon_us)
+        return kept.only(horizons)
 
     @property
     def _buckets(self) -> dict[str, int]:
@@ -179,6 +186,7 @@ class Mill:
             tables=nothing,
             subscribers={},
             buckets=self._buckets,
+            costs={STREAM.name: self.costs},
             failpoint=NOWHERE,
         )
 

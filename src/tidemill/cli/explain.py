@@ -15,7 +15,7 @@ from tidemill.cli.run import Master, Script, read_script
 from tidemill.engine import Engine
 from tidemill.errors import refuse
 
-MODES = ("ast", "plan", "shared", "spark")
+MODES = ("ast", "plan", "shared", "spark", "schedule")
 
 
 def command(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tidemill.catalog import Stream
-from tidemill.engine.deciding import Deciding
 from tidemill.engine.pages import Pages
-from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
+from tidemill.schedule import Due
 from tidemill.spark.answer import AnswerTask, Question, TaskResult, run_answers
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece
@@ -14,27 +15,34 @@ from tidemill.synopsis.store import Version
 
 
 class Answering:
-    def __init__(self, around: Surroundings, stream: Stream, deciding: Deciding) -> None:
-        self._around, self._deciding = around, deciding
+    """The strict queries of a stream, or the soft ones."""
+
+    def __init__(self, around: Surroundings, stream: Stream, of_soft: bool = False) -> None:
+        self._around = around
         self._synopses = around.synopses_of(stream)
         self._pages = {
-            key: Pages(around, key, around.plan.readers_of(synopsis))
+            key: Pages(around, key, around.plan.readers_of(synopsis, of_soft))
             for key, synopsis in self._synopses.items()
         }
 
-    def run(self, record: TickRecord, decision: Decision, version: Version) -> list[TaskResult]:
-        tasks = []
+    def run(
+        self,
+        tick: int,
+        due: Sequence[Due],
+        version: Version,
+        snapshots: Mapping[str, int] | None = None,
+    ) -> list[TaskResult]:
+        """The windows answered; of these synopses, what is live from then on written anew."""
+        tasks, snapshots = [], snapshots or {}
         for key, synopsis in self._synopses.items():
-            questions = self._pages[key].questions(decision.due)
-            compacts = self._deciding.compacts(synopsis, decision, version)
-            if version.of(key) and (questions or compacts):
-                from_us = self._deciding.horizon(synopsis, decision) if compacts else None
-                tasks += self._tasks(record, synopsis, version.of(key), questions, from_us)
+            questions, from_us = self._pages[key].questions(due), snapshots.get(key)
+            if version.of(key) and (questions or from_us is not None):
+                tasks += self._tasks(tick, synopsis, version.of(key), questions, from_us)
         return run_answers(self._around.session, tasks)
 
     def _tasks(
         self,
-        record: TickRecord,
+        tick: int,
         synopsis: Synopsis,
         pieces: tuple[Piece, ...],
         questions: tuple[Question, ...],
@@ -50,7 +58,7 @@ class Answering:
                 pieces=tuple(piece for piece in pieces if piece.span(bucket)),
                 questions=questions,
                 staging=home.staging,
-                tick=record.number,
+                tick=tick,
                 snapshot_from_us=snapshot_from_us,
                 failpoint=self._around.failpoint,
             )

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.aggregates import calls
+from tidemill.catalog.options import priority_of
 from tidemill.engine.tables import Tables
 from tidemill.errors import TidemillError
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.binding import bind
 from tidemill.plan.model import QueryPlan
+from tidemill.plan.soft import with_updates
 from tidemill.plan.typing import TypeOracle
 from tidemill.plan.user import known_with
 from tidemill.share import SharedPlan
@@ -76,7 +78,9 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
     def bind_afresh(query: CreateQuery) -> QueryPlan:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-        return bind(query.name, query.into, query.select, stream, oracle, tables, known)
+        select = with_updates(query.select, stream)
+        plan = bind(query.name, query.into, select, stream, oracle, tables, known)
+        return replace(plan, priority=priority_of(query))
 
     return bind_query
 

@@ -12,8 +12,8 @@ from tidemill.plan.model import QueryPlan
 from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.spark.fold import FoldReport
-from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.store import Version, needs_snapshot
+from tidemill.time import StreamTime
 from tidemill.windows import WindowSpec
 
 # A flush closes everything; no window ends after this.
@@ -23,10 +23,9 @@ END_OF_TIME_US = 2**62
 class Deciding:
     def __init__(self, around: Surroundings, stream: Stream) -> None:
         self._around, self._stream = around, stream
-        self._readers = {
-            key: _Readers.of(around.plan.readers_of(synopsis))
-            for key, synopsis in around.synopses_of(stream).items()
-        }
+        synopses = around.synopses_of(stream).items()
+        self._readers = {key: _Readers.of(around.plan.readers_of(s, False)) for key, s in synopses}
+        self._soft = {key: _Readers.of(around.plan.readers_of(s, True)) for key, s in synopses}
 
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
@@ -43,22 +42,43 @@ class Deciding:
             )
         )
         if record.flush:
-            after = after.flushed(max((one.last_end_us for one in due), default=None))
+            ends = [one.last_end_us for one in due]
+            after = after.flushed(max([*ends, *self._next_update(after)], default=None))
         return Decision(after, folded, due)
 
-    def horizon(self, synopsis: Synopsis, decision: Decision) -> int:
-        """Slices that start before this are of no more use after the tick."""
+    def horizon(self, synopsis_id: str, decision: Decision) -> int:
+        """Slices that start before this are of no more use after the tick.
+
+        Soft queries are answered after it, about the last windows that have closed.
+        """
         watermark = decision.time.watermark_us
         if watermark is None:
             return -END_OF_TIME_US
-        return oldest_needed(self._readers[synopsis.id].specs, watermark)
+        strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
+        before = watermark - self._stream.update_us
+        horizons = [oldest_needed(strict, watermark)] if strict.specs else []
+        return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
-    def compacts(self, synopsis: Synopsis, decision: Decision, version: Version) -> bool:
-        """Whether this tick writes what is live as one snapshot per bucket."""
-        horizon = self.horizon(synopsis, decision)
-        live = tuple(p for p in version.of(synopsis.id) if p.last_us >= horizon)
-        most = self._around.settings.snapshot_pieces * self._around.buckets[synopsis.id]
-        return needs_snapshot(live, horizon, most)
+    def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
+        """The synopses that this tick writes anew, what is live as one snapshot per bucket, and
+        from when on it is live."""
+        horizons = {key: self.horizon(key, decision) for key in self._readers}
+        return {
+            key: from_us
+            for key, from_us in horizons.items()
+            if self._is_long(key, from_us, version)
+        }
+
+    def _is_long(self, key: str, horizon_us: int, version: Version) -> bool:
+        live = tuple(p for p in version.of(key) if p.last_us >= horizon_us)
+        most = self._around.settings.snapshot_pieces * self._around.buckets[key]
+        return needs_snapshot(live, horizon_us, most)
+
+    def _next_update(self, time: StreamTime) -> list[int]:
+        """Where the last row is in for soft queries, if there are any and it is not."""
+        if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
+            return []
+        return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
 
     def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.engine.journal import QueryState
-from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.by_spark import finish
@@ -29,17 +28,15 @@ class Delivering:
         self._raised: dict[str, int] = {}
         self._troubles: dict[str, str] = {}
 
-    def run(
-        self, record: TickRecord, folded: FoldReport, results: list[TaskResult]
-    ) -> dict[str, int]:
+    def run(self, tick: int, folded: FoldReport, results: list[TaskResult]) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised = {}, self._raised_in_rows(folded)
         self._troubles = self._told(folded, results)
         questions = list(_by_question(results))
         for place, (question, parts) in enumerate(questions):
-            self._deliver(record.number, question, parts)
+            self._deliver(tick, question, parts)
             if place == len(questions) // 2:
-                self._around.failpoint.reach("deliver", record.number)
+                self._around.failpoint.reach("deliver", tick)
         return self._answers
 
     def query_states(self) -> dict[str, QueryState]:

@@ -81,6 +81,8 @@ class Engine(Closing):
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self._upkeep = Upkeep(self._planner)
         self._registered = Registered()
+        # Before the plan changes: what is being answered beside the ticks belongs to it.
+        self._finish_soft: Callable[[], object] = _nothing
         if self.home.exists:
             self._load()
 
@@ -135,9 +137,12 @@ class Engine(Closing):
             runners, between = self._runners(), partial(self._between, serve)
             self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
+            self._finish_soft = run.soft.finish
             try:
                 run.go(until)
             finally:
+                self._finish_soft = _nothing
+                run.soft.close()
                 self._outlets.close(self.plan)
         describe_run(run.report, run.runners, self.plan, self.queries)
         run.report.stopped = dict(self.catalog.stopped)
@@ -204,6 +209,7 @@ class Engine(Closing):
         plan = self._planned(catalog)
         self._check_sources(catalog, plan, text)
         self._outlets.check(catalog, plan, set(self.queries))
+        self._finish_soft()
         self._finish_interrupted()
         self._outlets.settle_changed(self.catalog, self.plan, plan)
         connection = self.home.open()
@@ -254,6 +260,7 @@ class Engine(Closing):
         serve()
         plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
         if plan is not self.plan:
+            self._finish_soft()
             self._registered = save_plan(self.home.open(), self._registered, plan)
         self._stop_oversized(runners)
         # A listener may have changed the plan too, so it is not asked what was served.
@@ -295,6 +302,7 @@ class Engine(Closing):
             sinks=sinks,
             queries=self.queries,
             buckets=wanted,
+            costs=self._planner.all_costs(self.plan, self.catalog),
             failpoint=armed(),
             subscribers=self._subscribers,
         )
@@ -302,3 +310,7 @@ class Engine(Closing):
             StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
             for stream in self._registered.streams()
         ]
+
+
+def _nothing() -> None:
+    pass

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 from tidemill.catalog import Catalog
 from tidemill.engine.binding import Bind
+from tidemill.engine.journal import QueryState
 from tidemill.engine.planning import Planner
 from tidemill.engine.show import table
+from tidemill.engine.soft.explain import (
+    NO_SOFT,
+    SCHEDULE_COLUMNS,
+    explain_schedule,
+    schedule_rows,
+)
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
+from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.share.drawing import draw
 from tidemill.share.explain import explain_shared
@@ -44,6 +52,8 @@ class Explainer:
                 return "\n\n".join(explain_plan(self.bind(query)) for query in queries)
             case "SHARED":
                 return self._sharing(statement, queries)
+            case "SCHEDULE":
+                return self._schedules(statement, queries)
             case _:
                 return self._spark(queries)
 
@@ -57,6 +67,14 @@ class Explainer:
     def weaves(self) -> str:
         """The synopses of all queries, as a table."""
         return table(WEAVE_COLUMNS, list(weave_rows(self._arranged(self._shared([])))))
+
+    def schedule(self, states: Mapping[str, QueryState]) -> str:
+        """The soft queries and how they fare, as a table."""
+        soft = [query for query in self._shared([]).queries if query.is_soft]
+        if not soft:
+            return NO_SOFT
+        rows = schedule_rows(soft, states, lambda s: self.planner.standing(s).watermark_us)
+        return table(SCHEDULE_COLUMNS, list(rows))
 
     def drawing(self) -> str:
         """The shared plan of all queries, as SVG."""
@@ -74,6 +92,21 @@ class Explainer:
         others = [other for other in plan.queries if other != query]
         without = self.planner.change(plan, self.catalog, others)
         return explain_query(found, self._arrangement(without, query.stream), query)
+
+    def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> str:
+        """The soft queries by stream: all, or those that can run with the one asked about."""
+        plan = self._shared(queries)
+        soft = [query for query in plan.queries if query.is_soft]
+        if statement.target is not None:
+            home = plan.synopsis_of(queries[0].name)
+            soft = [query for query in soft if plan.synopsis_of(query.name) == home]
+        streams = dict.fromkeys(query.stream for query in soft)
+        return "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
+
+    def _schedule(self, plan: SharedPlan, stream: str, soft: list[QueryPlan]) -> str:
+        context = self.planner.context(stream, self.catalog)
+        mine, version = [q for q in soft if q.stream == stream], self.planner.load(stream).version
+        return explain_schedule(plan, mine, context.costs, version, context.settings.schedule)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""

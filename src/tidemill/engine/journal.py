@@ -10,9 +10,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 
 from tidemill.engine.records import Decision, TickRecord, version_from_json, version_to_json
+from tidemill.schedule import History
 from tidemill.spark.sources import Progress
 from tidemill.synopsis.store import Version
 from tidemill.time import StreamTime
@@ -28,6 +29,9 @@ CREATE TABLE IF NOT EXISTS ticks (
 CREATE TABLE IF NOT EXISTS queries (
   query TEXT PRIMARY KEY, answers INTEGER, raised INTEGER);
 CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS soft (
+  query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
+  last INTEGER, ran_us INTEGER, together INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 
@@ -47,15 +51,21 @@ class StreamState:
 
 @dataclass(frozen=True)
 class QueryState:
-    """What a query has had so far: answers, values that raised, and of a user's aggregate the
-    first thing that it raised."""
+    """What a query has had so far: answers, values that raised, of a user's aggregate the
+    first thing that it raised, and of a soft one its runs."""
 
     answers: int = 0
     raised: int = 0
     trouble: str = ""
+    history: History = field(default_factory=History)
 
     def after(self, answers: int, raised: int, trouble: str = "") -> QueryState:
-        return QueryState(self.answers + answers, self.raised + raised, self.trouble or trouble)
+        return replace(
+            self,
+            answers=self.answers + answers,
+            raised=self.raised + raised,
+            trouble=self.trouble or trouble,
+        )
 
 
 class Journal:
@@ -154,16 +164,29 @@ class Journal:
             "INSERT OR REPLACE INTO troubles VALUES (?, ?)",
             [(n, q.trouble) for n, q in queries.items() if q.trouble],
         )
+        self._connection.executemany(
+            "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
+        )
+        self._connection.executemany(
+            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
+        )
 
     def load_queries(self) -> dict[str, QueryState]:
         rows = self._connection.execute(
             "SELECT query, answers, raised, COALESCE(message, '') FROM queries"
             " LEFT JOIN troubles USING (query)"
         )
-        return {name: QueryState(*state) for name, *state in rows}
+        soft = self._connection.execute("SELECT * FROM soft")
+        histories = {name: History(*history) for name, *history in soft}
+        return {
+            name: QueryState(answers, raised, trouble, histories.get(name, History()))
+            for name, answers, raised, trouble in rows
+        }
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
+        self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
 

@@ -87,6 +87,11 @@ class Planner:
         streams = {query.stream for query in plan.queries}
         return {stream.lower(): self.feeds(plan, stream, catalog) for stream in streams}
 
+    def all_costs(self, plan: SharedPlan, catalog: Catalog) -> dict[str, EngineCosts]:
+        """By lower-case name of the stream."""
+        streams = {query.stream for query in plan.queries}
+        return {stream.lower(): self.context(stream, catalog).costs for stream in streams}
+
     def standing(self, stream: str) -> Standing:
         state = self.load(stream)
         return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)

@@ -14,6 +14,8 @@ from tidemill.language.statements import Describe, Show
 def reply_to(question: Question, explainer: Explainer, queries: Mapping[str, QueryState]) -> str:
     if isinstance(question, Show) and question.kind == "WEAVES":
         return explainer.weaves()
+    if isinstance(question, Show) and question.kind == "SCHEDULE":
+        return explainer.schedule(queries)
     if isinstance(question, Show):
         return show(question.kind, explainer.catalog, queries)
     if isinstance(question, Describe):

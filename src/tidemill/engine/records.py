@@ -26,6 +26,8 @@ class TickRecord:
     taken: Input
     skipped: Mapping[str, str] = field(default_factory=dict)  # files not readable, and why
     flush: bool = False
+    # Soft queries that were being answered beside as it began: they go on after a replay.
+    carried: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -35,6 +37,7 @@ class TickRecord:
         raw = json.loads(text)
         raw["time"] = StreamTime(**raw["time"])
         raw["taken"] = _input(raw["taken"])
+        raw["carried"] = tuple(raw["carried"])
         return TickRecord(**raw)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tidemill.clock import Clock
 from tidemill.engine.journal import QueryState
+from tidemill.engine.soft.runs import SoftRuns
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import TickReport
 from tidemill.share import SharedPlan
@@ -30,6 +31,7 @@ class RunReport:
     queries: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
     troubles: dict[str, str] = field(default_factory=dict)
+    schedule: dict[str, dict[str, object]] = field(default_factory=dict)  # of soft queries
     routes: dict[str, int] = field(default_factory=dict)  # ticks by who made the partials
     skipped_files: dict[str, str] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)  # queries, and why each was stopped
@@ -51,7 +53,7 @@ class RunReport:
 
 
 class Run:
-    """One run of all streams, in turn, in one thread.
+    """One run of all streams, in turn, in one thread; soft queries have another.
 
     `between` is called where no tick is under way; the plan may then have changed, and it
     returns the streams as they are to be run from there on.
@@ -70,6 +72,7 @@ class Run:
         self._clock, self._poll_seconds = clock, poll_seconds
         self._stop, self._listener = stop, listener
         self.report = RunReport()
+        self.soft = SoftRuns(self._note)
 
     def go(self, until: str) -> RunReport:
         started = time.perf_counter()
@@ -80,19 +83,37 @@ class Run:
             self.runners = self._between(self.runners)
             for runner in self.runners:
                 self._note(runner.flush())
+            self._answer_soft(draining=True)
+        self.soft.finish()
         self.report.seconds = time.perf_counter() - started
         return self.report
 
     def _take(self, draining: bool) -> None:
         while not self._stop.is_set():
             ticked = [self._tick(number, draining) for number in range(len(self.runners))]
-            if any(ticked):
+            if self._answer_soft(draining) or any(ticked):
                 continue
             if draining and all(runner.is_done() for runner in self.runners):
                 return
             for runner in self.runners:
                 runner.idle()
-            self._clock.sleep(self._poll_seconds)
+            if not self.soft.collect(self._poll_seconds):
+                self._clock.sleep(self._poll_seconds)
+
+    def _answer_soft(self, draining: bool) -> bool:
+        """Soft queries that are due: all of them before the next tick where input only waits to
+        be taken, else as many as there is time for, beside the ticks."""
+        if not draining:
+            return self.soft.collect(0.0) | self._start_soft()
+        is_any = False
+        while self._start_soft():
+            is_any |= self.soft.settle()
+        return is_any
+
+    def _start_soft(self) -> bool:
+        # A listener that was told of a tick may have changed the plan.
+        self.runners = self._between(self.runners)
+        return self.soft.start(self.runners)
 
     def _tick(self, number: int, draining: bool) -> bool:
         self.runners = self._between(self.runners)
@@ -118,6 +139,11 @@ def describe_run(
     report.queries = {name: report.queries.get(name, 0) for name in queries}
     report.raised = {name: state.raised for name, state in queries.items()}
     report.troubles = {n: s.trouble for n, s in queries.items() if s.trouble and s.raised}
+    report.schedule = {
+        query.name: queries[query.name].history.told(query.window.updates)
+        for query in plan.queries
+        if query.is_soft
+    }
     report.streams = {runner.stream.name: runner.describe() for runner in runners}
     report.plan = {
         "version": plan.version,

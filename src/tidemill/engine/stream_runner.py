@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
 from tidemill.catalog import Catalog, Stream
 from tidemill.engine.answering import Answering
 from tidemill.engine.deciding import Deciding
 from tidemill.engine.delivering import Delivering
 from tidemill.engine.folding import Folding
-from tidemill.engine.journal import StreamState
+from tidemill.engine.journal import QueryState, StreamState
 from tidemill.engine.records import Decision, TickRecord
+from tidemill.engine.soft import Agenda, Wanted
+from tidemill.engine.soft.pins import Pins
+from tidemill.engine.soft.runs import Found
 from tidemill.engine.surroundings import Stopwatch, Surroundings, TickReport
+from tidemill.schedule import History
 from tidemill.share import SharedPlan
 from tidemill.spark.answer import TaskResult
 from tidemill.spark.fold import FoldReport
 from tidemill.spark.sources import Input, Source
+from tidemill.synopsis.pieces import Piece
 from tidemill.synopsis.store import Version, sweep
 
 
@@ -26,8 +34,11 @@ class StreamRunner:
         self._synopses = around.synopses_of(stream)
         self._folding = Folding(around, stream, source)
         self._deciding = Deciding(around, stream)
-        self._answering = Answering(around, stream, self._deciding)
+        self._answering = Answering(around, stream)
+        self._soft_answering = Answering(around, stream, of_soft=True)
         self._delivering = Delivering(around, stream)
+        self._agenda = Agenda(around, stream, state)
+        self._pins = Pins()
         sweep(around.home.synopses, self.state.version, set(self._synopses), self._pending())
 
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
@@ -46,6 +57,7 @@ class StreamRunner:
             return None
         # The engine finishes a cut-off tick before it changes the plan, so they agree.
         assert unfinished[0].plan_version == self._around.plan.version
+        self._agenda.carry_on(unfinished[0].carried)
         return self._run(*unfinished)
 
     def tick(self, draining: bool) -> TickReport | None:
@@ -56,6 +68,34 @@ class StreamRunner:
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
         return self._begin(Input(), flush=True)
+
+    def has_soft(self) -> bool:
+        """Whether soft queries are due."""
+        return self._agenda.is_due(self.state)
+
+    def next_soft(self) -> Wanted | None:
+        """Those that are due first, if any; what they read is kept until `end_soft`."""
+        return self._pins.pin(lambda: self._agenda.next(self.state))
+
+    def answer_soft(self, wanted: Wanted) -> list[TaskResult]:
+        results = self._soft_answering.run(self.state.tick, wanted.due, wanted.version)
+        self._agenda.answered(wanted)
+        return results
+
+    def end_soft(self, found: Found) -> TickReport:
+        """Deliver what a joint run has found, as a tick that takes nothing in."""
+        watch = Stopwatch()
+        watch.add("soft", found.seconds)
+        self._pins.unpin(found.wanted)
+        record = self._record(Input(), flush=False)
+        with watch.phase("deliver"):
+            answers = self._delivering.run(record.number, FoldReport(), found.results)
+            histories = self._agenda.histories(found.wanted, self._around.clock.now_us())
+            state = replace(self.state, tick=record.number)
+            self._commit(record, state, self._with_histories(histories))
+            self._delivering.publish()
+            self._unlink(())
+        return self._report(record, Decision(self.state.time), answers, watch)
 
     def idle(self) -> None:
         """Nothing to take: staged answers may still have come of age."""
@@ -80,8 +120,13 @@ class StreamRunner:
         }
 
     def _begin(self, taken: Input, flush: bool) -> TickReport:
+        record = self._record(taken, flush)
+        self._around.journal.begin(record)
+        return self._run(record, None)
+
+    def _record(self, taken: Input, flush: bool) -> TickRecord:
         now_us = self._around.clock.now_us()
-        record = TickRecord(
+        return TickRecord(
             stream=self.stream.name,
             number=self.state.tick + 1,
             plan_version=self._around.plan.version,
@@ -90,9 +135,8 @@ class StreamRunner:
             time=self.state.time,
             taken=taken,
             flush=flush,
+            carried=self._pins.names,
         )
-        self._around.journal.begin(record)
-        return self._run(record, None)
 
     def _run(self, record: TickRecord, decision: Decision | None) -> TickReport:
         """Steps 1 to 6; a replay goes on from the decision, if what it names is there."""
@@ -102,13 +146,17 @@ class StreamRunner:
             with watch.phase("decide"):
                 decision = self._decide(record, folded)
         version = _with_pieces(self.state.version, decision.folded)
+        snapshots = self._deciding.snapshots(decision, version)
         with watch.phase("answer"):
-            results = self._answering.run(record, decision, version)
+            results = self._answering.run(record.number, decision.due, version, snapshots)
         with watch.phase("deliver"):
-            answers = self._delivering.run(record, decision.folded, results)
-            self._commit(record, decision, self._kept(decision, version, results))
+            answers = self._delivering.run(record.number, decision.folded, results)
+            kept = self._kept(decision, version, snapshots, results)
+            after = self._after(record, decision, kept)
+            self._commit(record, after, self._delivering.query_states())
             self._delivering.publish()
-            self._unlink(version)
+            self._unlink(version.pieces.items())
+        self._agenda.ticked(record.time, self.state.time, record.flush)
         return self._report(record, decision, answers, watch)
 
     def _decide(self, record: TickRecord, folded: FoldReport) -> Decision:
@@ -118,22 +166,27 @@ class StreamRunner:
         self._around.journal.decide(record, decision)
         return decision
 
-    def _kept(self, decision: Decision, version: Version, results: list[TaskResult]) -> Version:
+    def _kept(
+        self,
+        decision: Decision,
+        version: Version,
+        snapshots: Mapping[str, int],
+        results: list[TaskResult],
+    ) -> Version:
         """The store after the tick: snapshots in place of pieces, nothing past its use."""
         kept = version
-        for key, synopsis in self._synopses.items():
-            if self._deciding.compacts(synopsis, decision, version):
-                snapshots = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
-                kept = kept.replaced(key, snapshots)
-            kept = kept.expired(key, self._deciding.horizon(synopsis, decision))
+        for key in self._synopses:
+            if key in snapshots:
+                found = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
+                kept = kept.replaced(key, found)
+            kept = kept.expired(key, self._deciding.horizon(key, decision))
         return kept.only(self._synopses)
 
-    def _commit(self, record: TickRecord, decision: Decision, kept: Version) -> None:
-        """One transaction for time, input, pieces, counts and ledgers."""
+    def _after(self, record: TickRecord, decision: Decision, kept: Version) -> StreamState:
         counted, before = decision.folded, self.state
         before.progress.take(record.taken)
         before.progress.files.update(record.skipped)
-        self.state = StreamState(
+        return StreamState(
             tick=record.number,
             time=decision.time,
             progress=before.progress,
@@ -142,19 +195,33 @@ class StreamRunner:
             rows_late=before.rows_late + counted.late,
             rows_malformed=before.rows_malformed + counted.malformed,
         )
-        queries = self._delivering.query_states()
+
+    def _commit(
+        self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
+    ) -> None:
+        """One transaction for time, input, pieces, counts and ledgers."""
         with self._around.journal.transaction():
-            self._around.journal.commit(record, self.state, queries)
+            self._around.journal.commit(record, state, queries)
             for writer in self._delivering.writers():
                 writer.record()
+        self.state = state
         self._around.queries.update(queries)
 
-    def _unlink(self, before: Version) -> None:
+    def _with_histories(self, histories: Mapping[str, History]) -> dict[str, QueryState]:
+        """What the delivery has changed, and the runs of queries that may have had no answer."""
+        changed, standing = self._delivering.query_states(), self._around.queries
+        soft = {
+            name: replace(changed.get(name, standing[name]), history=history)
+            for name, history in histories.items()
+        }
+        return {**changed, **soft}
+
+    def _unlink(self, before: Iterable[tuple[str, tuple[Piece, ...]]]) -> None:
+        """What has gone from the store goes from the disk, once nobody reads it."""
         kept = {p.name for pieces in self.state.version.pieces.values() for p in pieces}
-        for key, pieces in before.pieces.items():
-            for piece in pieces:
-                if piece.name not in kept:
-                    (self._around.home.synopses / key / piece.name).unlink(missing_ok=True)
+        root = self._around.home.synopses
+        gone = (root / key / p.name for key, pieces in before for p in pieces if p.name not in kept)
+        self._pins.drop(gone)
 
     def _pieces_exist(self, decision: Decision) -> bool:
         root = self._around.home.synopses

@@ -17,7 +17,7 @@ from tidemill.engine.sinks import SinkWriter
 from tidemill.failpoints import Failpoint
 from tidemill.plan.model import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share import SharedPlan
+from tidemill.share import EngineCosts, SharedPlan
 from tidemill.spark.joins import Tables
 from tidemill.spark.session import Session
 from tidemill.synopsis.feed import Feed
@@ -39,6 +39,7 @@ class Surroundings:
     queries: dict[str, QueryState]
     subscribers: Mapping[str, list[Callable[[pa.Table], None]]]
     buckets: Mapping[str, int]  # by synopsis
+    costs: Mapping[str, EngineCosts]  # by stream
     failpoint: Failpoint
 
     def synopses_of(self, stream: Stream) -> dict[str, Synopsis]:

@@ -12,6 +12,7 @@ from tidemill.engine.calibrating import synopses
 from tidemill.engine.calibrating.fitting import Watch
 from tidemill.engine.calibrating.routes import in_catalyst, on_arrays, tree_seconds
 from tidemill.engine.calibrating.rows import measure_rows
+from tidemill.engine.calibrating.runs import run_ns
 from tidemill.engine.calibrating.stage import stream, write_rows
 from tidemill.engine.calibrating.store import forget_machines, keep_machines
 from tidemill.engine.home import Home
@@ -46,6 +47,7 @@ def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts
         "route_ns": lambda: synopses.route_ns(watch),
         "narrow_ns": lambda: synopses.narrow_ns(watch),
         "answer_ns": lambda: synopses.answer_ns(watch),
+        "run_ns": lambda: run_ns(watch, folder),
         "probe_ns": lambda: synopses.probe_ns(watch),
     }
     found = {}

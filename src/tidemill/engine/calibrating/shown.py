@@ -20,6 +20,7 @@ _CELLS = {
     "narrow_ns": "a cell picked by its signature",
     "combine_ns": "a cell put into a running sum",
     "answer_ns": "a window × group answered",
+    "run_ns": "a joint run of soft queries begun and ended",
     "probe_ns": "a merge more for an answer",
 }
 
