@@ -2,6 +2,7 @@
 
     tidemill bench schedules             some minutes; results and plots go into the clone
     tidemill bench schedules --quick     a short one, printed alone
+    tidemill bench schedules --sections spark    the same workload on Spark, at twice its capacity
 
 The experiment of Golab's thesis (chapter 8) with a virtual clock: 8 groups of 5 to 30 queries,
 windows of 20 to 100 updates, periods of 1 to half the window, a one-time query about every second,
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from _harness import print_table, tell, write_json
+from _schedules import overload
 from _schedules.costs import MODELS
 from _schedules.study import FULL, QUICK, Row, Scale, rows_as_json, study
 
@@ -66,7 +68,10 @@ def _studied(scale: Scale, model: str) -> list[Row]:
     return rows
 
 
-SECTIONS: Mapping[str, Callable[[argparse.Namespace], Any]] = {"simulation": simulation}
+SECTIONS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
+    "simulation": simulation,
+    "spark": overload.measure,
+}
 
 
 def main() -> None:
@@ -77,7 +82,7 @@ def main() -> None:
     sections = known | {name: SECTIONS[name](options) for name in options.sections}
     if result:
         write_json(result, {"sections": sections})
-    if options.plots or not options.quick:
+    if options.plots or (result == RESULTS and "simulation" in options.sections):
         from _schedules.plots import draw_all  # the one part that needs matplotlib
 
         for path in draw_all(sections["simulation"], options.plots or IMAGES):
@@ -96,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help=f"default {RESULTS.relative_to(HERE.parent)}")
     parser.add_argument("--plots", type=Path, help=f"default {IMAGES.relative_to(HERE.parent)}")
+    overload.add_options(parser)
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 """Soft queries on Spark at twice the capacity: every policy, beside the ingestion.
 
-    python bench/_schedules_spark.py --json schedules-spark.json
+    tidemill bench schedules --sections spark
 
 First it is measured, with all the time it needs, what the joint runs of policy `none` take: every
 sub-group (queries of one group and one period) runs once over full windows, and what it takes is
@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from _harness import print_table, tell, write_json
-from _soft_demand import BASELINE, demand_of
-from _soft_live import WARM_UPDATES, Measures, Trial, live
-from _soft_load import GROUPS, LONGEST, make_soft, write_updates
+from _harness import print_table, tell
 
+from _schedules.demand import BASELINE, demand_of
+from _schedules.live import WARM_UPDATES, Measures, Trial, live
+from _schedules.load import GROUPS, LONGEST, make_soft, write_updates
 from tidemill.schedule import POLICIES
 from tidemill.spark.session import start_session
 
@@ -110,7 +110,7 @@ def _print(medians: Mapping[str, Measures], asked: float) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = parser.add_argument_group("of the section spark").add_argument
     add("--queries", type=int, default=240)
     add("--groups", type=int, default=len(GROUPS))
     add("--rows", type=int, default=2_000, help="of an update")
@@ -119,17 +119,3 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--seconds", type=float, default=25.0, help="of each run")
     add("--rounds", type=int, default=3)
     add("--policies", default=",".join(POLICIES), help="with commas")
-    add("--json", type=Path, default=Path("schedules-spark.json"))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_options(parser)
-    options = parser.parse_args()
-    write_json(options.json, measure(options))
-
-
-if __name__ == "__main__":
-    main()

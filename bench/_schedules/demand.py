@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from _soft_live import WARM_UPDATES, fill, opened
-from _soft_load import LONGEST, SoftQuery, add_files
-
+from _schedules.live import WARM_UPDATES, fill, opened
+from _schedules.load import LONGEST, SoftQuery, add_files
 from tidemill.engine.surroundings import TickReport
 
 BASELINE = "none"

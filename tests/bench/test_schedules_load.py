@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from _soft_live import _Change
-from _soft_load import GROUPS, Pace, make_soft, write_updates
+from _schedules.live import _Change
+from _schedules.load import GROUPS, Pace, make_soft, write_updates
 
 from tidemill.language import parse_script
 from tidemill.schedule import History

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from _soft_load import LONGEST, START_US, UPDATE_US, Pace, SoftQuery, add_files, script
-
 import tidemill
+from _schedules.load import LONGEST, START_US, UPDATE_US, Pace, SoftQuery, add_files, script
 from tidemill.engine.surroundings import TickReport
 from tidemill.schedule import History
 
