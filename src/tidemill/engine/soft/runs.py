@@ -25,7 +25,8 @@ class Runner(Protocol):
     """A stream, as far as its soft queries are concerned; the first three may be called while
     a tick is under way, but by one thread only."""
 
-    stream: Stream
+    @property
+    def stream(self) -> Stream: ...
 
     def has_soft(self) -> bool: ...
 
