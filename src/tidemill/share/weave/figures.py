@@ -25,7 +25,7 @@ class MachineCosts:
     route_ns: float = 60.0  # one cell handed to one predicate that holds
     narrow_ns: float = 40.0  # one cell picked by its signature
     answer_ns: float = 40.0  # one window × group cell answered and finished
-    run_ns: float = 6_000_000.0  # one joint run of soft queries, whatever it answers
+    run_ns: float = 5_000_000.0  # one joint run of soft queries, whatever it answers
     probe_ns: float = 4.0  # one merge more for an answer that cannot be had by subtraction
 
 
