@@ -210,7 +210,7 @@ def _print(
     rows = [_beside(name, native[f"tidemill {name}"], native[f"spark {name}"]) for name in pairs]
     print_table("one query", ["family", "tidemill s", "spark s", "spark / tidemill"], rows)
     rows = [
-        [one.name, f"{one.mean_error:.3%}", f"{one.largest_error:.3%}", f"{one.within:.2%}"]
+        [one.name, f"{one.mean_error:.3%}", f"{one.largest_error:.3%}", _share(one.within)]
         for one in accuracy
     ]
     print_table("accuracy", ["sketch", "mean error", "largest", "within bounds"], rows)
@@ -221,6 +221,10 @@ def _beside(name: str, ours: Timing, theirs: Timing) -> list[str]:
     least = "> " if theirs.stopped_s is not None else ""
     seconds, times = theirs.at_least, theirs.at_least / ours.median
     return [name, f"{ours.median:.2f}", f"{least}{seconds:.2f}", f"{least}{times:.1f}"]
+
+
+def _share(within: float | None) -> str:
+    return "" if within is None else f"{within:.2%}"
 
 
 def _bound(name: str, timing: Timing, base: float) -> str:
