@@ -51,8 +51,11 @@ class Progress:
             self._status.update(f"{what} …")
 
     def tick(self, report: TickReport) -> None:
-        self._rows += report.rows_in
         self._answers += sum(report.answers.values())
+        if "soft" in report.phases:
+            # Beside the ticks, many a second: the next tick's line tells of their answers.
+            return
+        self._rows += report.rows_in
         self._recent.append((time.perf_counter(), report.rows_in))
         line = self.line(report)
         if self._live and self._status:

@@ -72,7 +72,7 @@ class Run:
         self._clock, self._poll_seconds = clock, poll_seconds
         self._stop, self._listener = stop, listener
         self.report = RunReport()
-        self.soft = SoftRuns(self._note)
+        self.soft = SoftRuns(self._note, stop)
 
     def go(self, until: str) -> RunReport:
         started = time.perf_counter()
@@ -97,7 +97,9 @@ class Run:
                 return
             for runner in self.runners:
                 runner.idle()
-            if not self.soft.collect(self._poll_seconds):
+            if self.soft.is_busy:
+                self.soft.collect(self._poll_seconds)
+            else:
                 self._clock.sleep(self._poll_seconds)
 
     def _answer_soft(self, draining: bool) -> bool:

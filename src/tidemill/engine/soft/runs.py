@@ -53,8 +53,8 @@ class SoftRuns(Closing):
     Streams are served by weight: the one goes first that has had least of the time it may have.
     """
 
-    def __init__(self, note: Callable[[TickReport], object]) -> None:
-        self._note = note
+    def __init__(self, note: Callable[[TickReport], object], stop: Event) -> None:
+        self._note, self._stop = note, stop
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
         self._at_work: Future[None] | None = None
         self._enough = Event()
@@ -63,7 +63,7 @@ class SoftRuns(Closing):
 
     def start(self, runners: Sequence[Runner]) -> bool:
         """Begin with what is due, unless that is under way; runs follow each other from there."""
-        if self._is_busy or not any(runner.has_soft() for runner in runners):
+        if self.is_busy or self._stop.is_set() or not any(runner.has_soft() for runner in runners):
             return False
         self._check()
         self._enough.clear()
@@ -73,7 +73,7 @@ class SoftRuns(Closing):
     def collect(self, seconds: float) -> bool:
         """Deliver what has been answered; wait so long at most for the first."""
         is_any = False
-        while (found := self._next(0.0 if is_any or not self._is_busy else seconds)) is not None:
+        while (found := self._next(0.0 if is_any or not self.is_busy else seconds)) is not None:
             self._note(found.runner.end_soft(found))
             is_any = True
         return is_any
@@ -84,9 +84,10 @@ class SoftRuns(Closing):
         return self.settle()
 
     def settle(self) -> bool:
-        """Wait until nothing more is due, and deliver it all."""
+        """Wait until nothing more is due, or the run that is under way when all is to stop has
+        ended, and deliver it all."""
         is_any = False
-        while self._is_busy:
+        while self.is_busy:
             is_any |= self.collect(1.0)
         self._check()
         return self.collect(0.0) or is_any
@@ -96,8 +97,12 @@ class SoftRuns(Closing):
         self._pool.shutdown()
 
     @property
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
         return self._at_work is not None and not self._at_work.done()
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._enough.is_set() or self._stop.is_set()
 
     def _check(self) -> None:
         """What went wrong on the other thread is raised on this one."""
@@ -111,7 +116,7 @@ class SoftRuns(Closing):
             return None
 
     def _work(self, runners: Sequence[Runner]) -> None:
-        while not self._enough.is_set() and self._found.qsize() < MOST_WAITING:
+        while not self._is_enough and self._found.qsize() < MOST_WAITING:
             weights = {r.stream.name: float(r.stream.weight) for r in runners if r.has_soft()}
             name = self._shares.next(weights)
             if name is None:
