@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tidemill.engine.home import Home
 from tidemill.engine.mailbox import Attached, Mailbox
+from tidemill.engine.replies import Reply
 from tidemill.errors import Place, TidemillError, refuse
 
 
@@ -52,6 +54,28 @@ def test_statements_are_carried_out_by_the_runner(home: Home, box: Mailbox, tmp_
         assert other.sql("SHOW QUERIES;", tmp_path) == ["reply 2", "and more"]
     box.serve(answer)
     assert done == [("DROP QUERY a;", str(tmp_path)), ("SHOW QUERIES;", str(tmp_path))]
+
+
+def test_a_reply_may_come_long_after_the_next_look(home: Home, box: Mailbox) -> None:
+    """Others are served meanwhile, and nothing is carried out twice."""
+    coming: list[Future[str]] = []
+    looks: list[int] = []
+
+    def answer(text: str, base: str) -> Sequence[Reply]:
+        coming.append(Future())
+        return ["at once", coming[-1]]
+
+    def serve() -> None:
+        box.serve(answer)
+        looks.append(len(coming))
+        if len(looks) == 3:
+            # As the thread does that answers beside the ticks.
+            with ThreadPoolExecutor(1) as other:
+                other.submit(coming[0].set_result, "later").result()
+
+    with attached(home, serve) as asking:
+        assert asking.sql("SELECT 1;") == ["at once", "later"]
+    assert looks == [1, 1, 1]
 
 
 def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.laws.queries import STREAM
-from tidemill.engine.soft.agenda import Wanted
+from tidemill.engine.soft import Once, Wanted
 from tidemill.engine.soft.pins import Pins
 from tidemill.engine.soft.runs import Found, SoftRuns
 from tidemill.engine.surroundings import TickReport
@@ -45,7 +45,7 @@ class Counting:
         self.begun += 1
         return a_run(f"{self.name}{self.begun}")
 
-    def answer_soft(self, wanted: Wanted) -> list[Any]:
+    def answer_soft(self, wanted: Wanted | Once) -> list[Any]:
         self.gate.wait()
         if self.fails:
             raise ValueError(f"{wanted.names[0]} fails")

@@ -188,6 +188,8 @@ class Mill:
             buckets=self._buckets,
             costs={STREAM.name: self.costs},
             failpoint=NOWHERE,
+            selects=nothing,
+            selecting=nothing,
         )
 
 

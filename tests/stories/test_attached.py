@@ -73,6 +73,7 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     read_until(process, f" tick {FILES} ")
 
     shown = say(home, "SHOW QUERIES")
+    asked = say(home, "SELECT k, COUNT(*) AS n FROM s [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k")
     created = say(home, LIVE)
     twice = say(home, LIVE.replace("m > 0", "m > 1"))
     nonsense = say(home, "DROP QUERY; SELECT")
@@ -89,6 +90,12 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     first = early.stdout.splitlines()[2].split()
     assert (first[0], first[-2:]) == ("by_key", ["0", "0"])  # waited for since before tick 1
     assert all(name in shown.stdout for name in ("by_key", "top", "line", "other"))
+    assert asked.exit_code == 0, asked.output
+    counts: dict[str, int] = {}
+    for line in asked.stdout.splitlines()[2:]:
+        counts[line[11:19]] = counts.get(line[11:19], 0) + int(line.split()[-1])
+    # A row a second; the one in the middle of a file came too late.
+    assert counts == {"12:02:40": 5, "12:02:45": 5, "12:02:50": 4}
     assert created.exit_code == 0, created.output
     end = f"12:{20 * FILES // 60:02d}:{20 * FILES % 60:02d}Z"  # of all that was there
     assert created.stdout == f"query live: its first window starts at 2024-03-01T{end}\n"

@@ -18,7 +18,7 @@ def command(
     statements: Annotated[str | None, typer.Option("-c", help="run these and leave")] = None,
     home: Annotated[Path, typer.Option(help="the home to open")] = Path(".tidemill/sql"),
 ) -> None:
-    """Register, show, describe and explain; `tidemill run` runs the streams.
+    """Register, show, describe, explain and select; `tidemill run` runs the streams.
 
     On a home that is running, statements take effect there, between two ticks.
     """

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Stream
+from tidemill.engine.gathering import by_question, gathered
 from tidemill.engine.journal import QueryState
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.surroundings import Surroundings
-from tidemill.operators.by_spark import finish
-from tidemill.operators.rows import Together, together
-from tidemill.operators.shapes import finishes_here
 from tidemill.spark.answer import CARRY, Part, Question, TaskResult
-from tidemill.spark.finishing import finish_by_spark
 from tidemill.spark.fold import FoldReport
 
 
@@ -32,7 +27,7 @@ class Delivering:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised = {}, self._raised_in_rows(folded)
         self._troubles = self._told(folded, results)
-        questions = list(_by_question(results))
+        questions = list(by_question(results))
         for place, (question, parts) in enumerate(questions):
             self._deliver(tick, question, parts)
             if place == len(questions) // 2:
@@ -66,7 +61,8 @@ class Delivering:
         raised = np.sum([part.raised for part in parts], axis=0)
         sink = self._around.sinks[question.queries[0]]
         if question.route == CARRY:
-            found = self._together(question, parts)
+            plan = self._around.plan.query(question.queries[0])
+            found = gathered(lambda: self._around.session, plan, question, parts)
             raised, counts = raised + found.raised, found.counts
             batch = Batch(tick, question.queries, counts, rows=found.rows)
             sink.deliver(batch)
@@ -79,17 +75,6 @@ class Delivering:
         for number in np.flatnonzero(raised).tolist():
             name = question.queries[number]
             self._raised[name] = self._raised.get(name, 0) + int(raised[number])
-
-    def _together(self, question: Question, parts: list[Part]) -> Together:
-        """The buckets' rows: ordered, cut, and finished by Spark where need be."""
-        sheet = question.asked.sheet
-        found = together(sheet, [part.rows for part in parts if part.rows is not None])
-        plan = self._around.plan.query(question.queries[0])
-        if finishes_here(plan):
-            return found
-        by_spark = finish_by_spark(self._around.session, plan, found.rows)
-        rows, raised = finish(plan, found.rows, by_spark)
-        return Together(rows, np.array([len(rows)]), np.array([raised]))
 
     def _note_published(self, question: Question, batch: Batch) -> None:
         if not any(name in self._around.subscribers for name in question.queries):
@@ -117,13 +102,3 @@ class Delivering:
             for query in (self._queries if wrong else ())
         }
         return {name: count for name, count in raised.items() if count}
-
-
-def _by_question(results: list[TaskResult]) -> Iterator[tuple[Question, list[Part]]]:
-    """Every question with its parts from all buckets of its synopsis."""
-    buckets: dict[str, list[TaskResult]] = {}
-    for result in results:
-        buckets.setdefault(result.synopsis_id, []).append(result)
-    for mine in buckets.values():
-        for number, question in enumerate(mine[0].questions):
-            yield question, [result.parts[number] for result in mine]

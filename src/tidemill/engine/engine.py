@@ -28,11 +28,15 @@ from tidemill.engine.query import Query
 from tidemill.engine.questions import reply_to
 from tidemill.engine.registered import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.registration import Notice, Question, apply_script, placed, source_place
+from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
+from tidemill.engine.selecting import THIS_SELECT, Selecting, windows_held
+from tidemill.engine.selects import Selects
 from tidemill.engine.serving import serving
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.engine.sinks.console import print_frame
+from tidemill.engine.soft.runs import SoftRuns
 from tidemill.engine.stream_runner import StreamRunner
 from tidemill.engine.surroundings import Surroundings
 from tidemill.engine.tables import Tables
@@ -40,12 +44,15 @@ from tidemill.engine.upkeep import Upkeep
 from tidemill.errors import refuse
 from tidemill.failpoints import armed
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery
+from tidemill.language.statements import CreateQuery, RunSelect
+from tidemill.plan.explain import explain_plan
 from tidemill.plan.model import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.share.explain_words import many
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
+
+Select = Callable[[QueryPlan], Reply]
 
 
 class Engine(Closing):
@@ -81,8 +88,10 @@ class Engine(Closing):
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self._upkeep = Upkeep(self._planner)
         self._registered = Registered()
-        # Before the plan changes: what is being answered beside the ticks belongs to it.
-        self._finish_soft: Callable[[], object] = _nothing
+        self._selecting = Selecting(lambda: self.session, self.home)
+        self._selects = Selects()
+        # There is one while streams run.
+        self._soft: SoftRuns | None = None
         if self.home.exists:
             self._load()
 
@@ -105,7 +114,7 @@ class Engine(Closing):
         the statements take effect between two of its ticks.
         """
         answered = self._requests.ask(text, base)
-        return self._sql(text, os.fspath(base)) if answered is None else answered
+        return self._sql_now(text, os.fspath(base)) if answered is None else answered
 
     def register(self, cls: type, or_replace: bool = False) -> list[str]:
         """Make an aggregate of a class that `tidemill.aggregate` has marked.
@@ -118,12 +127,12 @@ class Engine(Closing):
         """The replies of a script's questions; nothing is registered."""
         self._tables.begin()
         folder = Path(base).absolute()
-        return self._apply(text, folder)[1]
+        return gather(self._apply(text, folder, explain_plan)[1]).result()
 
     def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
         """The shared plan with a script's queries too, as SVG; nothing is registered."""
         folder = Path(base).absolute()
-        catalog, _ = self._apply(text, folder)
+        catalog, _ = self._apply(text, folder, explain_plan)
         return self._explainer(catalog).drawing()
 
     def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
@@ -133,16 +142,17 @@ class Engine(Closing):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        with serving(self.home, self._requests, self._sql) as serve, long_lived_objects():
+        with serving(self.home, self._requests, self._sql_beside) as serve, long_lived_objects():
             runners, between = self._runners(), partial(self._between, serve)
             self._notice("taking the first input")
             run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
-            self._finish_soft = run.soft.finish
+            self._soft = run.soft
             try:
                 run.go(until)
             finally:
-                self._finish_soft = _nothing
+                self._soft = None
                 run.soft.close()
+                self._selects.settle(self._select)
                 self._outlets.close(self.plan)
         describe_run(run.report, run.runners, self.plan, self.queries)
         run.report.stopped = dict(self.catalog.stopped)
@@ -178,15 +188,23 @@ class Engine(Closing):
 
     # Registration
 
-    def _sql(self, text: str, base: str) -> list[str]:
+    def _sql_now(self, text: str, base: str) -> list[str]:
+        return gather(self._sql(text, base, self._select)).result()
+
+    def _sql_beside(self, text: str, base: str) -> list[Reply]:
+        """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
+        return self._sql(text, base, self._select_beside if self._soft else self._select)
+
+    def _sql(self, text: str, base: str, select: Select) -> list[Reply]:
         self._tables.begin()
-        catalog, replies = self._apply(text, Path(base).absolute())
+        catalog, replies = self._apply(text, Path(base).absolute(), select)
         if catalog != self.catalog:
             replies += self._adopt(catalog, text)
         return replies
 
-    def _apply(self, text: str, folder: Path) -> tuple[Catalog, list[str]]:
-        return apply_script(text, folder, self.catalog, self._check, self._respond, self._notice)
+    def _apply(self, text: str, folder: Path, select: Select) -> tuple[Catalog, list[Reply]]:
+        respond = partial(self._respond, select)
+        return apply_script(text, folder, self.catalog, self._check, respond, self._notice)
 
     def _load(self) -> None:
         self._notice("opening the home")
@@ -195,10 +213,27 @@ class Engine(Closing):
         self._planner.machines = load_machines(connection)
 
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
-        check_calls(self._binder.settled(catalog, self.plan)(query))
+        self._bound(query, catalog)
 
-    def _respond(self, question: Question, catalog: Catalog) -> str:
+    def _bound(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+        plan = self._binder.settled(catalog, self.plan)(query)
+        check_calls(plan)
+        return plan
+
+    def _respond(self, select: Select, question: Question | RunSelect, catalog: Catalog) -> Reply:
+        if isinstance(question, RunSelect):
+            return select(self._bound(CreateQuery(THIS_SELECT, None, question.select), catalog))
         return reply_to(question, self._explainer(catalog), self.queries)
+
+    def _select(self, query: QueryPlan) -> str:
+        """The answer now, from what is held."""
+        return self._selecting.run(query, self.plan, self._state(query.stream))
+
+    def _select_beside(self, query: QueryPlan) -> Reply:
+        """The answer when its turn has come; what is not held is refused at once."""
+        state, stream = self._state(query.stream), self.catalog.stream(query.stream)
+        windows_held(query, self.plan, state)
+        return self._selects.ask(query, state.time.updates(stream.update_us) or 0)
 
     def _explainer(self, catalog: Catalog) -> Explainer:
         bind = self._binder.settled(catalog, self.plan)
@@ -209,7 +244,7 @@ class Engine(Closing):
         plan = self._planned(catalog)
         self._check_sources(catalog, plan, text)
         self._outlets.check(catalog, plan, set(self.queries))
-        self._finish_soft()
+        self._finish_beside()
         self._finish_interrupted()
         self._outlets.settle_changed(self.catalog, self.plan, plan)
         connection = self.home.open()
@@ -236,6 +271,12 @@ class Engine(Closing):
     def _state(self, stream: str) -> StreamState:
         return Journal(self.home.open()).load(stream) if self.home.exists else StreamState()
 
+    def _finish_beside(self) -> None:
+        """Before the plan changes: what is answered beside the ticks, or waits, belongs to it."""
+        if self._soft:
+            self._soft.finish()
+            self._selects.settle(self._select)
+
     def _finish_interrupted(self) -> None:
         """A cut-off tick that had decided belongs to the plan it began under: finish it first.
 
@@ -260,7 +301,7 @@ class Engine(Closing):
         serve()
         plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
         if plan is not self.plan:
-            self._finish_soft()
+            self._finish_beside()
             self._registered = save_plan(self.home.open(), self._registered, plan)
         self._stop_oversized(runners)
         # A listener may have changed the plan too, so it is not asked what was served.
@@ -305,12 +346,10 @@ class Engine(Closing):
             costs=self._planner.all_costs(self.plan, self.catalog),
             failpoint=armed(),
             subscribers=self._subscribers,
+            selects=self._selects,
+            selecting=self._selecting,
         )
         return [
             StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
             for stream in self._registered.streams()
         ]
-
-
-def _nothing() -> None:
-    pass

@@ -12,14 +12,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tidemill.engine.closing import Closing
 from tidemill.engine.home import Holder, Home
 from tidemill.engine.registration import Notice
-from tidemill.engine.requests import Answer
+from tidemill.engine.replies import Answer, carried_out
 from tidemill.errors import Place, Problem, TidemillError, refuse
 
 _TABLE = """
@@ -35,18 +37,24 @@ class Mailbox(Closing):
     def __init__(self, home: Path, run: str) -> None:
         self._connection = _open(home)
         self._connection.execute("DELETE FROM statements WHERE run <> ?", (run,))
+        # The last one; a SELECT may be answered long after the next look.
+        self._taken = 0
 
     def serve(self, answer: Answer) -> None:
         waiting = self._connection.execute(
-            "SELECT id, text, base FROM statements WHERE replies IS NULL AND problem IS NULL"
-            " ORDER BY id"
+            "SELECT id, text, base FROM statements WHERE id > ? ORDER BY id", (self._taken,)
         ).fetchall()
         for number, text, base in waiting:
-            replies, problem = _answered(answer, text, base)
-            self._connection.execute(
-                "UPDATE statements SET replies = ?, problem = ? WHERE id = ?",
-                (replies, problem, number),
-            )
+            self._taken = number
+            done = carried_out(answer, text, base)
+            done.add_done_callback(partial(self._put_back, number))
+
+    def _put_back(self, number: int, done: Future[list[str]]) -> None:
+        """The replies, as soon as they are there: between ticks, or while one is under way."""
+        self._connection.execute(
+            "UPDATE statements SET replies = ?, problem = ? WHERE id = ?",
+            (*_told(done), number),
+        )
 
     def close(self) -> None:
         self._connection.close()
@@ -130,14 +138,15 @@ def _refuse_unanswered() -> NoReturn:
     )
 
 
-def _answered(answer: Answer, text: str, base: str) -> tuple[str | None, str | None]:
-    try:
-        return json.dumps(answer(text, base)), None
-    except TidemillError as error:
-        return None, json.dumps(asdict(error.problem))
-    except Exception as error:
-        # The streams go on, whatever a statement has broken.
-        return None, json.dumps(asdict(Problem("E_INTERNAL", f"the engine failed: {error}")))
+def _told(done: Future[list[str]]) -> tuple[str | None, str | None]:
+    """Replies or problem, as JSON."""
+    error = done.exception()
+    if error is None:
+        return json.dumps(done.result()), None
+    # The streams go on, whatever a statement has broken.
+    broken = Problem("E_INTERNAL", f"the engine failed: {error}")
+    problem = error.problem if isinstance(error, TidemillError) else broken
+    return None, json.dumps(asdict(problem))
 
 
 def _problem(raw: dict[str, Any]) -> Problem:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from tidemill.catalog import Catalog, Stream
 from tidemill.engine.journal import StreamState
 from tidemill.plan.model import QueryPlan
@@ -23,6 +21,7 @@ from tidemill.share import (
     rebuild_plan,
     specs_of,
 )
+from tidemill.share.explain_words import instant
 from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.admission import Admission
@@ -122,7 +121,7 @@ class Planner:
         if standing.newest_us is None:
             return None
         since_us, watermark_us = stint.from_us, standing.watermark_us
-        return _instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
+        return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
     def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
@@ -148,7 +147,3 @@ class Planner:
 
 def _sharing(settings: Settings) -> tuple[str, str]:
     return settings.sharing, settings.steps_off
-
-
-def _instant(t_us: int) -> str:
-    return np.datetime_as_string(np.datetime64(t_us, "us")).rstrip("0").rstrip(".") + "Z"

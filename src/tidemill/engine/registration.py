@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tidemill.catalog import Catalog
 from tidemill.engine.aggregates import check_aggregate, with_text
-from tidemill.errors import Place, TidemillError, refuse
+from tidemill.engine.replies import Reply
+from tidemill.errors import Place, TidemillError
 from tidemill.language import parse_script
 from tidemill.language.statements import (
     AlterQuery,
@@ -28,7 +29,7 @@ from tidemill.language.statements import (
 )
 
 Question = Show | Describe | Explain
-Respond = Callable[[Question, Catalog], str]
+Respond = Callable[[Question | RunSelect, Catalog], Reply]
 Check = Callable[[CreateQuery, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
@@ -38,9 +39,9 @@ _FILE_SCHEMES = ("parquet", "csv", "json", "replay")
 
 def apply_script(
     text: str, base: Path, catalog: Catalog, check: Check, respond: Respond, notice: Notice
-) -> tuple[Catalog, list[str]]:
+) -> tuple[Catalog, list[Reply]]:
     """The catalog after the script, and what its questions answered. Nothing is written."""
-    replies: list[str] = []
+    replies: list[Reply] = []
     notice("reading statements")
     statements = parse_script(text)
     for number, statement in enumerate(statements, start=1):
@@ -75,18 +76,11 @@ def _apply(
     catalog: Catalog,
     check: Check,
     respond: Respond,
-    replies: list[str],
+    replies: list[Reply],
 ) -> Catalog:
-    if isinstance(statement, Show | Describe | Explain):
+    if isinstance(statement, Show | Describe | Explain | RunSelect):
         replies.append(respond(statement, catalog))
         return catalog
-    if isinstance(statement, RunSelect):
-        refuse(
-            "E_NOT_BUILT",
-            "a SELECT outside CREATE QUERY is not built yet",
-            hint="write CREATE QUERY name AS SELECT …",
-            place=statement.text_place,
-        )
     if isinstance(statement, CreateAggregate):
         return _with_aggregate(with_text(statement, base, catalog), catalog)
     after = catalog.apply(_anchored(statement, base))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-Answer = Callable[[str, str], list[str]]
+from tidemill.engine.replies import Answer, carried_out
 
 
 @dataclass(frozen=True)
@@ -17,6 +16,12 @@ class Request:
     text: str
     base: str
     replies: Future[list[str]] = field(default_factory=Future)
+
+    def hand_over(self, done: Future[list[str]]) -> None:
+        if error := done.exception():
+            self.replies.set_exception(error)
+        else:
+            self.replies.set_result(done.result())
 
 
 class Requests:
@@ -53,7 +58,5 @@ class Requests:
     def serve(self, answer: Answer) -> None:
         while not self._waiting.empty():
             request = self._waiting.get()
-            try:
-                request.replies.set_result(answer(request.text, request.base))
-            except BaseException as error:
-                request.replies.set_exception(error)
+            done = carried_out(answer, request.text, request.base)
+            done.add_done_callback(request.hand_over)

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from tidemill.engine.home import Home
 from tidemill.engine.mailbox import Mailbox
-from tidemill.engine.requests import Answer, Requests
+from tidemill.engine.replies import Answer
+from tidemill.engine.requests import Requests
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tidemill.engine.delivering import Delivering
 from tidemill.engine.folding import Folding
 from tidemill.engine.journal import QueryState, StreamState
 from tidemill.engine.records import Decision, TickRecord
-from tidemill.engine.soft import Agenda, Wanted
+from tidemill.engine.soft import Agenda, Once, Wanted
 from tidemill.engine.soft.pins import Pins
 from tidemill.engine.soft.runs import Found
 from tidemill.engine.surroundings import Stopwatch, Surroundings, TickReport
@@ -70,23 +70,33 @@ class StreamRunner:
         return self._begin(Input(), flush=True)
 
     def has_soft(self) -> bool:
-        """Whether soft queries are due."""
+        """Whether soft queries are due, or a SELECT waits."""
         return self._agenda.is_due(self.state)
 
-    def next_soft(self) -> Wanted | None:
-        """Those that are due first, if any; what they read is kept until `end_soft`."""
+    def next_soft(self) -> Wanted | Once | None:
+        """What is due first, if anything; what it reads is kept until `end_soft`."""
         return self._pins.pin(lambda: self._agenda.next(self.state))
 
-    def answer_soft(self, wanted: Wanted) -> list[TaskResult]:
+    def answer_soft(self, wanted: Wanted | Once) -> list[TaskResult]:
+        if isinstance(wanted, Once):
+            self._select(wanted)
+            return []
         results = self._soft_answering.run(self.state.tick, wanted.due, wanted.version)
         self._agenda.answered(wanted)
         return results
 
-    def end_soft(self, found: Found) -> TickReport:
+    def _select(self, once: Once) -> None:
+        """A SELECT is answered on the spot; it has no tick, and nothing to deliver."""
+        around = self._around
+        once.selected.answer(lambda query: around.selecting.run(query, around.plan, once.state))
+
+    def end_soft(self, found: Found) -> TickReport | None:
         """Deliver what a joint run has found, as a tick that takes nothing in."""
         watch = Stopwatch()
         watch.add("soft", found.seconds)
         self._pins.unpin(found.wanted)
+        if isinstance(found.wanted, Once):
+            return None
         record = self._record(Input(), flush=False)
         with watch.phase("deliver"):
             answers = self._delivering.run(record.number, FoldReport(), found.results)

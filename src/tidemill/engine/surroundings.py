@@ -13,6 +13,8 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState
+from tidemill.engine.selecting import Selecting
+from tidemill.engine.selects import Selects
 from tidemill.engine.sinks import SinkWriter
 from tidemill.failpoints import Failpoint
 from tidemill.plan.model import QueryPlan
@@ -41,6 +43,8 @@ class Surroundings:
     buckets: Mapping[str, int]  # by synopsis
     costs: Mapping[str, EngineCosts]  # by stream
     failpoint: Failpoint
+    selects: Selects
+    selecting: Selecting
 
     def synopses_of(self, stream: Stream) -> dict[str, Synopsis]:
         return {synopsis.id: synopsis for synopsis in self.plan.of_stream(stream.name)}

@@ -13,6 +13,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from tidemill.language.statements import Window
 from tidemill.plan.model import Join
 from tidemill.plan.predicates import Predicate, Reading
@@ -34,6 +36,11 @@ def span(span_us: int) -> str:
         if span_us % size_us == 0:
             return f"{span_us // size_us} {unit}"
     return f"{span_us / 1_000_000:g} s"
+
+
+def instant(t_us: int) -> str:
+    """ISO 8601 in UTC, by way of NumPy: Python's dates end with the year 9999."""
+    return np.datetime_as_string(np.datetime64(t_us, "us")).rstrip("0").rstrip(".") + "Z"
 
 
 def window(found: Window) -> str:

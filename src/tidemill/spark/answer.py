@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -97,17 +98,19 @@ SKETCH_NS = 400
 MOST_WORK_HERE_NS, LEAST_WORK_APART_NS = 200_000_000, 5_000_000
 
 
-def run_answers(session: SparkSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
-    """Every task once; results in the order of the tasks. Small work is done on the spot."""
+def run_answers(
+    session: Callable[[], SparkSession], tasks: Sequence[AnswerTask]
+) -> list[TaskResult]:
+    """Every task once; results in the order of the tasks. Small work is done without Spark."""
     work_ns = sum(task.work_ns for task in tasks)
     if work_ns <= LEAST_WORK_APART_NS or len(tasks) == 1:
         results = [run_task(task) for task in tasks]
     elif work_ns <= MOST_WORK_HERE_NS:
         # NumPy lets go of the interpreter in its long loops, so threads use the cores.
-        with ThreadPoolExecutor(session.sparkContext.defaultParallelism) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(run_task, tasks))
     else:
-        results = _run_there(session, tasks)
+        results = _run_there(session(), tasks)
     return [
         replace(result, questions=task.questions)
         for task, result in zip(tasks, results, strict=True)

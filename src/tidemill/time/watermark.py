@@ -34,5 +34,9 @@ class StreamTime:
         """After closing every open window: what comes before the last end is late."""
         return self if last_end_us is None else StreamTime(self.newest_us, self._later(last_end_us))
 
+    def updates(self, update_us: int) -> int | None:
+        """How many updates the stream has had since the epoch, one every so often."""
+        return None if self.watermark_us is None else self.watermark_us // update_us
+
     def _later(self, watermark_us: int) -> int:
         return watermark_us if self.watermark_us is None else max(self.watermark_us, watermark_us)

@@ -1,4 +1,4 @@
-"""The soft queries of one stream: which of them run next, and what they answer then."""
+"""The soft queries of one stream, and SELECTs in between: what runs next, what it answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tidemill.catalog import Stream
 from tidemill.engine.journal import StreamState
+from tidemill.engine.selects import Selected
 from tidemill.engine.soft.costs import JointCosts
 from tidemill.engine.surroundings import Surroundings
 from tidemill.plan.model import QueryPlan
@@ -32,6 +33,15 @@ class Wanted:
     names: tuple[str, ...]
     due: tuple[Due, ...]
     version: Version
+
+
+@dataclass(frozen=True)
+class Once:
+    """A SELECT whose turn has come, and the stream as it is meanwhile."""
+
+    selected: Selected
+    state: StreamState
+    names: tuple[str, ...] = ()  # nobody waits for it after a kill
 
 
 def soft_of(plan: SharedPlan, query: QueryPlan) -> Soft:
@@ -78,11 +88,18 @@ class Agenda:
     def is_due(self, state: StreamState) -> bool:
         return self._first(self._update(state.time)) is not None
 
-    def next(self, state: StreamState) -> Wanted | None:
+    def next(self, state: StreamState) -> Wanted | Once | None:
         update = self._update(state.time)
-        joint = self._first(update)
-        if update is None or joint is None:
+        first = self._first(update)
+        if update is None or first is None:
             return None
+        if isinstance(first, Selected):
+            self._around.selects.take(first)
+            return Once(first, state)
+        return self._joint(first, state)
+
+    def _joint(self, joint: Joint, state: StreamState) -> Wanted:
+        update = joint.update
         names = tuple(name for name in joint.names if self._last(name) < update)
         slices = {key: state.version.slices(key) for key in state.version.pieces}
         due = (one for name in names for one in self._due(name, update, slices))
@@ -104,17 +121,18 @@ class Agenda:
             if self._has_begun(name, wanted.joint.update)
         }
 
-    def _first(self, update: int | None) -> Joint | None:
+    def _first(self, update: int | None) -> Joint | Selected | None:
         if update is None:
             return None
         carried = self._carried
         tasks = (t for t in self._deadlines.tasks if any(m.name in carried for m in t.members))
         found = Joint(tuple(tasks), update)
-        return found if found.tasks else self._deadlines.next(update, self._ahead)
+        if found.tasks:
+            return found
+        return self._around.selects.next(self._stream.name, self._deadlines, update, self._ahead)
 
     def _update(self, time: StreamTime) -> int | None:
-        """How many updates the stream has had since the epoch."""
-        return None if time.watermark_us is None else time.watermark_us // self._stream.update_us
+        return time.updates(self._stream.update_us)
 
     def _last(self, name: str) -> int:
         last = self._around.queries[name].history.last

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 
-from tidemill.engine.soft.agenda import Wanted
+from tidemill.engine.soft.agenda import Once, Wanted
 
 
 class Pins:
@@ -15,7 +15,7 @@ class Pins:
     def __init__(self) -> None:
         # What a run is to read must not go between its choice and its pin.
         self._lock = Lock()
-        self._wanted: list[Wanted] = []
+        self._wanted: list[Wanted | Once] = []
         self._outdated: list[Path] = []
 
     @property
@@ -24,13 +24,13 @@ class Pins:
         with self._lock:
             return tuple(name for wanted in self._wanted for name in wanted.names)
 
-    def pin(self, choose: Callable[[], Wanted | None]) -> Wanted | None:
+    def pin(self, choose: Callable[[], Wanted | Once | None]) -> Wanted | Once | None:
         with self._lock:
             wanted = choose()
             self._wanted += [wanted] if wanted else []
         return wanted
 
-    def unpin(self, wanted: Wanted) -> None:
+    def unpin(self, wanted: Wanted | Once) -> None:
         with self._lock:
             self._wanted = [one for one in self._wanted if one is not wanted]
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tidemill.catalog import Stream
 from tidemill.engine.closing import Closing
-from tidemill.engine.soft.agenda import Wanted
+from tidemill.engine.soft.agenda import Once, Wanted
 from tidemill.engine.surroundings import TickReport
 from tidemill.schedule import Shares
 from tidemill.spark.answer import TaskResult
@@ -30,11 +30,11 @@ class Runner(Protocol):
 
     def has_soft(self) -> bool: ...
 
-    def next_soft(self) -> Wanted | None: ...
+    def next_soft(self) -> Wanted | Once | None: ...
 
-    def answer_soft(self, wanted: Wanted) -> list[TaskResult]: ...
+    def answer_soft(self, wanted: Wanted | Once) -> list[TaskResult]: ...
 
-    def end_soft(self, found: Found) -> TickReport: ...
+    def end_soft(self, found: Found) -> TickReport | None: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Found:
     """A joint run with its answers."""
 
     runner: Runner
-    wanted: Wanted
+    wanted: Wanted | Once
     results: list[TaskResult]
     seconds: float
 
@@ -53,7 +53,7 @@ class SoftRuns(Closing):
     Streams are served by weight: the one goes first that has had least of the time it may have.
     """
 
-    def __init__(self, note: Callable[[TickReport], object], stop: Event) -> None:
+    def __init__(self, note: Callable[[TickReport | None], object], stop: Event) -> None:
         self._note, self._stop = note, stop
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
         self._at_work: Future[None] | None = None

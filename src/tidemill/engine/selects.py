@@ -1,0 +1,72 @@
+"""SELECTs put to a run: each waits for its turn among the soft queries of its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
+
+from tidemill.plan.model import QueryPlan
+from tidemill.schedule import Deadlines, Joint
+from tidemill.schedule.one_time import Request, Requests
+
+Reply = Callable[[QueryPlan], str]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A SELECT that came at some update of its stream, and who waits for it."""
+
+    request: Request
+    query: QueryPlan
+    reply: Future[str] = field(default_factory=Future)
+
+    def answer(self, answer: Reply) -> None:
+        """Whatever goes wrong is told to who asked, and the streams go on."""
+        try:
+            self.reply.set_result(answer(self.query))
+        except Exception as error:
+            self.reply.set_exception(error)
+
+
+class Selects:
+    """Those that wait, by stream; asked by one thread, answered by another."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._selected: dict[Request, Selected] = {}
+        self._requests: dict[str, Requests] = {}
+        self._asked = 0
+
+    def ask(self, query: QueryPlan, update: int) -> Future[str]:
+        with self._lock:
+            self._asked += 1
+            selected = Selected(Request(f"select {self._asked}", update), query)
+            self._selected[selected.request] = selected
+            self._requests[query.stream] = self._of(query.stream).coming(selected.request)
+        return selected.reply
+
+    def next(
+        self, stream: str, deadlines: Deadlines, update: int, ahead: int
+    ) -> Selected | Joint | None:
+        """What goes first, of the SELECTs and the soft queries; None when nothing waits."""
+        with self._lock:
+            first = self._of(stream).next(deadlines, update, ahead)
+            return self._selected[first] if isinstance(first, Request) else first
+
+    def take(self, selected: Selected) -> None:
+        """Its turn has come."""
+        with self._lock:
+            del self._selected[selected.request]
+            stream = selected.query.stream
+            self._requests[stream] = self._of(stream).done(selected.request)
+
+    def settle(self, answer: Reply) -> None:
+        """Answer all that wait, since nobody else will."""
+        for selected in tuple(self._selected.values()):
+            self.take(selected)
+            selected.answer(answer)
+
+    def _of(self, stream: str) -> Requests:
+        return self._requests.get(stream, Requests())
