@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,11 @@ from tidemill.errors import TidemillError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KEYS = ("g", "b", "")
-AGGREGATES = ("COUNT(*)", "SUM(m)", "MAX(n)", "COUNT(DISTINCT g)")
-# The last two are kept for nobody; of the last but one it is known which rows they are.
+# Of the first two there are standing queries; groups of these are put together for the others.
+KEYS = ("g, b", "g", "b", "")
+STANDING = KEYS[:2]
+AGGREGATES = ("COUNT(*)", "SUM(m)", "MAX(n)", "COUNT(DISTINCT m)", "MIN(d)")  # the last is not kept
+# Nobody asks for the last two.
 CONDITIONS = ("", "m > 0", "m > 0 AND g = 1", "m > 5")
 WINDOWS_S = ((3, 0), (10, 0), (20, 0), (25, 0), (10, 2), (6, 3), (4, 1), (20, 1), (8, 4))
 
@@ -48,7 +51,7 @@ class OneTime:
 
     @property
     def names(self) -> list[str]:
-        return [self.keys] if self.keys else []
+        return self.keys.split(", ") if self.keys else []
 
     @property
     def batch(self) -> str:
@@ -72,15 +75,14 @@ class Asked:
 
 def standing() -> list[str]:
     """For each of the keys a soft query of all rows, and a strict one of some of them."""
-    totals = "COUNT(*) AS c, SUM(m) AS t, MAX(n) AS x"
+    totals = "COUNT(*) AS c, SUM(m) AS t, MAX(n) AS x, COUNT(DISTINCT m) AS d"
     found = []
-    for number, keys in enumerate(KEYS):
-        columns, group = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    for number, keys in enumerate(STANDING):
         found += [
-            f"CREATE QUERY soft{number} INTO out AS SELECT {columns}{totals} FROM s"
-            f" [RANGE 20 SECONDS SLIDE UP TO 5 SECONDS]{group};",
-            f"CREATE QUERY strict{number} INTO out AS SELECT {columns}{totals} FROM s"
-            f" [RANGE 10 SECONDS SLIDE 2 SECONDS] WHERE m > 0{group};",
+            f"CREATE QUERY soft{number} INTO out AS SELECT {keys}, {totals} FROM s"
+            f" [RANGE 20 SECONDS SLIDE UP TO 5 SECONDS] GROUP BY {keys};",
+            f"CREATE QUERY strict{number} INTO out AS SELECT {keys}, {totals} FROM s"
+            f" [RANGE 10 SECONDS SLIDE 2 SECONDS] WHERE m > 0 GROUP BY {keys};",
         ]
     return found
 
@@ -123,6 +125,7 @@ def test_after_every_tick_a_select_equals_batch_sql(spark: SparkSession, tmp_pat
     assert {a.question.slide_s > 0 for a in asked} == {True, False}
     assert {a.question.condition for a in asked} == {"", "m > 0"}
     assert {a.question.keys for a in asked} == {*KEYS}
+    assert {a.question.aggregate for a in asked} == {*AGGREGATES[:-1]}
     # What is neither kept nor told apart is refused, and so is what began too long ago.
     assert {"m > 5", "m > 0 AND g = 1"} <= {q.condition for q in refused}
     assert all(a.question.range_s <= 20 for a in asked)
@@ -197,7 +200,9 @@ def micros(text: str) -> int:
 
 def value(text: str) -> Any:
     known = {"NULL": None, "True": True, "False": False}
-    return known[text] if text in known else int(text)
+    if text in known:
+        return known[text]
+    return Decimal(text) if "." in text else int(text)
 
 
 def test_what_is_said_when_nothing_is_held(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class Answering:
         return [
             AnswerTask(
                 synopsis=synopsis,
-                bucket=bucket,
+                read=(bucket,),
                 folder=home.synopses / synopsis.id,
                 buckets=self._around.buckets[synopsis.id],
                 pieces=tuple(piece for piece in pieces if piece.span(bucket)),

@@ -57,20 +57,22 @@ class Selecting:
 
     def _tasks(self, held: Held, version: Version, question: Question) -> list[AnswerTask]:
         pieces = version.of(held.synopsis.id)
+        buckets = sorted({b for piece in pieces for b, _, _ in piece.spans})
         return [
             AnswerTask(
                 synopsis=held.synopsis,
-                bucket=bucket,
+                read=read,
                 folder=self.home.synopses / held.synopsis.id,
                 buckets=1,  # of what is written, which is nothing
-                pieces=tuple(piece for piece in pieces if piece.span(bucket)),
+                pieces=tuple(piece for piece in pieces if any(map(piece.span, read))),
                 questions=(question,),
                 staging=self.home.staging,
                 tick=0,
                 snapshot_from_us=None,
                 failpoint=NOWHERE,
+                keys=held.keys,
             )
-            for bucket in sorted({b for piece in pieces for b, _, _ in piece.spans})
+            for read in ([(b,) for b in buckets] if held.keys is None else [tuple(buckets)])
         ]
 
 

@@ -1,7 +1,7 @@
 """What is held for a query that is to be answered once: a synopsis made for others, if any.
 
-Nothing is added for such a query. A synopsis serves it that has its relation and keys, every
-lane, bits that tell its rows from others, and the edges of its windows.
+Nothing is added for such a query. A synopsis serves it that has its relation, its keys and
+perhaps more, every lane, bits that tell its rows from others, and the edges of its windows.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ class Held:
     synopsis: Synopsis
     reading: Reading
     since_us: int
+    # Of a query with fewer keys, the columns of these: groups are put together for it.
+    keys: tuple[str, ...] | None = None
 
 
 def find_held(plan: SharedPlan, query: QueryPlan, standing: Standing) -> Held:
-    """The synopsis that reaches back furthest; refused if there is none."""
+    """The synopsis that reaches back furthest, of equals the coarsest; refused if there is none."""
     synopses = plan.of_stream(query.stream)
     found = [held for s in synopses if (held := _held(s, query, standing)) is not None]
     if not found:
         _refuse_unheld(synopses, query)
-    return min(found, key=lambda held: held.since_us)
+    return min(found, key=lambda held: (held.since_us, len(held.synopsis.keys)))
 
 
 def _held(synopsis: Synopsis, query: QueryPlan, standing: Standing) -> Held | None:
@@ -48,7 +50,9 @@ def _held(synopsis: Synopsis, query: QueryPlan, standing: Standing) -> Held | No
     if reading is None or any(_lacking(synopsis, query, reading)):
         return None
     since_us = complete_since(synopsis, query, reading, standing)
-    return Held(synopsis, reading, since_us)
+    keys = tuple(dict.fromkeys(map(synopsis.key_column, query.keys)))
+    is_coarser = len(keys) < len(synopsis.keys)
+    return Held(synopsis, reading, since_us, keys if is_coarser else None)
 
 
 def _reading(synopsis: Synopsis, query: QueryPlan) -> Reading | None:
@@ -67,7 +71,7 @@ def _lacking(synopsis: Synopsis, query: QueryPlan, reading: Reading | None) -> I
     own = needs_of([query])
     if own.joins != multiplying(synopsis.joins):
         yield "another join"
-    if own.keys != {key.scalar.sql for key in synopsis.keys}:
+    if not own.keys <= {key.scalar.sql for key in synopsis.keys}:
         yield "other group keys"
         return
     kept = set(synopsis.lanes)

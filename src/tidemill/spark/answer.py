@@ -23,7 +23,7 @@ from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
 from tidemill.operators.handing import Answers
 from tidemill.operators.rows import together
-from tidemill.synopsis.cells import Cells, joined, merged
+from tidemill.synopsis.cells import Cells, joined, merged, rolled_up
 from tidemill.synopsis.model import Synopsis
 from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
 
@@ -47,7 +47,7 @@ class Question:
 @dataclass(frozen=True)
 class AnswerTask:
     synopsis: Synopsis
-    bucket: int
+    read: tuple[int, ...]  # buckets
     folder: Path
     buckets: int
     pieces: tuple[Piece, ...]
@@ -56,11 +56,14 @@ class AnswerTask:
     tick: int
     snapshot_from_us: int | None  # write what is live from here on as one new piece
     failpoint: Failpoint
+    # Questions by fewer keys than the synopsis has, here by their columns, need all buckets.
+    keys: tuple[str, ...] | None = None
 
     @property
     def work_ns(self) -> int:
         """About how long the task takes: reading its rows, then windows times groups."""
-        rows = sum(span[1] for piece in self.pieces if (span := piece.span(self.bucket)))
+        spans = (piece.span(bucket) for piece in self.pieces for bucket in self.read)
+        rows = sum(span[1] for span in spans if span)
         slices = max((len(piece.slices) for piece in self.pieces), default=1)
         windows = sum(len(question.asked.owner) for question in self.questions)
         sketches = sum(lane.is_sketch for lane in self.synopsis.lanes)
@@ -160,9 +163,15 @@ def run_task(task: AnswerTask) -> TaskResult:
 def _cells(task: AnswerTask) -> Cells:
     """The cells some question or the snapshot needs, and no others."""
     low, high = _needed(task)
-    return joined(
-        [read_bucket(task.folder, task.synopsis, p, task.bucket, low, high) for p in task.pieces]
+    cells = joined(
+        [
+            read_bucket(task.folder, task.synopsis, piece, bucket, low, high)
+            for piece in task.pieces
+            for bucket in task.read
+            if piece.span(bucket)
+        ]
     )
+    return cells if task.keys is None else rolled_up(task.synopsis.lanes, cells, task.keys)
 
 
 def _needed(task: AnswerTask) -> tuple[int, int]:

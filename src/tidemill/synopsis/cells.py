@@ -113,6 +113,14 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
     return replace(kept, lanes=tuple(combined_lanes))
 
 
+def rolled_up(lanes: tuple[Lane, ...], cells: Cells, keys: Sequence[str]) -> Cells:
+    """The cells by some of their keys: groups that become equal are combined."""
+    groups = cells.groups.select(list(keys))
+    number, some = factorise(groups, cells.group_count)
+    groups = groups.take(pa.array(some)) if keys else groups
+    return merged(lanes, replace(cells, group=number[cells.group], groups=groups))
+
+
 def narrow(cells: Cells, readings: Sequence[Reading]) -> Cells:
     """What is read of the cells; the number of a reading takes the place of signatures.
 

@@ -15,10 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.plan.predicates import has_bit, set_bit
-from tidemill.synopsis.cells import Cells, factorise_words, merged
-from tidemill.synopsis.feed import Feed, Node
+from tidemill.synopsis.cells import Cells, factorise_words, merged, rolled_up
+from tidemill.synopsis.feed import Feed
 from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.numbering import factorise
 from tidemill.synopsis.routing import routed
 
 IntArray = NDArray[np.int64]
@@ -29,7 +28,8 @@ def fold_feed(feed: Feed, root: Cells) -> Iterator[tuple[Synopsis, Cells]]:
     """What each synopsis of the feed gets of the cells of its root."""
     found: list[Cells] = []
     for number, node in enumerate(feed.nodes):
-        found.append(_rolled_up(feed, node, found[node.parent]) if number else root)
+        keys = [f"_f{place}" for place in node.keys]
+        found.append(rolled_up(feed.lanes, found[node.parent], keys) if number else root)
         for synopsis in (feed.by_id[name] for name in node.synopses):
             yield synopsis, _named(feed, synopsis, _kept(feed, synopsis, found[number]))
 
@@ -38,15 +38,6 @@ def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
     if synopsis.routed:
         return routed(feed, synopsis, cells)
     return _cut(synopsis, _signed(feed, synopsis, cells))
-
-
-def _rolled_up(feed: Feed, node: Node, parent: Cells) -> Cells:
-    """The parent's cells with fewer keys: groups that become equal are combined."""
-    names = [f"_f{place}" for place in node.keys]
-    number, some = factorise(parent.groups.select(names), parent.group_count)
-    groups = parent.groups.select(names)
-    groups = groups.take(pa.array(some)) if names else groups
-    return merged(feed.lanes, replace(parent, group=number[parent.group], groups=groups))
 
 
 def _signed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:

@@ -75,7 +75,7 @@ class _Runs:
         return [
             AnswerTask(
                 synopsis=self._synopsis,
-                bucket=bucket,
+                read=(bucket,),
                 folder=self._folder,
                 buckets=_BUCKETS,
                 pieces=pieces,
