@@ -26,7 +26,7 @@ from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.admission import Admission
 from tidemill.spark.rows import read_rows
-from tidemill.spark.sampling import take_sample
+from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
 from tidemill.spark.session import Session
 from tidemill.spark.sources import Source
 from tidemill.synopsis.feed import Feed
@@ -136,13 +136,14 @@ class Planner:
         if known.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
         source = self.open_source(catalog.stream(stream))
-        taken = source.any_input(catalog.settings)
+        few_bytes = min(SAMPLED_BYTES, catalog.settings.tick_bytes)
+        taken = source.any_input(replace(catalog.settings, tick_bytes=few_bytes))
         if taken is None:
             return
         session = self.session()
         rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
         admission = Admission(catalog.stream(stream), None, 0, source.is_text)
-        self.samples[stream.lower()] = take_sample(session, rows, scan, admission)
+        self.samples[stream.lower()] = take_sample(session, rows, scan, admission, len(taken.files))
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

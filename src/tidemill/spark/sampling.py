@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,17 +15,22 @@ from tidemill.spark.partials import signed_rows, word_columns
 from tidemill.spark.values import read_value
 from tidemill.synopsis.feed import Scan
 
+IntArray = NDArray[np.int64]
 SAMPLED_ROWS = 8192
+# Files of so many bytes have as many rows, or nearly so.
+SAMPLED_BYTES = 2**20
 _US_PER_SECOND = 1_000_000
 
 
-def take_sample(session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission) -> Sample:
-    """Of the first rows; what a scan works out for them, keys as hashes.
+def take_sample(
+    session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission, files: int
+) -> Sample:
+    """Of the first rows, from up to so many files; what a scan works out, keys as hashes.
 
     Rows that cannot be read are the tick's to report: here they only mean that one guesses.
     """
     try:
-        return _sample(scan, _looked_at(session, rows, scan, admission))
+        return _sample(scan, _looked_at(session, rows, scan, admission), files)
     except PySparkException:
         return Sample()
 
@@ -38,20 +44,32 @@ def _looked_at(
     return session.sql(f"SELECT {items} FROM ({signed}) WHERE {TIME} IS NOT NULL").toArrow()
 
 
-def _sample(scan: Scan, rows: pa.Table) -> Sample:
+def _sample(scan: Scan, rows: pa.Table, files: int) -> Sample:
     if len(rows) < 2:
         return Sample()
     words = [rows.column(name).to_numpy() for name in word_columns(scan)]
     signatures = np.stack(words, axis=1) if words else np.zeros((len(rows), 0), np.int64)
-    times = rows.column(TIME).to_numpy()
-    seconds = max(1, int(times.max() - times.min())) / _US_PER_SECOND
     return Sample(
-        rows_per_second=len(rows) / seconds,
+        rows_per_second=rate(rows.column(TIME).to_numpy(), files),
         size=len(rows),
         keys={k.sql: _codes(rows.column(f"_h{n}")) for n, k in enumerate(scan.keys)},
         bits={p: has_bit(signatures, bit) for bit, p in enumerate(scan.predicates)},
     )
 
 
-def _codes(hashes: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def rate(times_us: IntArray, files: int) -> float:
+    """Rows a second, by what lies between one row and the next.
+
+    Files that were not looked at may lie between those that were, so that many of the longest
+    gaps tell nothing.
+
+    >>> rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
+    2.0
+    """
+    gaps = np.sort(np.diff(np.sort(times_us)))
+    gaps = gaps[: max(1, len(gaps) - max(0, files - 1))]
+    return len(gaps) / max(1, int(gaps.sum())) * _US_PER_SECOND
+
+
+def _codes(hashes: pa.ChunkedArray) -> IntArray:
     return np.unique(hashes.to_numpy(), return_inverse=True)[1].astype(np.int64)
