@@ -23,7 +23,6 @@ Where the published result is not found again, and why:
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -36,7 +35,10 @@ from _schedules.costs import MODELS
 from _schedules.study import FULL, QUICK, Row, Scale, rows_as_json, study
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "schedules.json"
+RESULTS = {
+    "simulation": HERE / "results" / "schedules.json",
+    "spark": HERE / "results" / "schedules-spark.json",
+}
 IMAGES = HERE.parent / "docs" / "images"
 # Side by side, of one load: name, one policy over the other, and in which figure. CS is
 # conservative, HS hybrid, LP hybrid with late-pending sharing, AS aggressive.
@@ -76,13 +78,13 @@ SECTIONS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
 
 def main() -> None:
     options = _options()
-    result = options.json or (None if options.quick else RESULTS)
-    # A section that is not asked for keeps what it had.
-    known = json.loads(result.read_text())["sections"] if result and result.exists() else {}
-    sections = known | {name: SECTIONS[name](options) for name in options.sections}
-    if result:
-        write_json(result, {"sections": sections})
-    if options.plots or (result == RESULTS and "simulation" in options.sections):
+    sections = {name: SECTIONS[name](options) for name in options.sections}
+    is_kept = not options.json and not options.quick
+    if options.json:
+        write_json(options.json, {"sections": sections})
+    for name, found in sections.items() if is_kept else ():
+        write_json(RESULTS[name], {"sections": {name: found}})
+    if "simulation" in sections and (options.plots or is_kept):
         from _schedules.plots import draw_all  # the one part that needs matplotlib
 
         for path in draw_all(sections["simulation"], options.plots or IMAGES):
@@ -99,7 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sections", type=_sections, default=["simulation"], help=names)
     parser.add_argument("--quick", action="store_true", help="fewer queries, nothing written")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--json", type=Path, help=f"default {RESULTS.relative_to(HERE.parent)}")
+    parser.add_argument("--json", type=Path, help="default: in bench/results")
     parser.add_argument("--plots", type=Path, help=f"default {IMAGES.relative_to(HERE.parent)}")
     overload.add_options(parser)
     return parser.parse_args()

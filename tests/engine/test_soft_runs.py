@@ -45,11 +45,14 @@ class Counting:
         self.begun += 1
         return a_run(f"{self.name}{self.begun}")
 
-    def answer_soft(self, wanted: Wanted | Once) -> list[Any]:
+    def answer_soft(self, wanted: Wanted) -> list[Any]:
         self.gate.wait()
         if self.fails:
             raise ValueError(f"{wanted.names[0]} fails")
         return []
+
+    def select(self, once: Once) -> None:
+        raise NotImplementedError
 
     def end_soft(self, found: Found) -> TickReport:
         self.ended += found.wanted.names

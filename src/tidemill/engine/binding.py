@@ -35,14 +35,22 @@ class Binder:
 
     def unsettled(self, catalog: Catalog) -> Bind:
         """Plans whose joins do not say yet which rows they read."""
+        return self._unsettled(catalog, self._bound)
+
+    def _unsettled(self, catalog: Catalog, bound: Bound) -> Bind:
 
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self._session(), sql, columns)
 
-        return binder(catalog, oracle, self._bound)
+        return binder(catalog, oracle, bound)
 
     def settled(self, catalog: Catalog, standing: SharedPlan) -> Bind:
         unsettled = self.unsettled(catalog)
+        return lambda query: self._tables.settle(query, unsettled(query), catalog, standing)
+
+    def once(self, catalog: Catalog, standing: SharedPlan) -> Bind:
+        """For queries that will not stand: nothing of them is remembered."""
+        unsettled = self._unsettled(catalog, {})
         return lambda query: self._tables.settle(query, unsettled(query), catalog, standing)
 
     def all_of(self, catalog: Catalog, standing: SharedPlan) -> tuple[QueryPlan, ...]:

@@ -18,7 +18,7 @@ from tidemill.engine.buckets import settle_buckets
 from tidemill.engine.calibrating.store import load_machines
 from tidemill.engine.closing import Closing
 from tidemill.engine.collecting import long_lived_objects
-from tidemill.engine.explain import Explainer
+from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
 from tidemill.engine.outlets import Outlets
@@ -31,7 +31,7 @@ from tidemill.engine.registration import Notice, Question, apply_script, placed,
 from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
-from tidemill.engine.selecting import THIS_SELECT, Selecting, windows_held
+from tidemill.engine.selecting import Selecting, windows_held
 from tidemill.engine.selects import Selects
 from tidemill.engine.serving import serving
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
@@ -199,8 +199,15 @@ class Engine(Closing):
         self._tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), select)
         if catalog != self.catalog:
-            replies += self._adopt(catalog, text)
+            return [*self._settled(replies), *self._adopt(catalog, text)]
         return replies
+
+    def _settled(self, replies: list[Reply]) -> list[str]:
+        """Before anything takes effect: a SELECT that fails is a bad statement, too."""
+        done = gather(replies)
+        if not done.done():
+            self._finish_beside()
+        return done.result()
 
     def _apply(self, text: str, folder: Path, select: Select) -> tuple[Catalog, list[Reply]]:
         respond = partial(self._respond, select)
@@ -213,16 +220,12 @@ class Engine(Closing):
         self._planner.machines = load_machines(connection)
 
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
-        self._bound(query, catalog)
-
-    def _bound(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
-        plan = self._binder.settled(catalog, self.plan)(query)
-        check_calls(plan)
-        return plan
+        check_calls(self._binder.settled(catalog, self.plan)(query))
 
     def _respond(self, select: Select, question: Question | RunSelect, catalog: Catalog) -> Reply:
         if isinstance(question, RunSelect):
-            return select(self._bound(CreateQuery(THIS_SELECT, None, question.select), catalog))
+            query = CreateQuery(THIS_QUERY, None, question.select)
+            return select(self._binder.once(catalog, self.plan)(query))
         return reply_to(question, self._explainer(catalog), self.queries)
 
     def _select(self, query: QueryPlan) -> str:
@@ -231,9 +234,10 @@ class Engine(Closing):
 
     def _select_beside(self, query: QueryPlan) -> Reply:
         """The answer when its turn has come; what is not held is refused at once."""
-        state, stream = self._state(query.stream), self.catalog.stream(query.stream)
+        state = self._state(query.stream)
         windows_held(query, self.plan, state)
-        return self._selects.ask(query, state.time.updates(stream.update_us) or 0)
+        update_us = self.catalog.stream(query.stream).update_us
+        return self._selects.ask(query, state.time.updates(update_us) or 0)
 
     def _explainer(self, catalog: Catalog) -> Explainer:
         bind = self._binder.settled(catalog, self.plan)
@@ -269,7 +273,9 @@ class Engine(Closing):
                 self._open_source(catalog.stream(name))
 
     def _state(self, stream: str) -> StreamState:
-        return Journal(self.home.open()).load(stream) if self.home.exists else StreamState()
+        if not self.home.exists:
+            return StreamState()
+        return Journal(self.home.open()).load(stream, with_inputs=False)
 
     def _finish_beside(self) -> None:
         """Before the plan changes: what is answered beside the ticks, or waits, belongs to it."""

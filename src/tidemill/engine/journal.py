@@ -73,12 +73,14 @@ class Journal:
         self._connection = connection
         connection.executescript(_TABLES)
 
-    def load(self, stream: str) -> StreamState:
+    def load(self, stream: str, with_inputs: bool = True) -> StreamState:
+        """Where the stream stands; what it has taken can be much, and only ticks need to know."""
         key = stream.lower()
         row = self._connection.execute("SELECT * FROM streams WHERE stream = ?", (key,)).fetchone()
         if row is None:
             return StreamState()
-        paths = self._connection.execute("SELECT path FROM inputs WHERE stream = ?", (key,))
+        inputs = "SELECT path FROM inputs WHERE stream = ?"
+        paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
             tick=row[1],
             time=StreamTime(row[2], row[3]),

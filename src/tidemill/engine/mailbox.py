@@ -12,16 +12,18 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
 from typing import Any, NoReturn
 
 from tidemill.engine.closing import Closing
 from tidemill.engine.home import Holder, Home
 from tidemill.engine.registration import Notice
-from tidemill.engine.replies import Answer, carried_out
+from tidemill.engine.replies import Answer, Done, carry_out
 from tidemill.errors import Place, Problem, TidemillError, refuse
 
 _TABLE = """
@@ -39,22 +41,40 @@ class Mailbox(Closing):
         self._connection.execute("DELETE FROM statements WHERE run <> ?", (run,))
         # The last one; a SELECT may be answered long after the next look.
         self._taken = 0
+        self._lock = Lock()
+        self._replies: SimpleQueue[tuple[str | None, str | None, int]] = SimpleQueue()
 
     def serve(self, answer: Answer) -> None:
-        waiting = self._connection.execute(
-            "SELECT id, text, base FROM statements WHERE id > ? ORDER BY id", (self._taken,)
-        ).fetchall()
+        self._send()
+        with self._lock:
+            waiting = self._connection.execute(
+                "SELECT id, text, base FROM statements WHERE id > ? ORDER BY id", (self._taken,)
+            ).fetchall()
         for number, text, base in waiting:
             self._taken = number
-            done = carried_out(answer, text, base)
-            done.add_done_callback(partial(self._put_back, number))
+            carry_out(answer, text, base, partial(self._reply, number))
+            self._send()
 
-    def _put_back(self, number: int, done: Future[list[str]]) -> None:
-        """The replies, as soon as they are there: between ticks, or while one is under way."""
-        self._connection.execute(
-            "UPDATE statements SET replies = ?, problem = ? WHERE id = ?",
-            (*_told(done), number),
-        )
+    def _reply(self, number: int, done: Done) -> None:
+        """As soon as it is there: by the thread that ticks, or the one that answers beside it.
+
+        A reply that cannot be written now is written when this is looked into next.
+        """
+        self._replies.put((*_told(done), number))
+        with suppress(sqlite3.Error):
+            self._send()
+
+    def _send(self) -> None:
+        with self._lock:
+            while not self._replies.empty():
+                reply = self._replies.get()
+                try:
+                    self._connection.execute(
+                        "UPDATE statements SET replies = ?, problem = ? WHERE id = ?", reply
+                    )
+                except sqlite3.Error:
+                    self._replies.put(reply)
+                    raise
 
     def close(self) -> None:
         self._connection.close()
@@ -138,7 +158,7 @@ def _refuse_unanswered() -> NoReturn:
     )
 
 
-def _told(done: Future[list[str]]) -> tuple[str | None, str | None]:
+def _told(done: Done) -> tuple[str | None, str | None]:
     """Replies or problem, as JSON."""
     error = done.exception()
     if error is None:

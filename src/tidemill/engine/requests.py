@@ -8,16 +8,16 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from tidemill.engine.replies import Answer, carried_out
+from tidemill.engine.replies import Answer, Done, carry_out
 
 
 @dataclass(frozen=True)
 class Request:
     text: str
     base: str
-    replies: Future[list[str]] = field(default_factory=Future)
+    replies: Done = field(default_factory=Future)
 
-    def hand_over(self, done: Future[list[str]]) -> None:
+    def hand_over(self, done: Done) -> None:
         if error := done.exception():
             self.replies.set_exception(error)
         else:
@@ -58,5 +58,4 @@ class Requests:
     def serve(self, answer: Answer) -> None:
         while not self._waiting.empty():
             request = self._waiting.get()
-            done = carried_out(answer, request.text, request.base)
-            done.add_done_callback(request.hand_over)
+            carry_out(answer, request.text, request.base, request.hand_over)

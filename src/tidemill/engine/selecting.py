@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tidemill.aggregates.user import give_back
 from tidemill.engine.gathering import gathered
 from tidemill.engine.home import Home
 from tidemill.engine.journal import StreamState
@@ -27,11 +28,8 @@ from tidemill.share.held import Held, find_held, refuse_too_long
 from tidemill.spark.answer import CARRY, AnswerTask, Question, run_answers
 from tidemill.spark.session import Session
 from tidemill.synopsis.store import Version
-from tidemill.windows import WindowSpec
 
 IntArray = NDArray[np.int64]
-# The name of a query that is not registered.
-THIS_SELECT = "this_select"
 NO_ROWS = "no rows"
 
 
@@ -49,7 +47,11 @@ class Selecting:
         return self._answered(query, question, self._tasks(held, state.version, question))
 
     def _answered(self, query: QueryPlan, question: Question, tasks: list[AnswerTask]) -> str:
-        parts = [result.parts[0] for result in run_answers(self.session, tasks)]
+        results = run_answers(self.session, tasks)
+        for result in results:
+            # Of what users' code raises in this process, what ticks have met with is theirs.
+            give_back(result.told)
+        parts = [result.parts[0] for result in results]
         found = gathered(self.session, query, question, parts)
         raised = int(sum(part.raised.sum() for part in parts) + found.raised.sum())
         notes = [f"{many(raised, 'value')} raised an error and are NULL"] if raised else []
@@ -85,17 +87,21 @@ def windows_held(
     """
     time = state.time
     standing = Standing(time.newest_us, time.watermark_us, state.version.complete_from)
-    held = find_held(plan, query, standing)
+    found = find_held(plan, query, standing)
     if time.watermark_us is None:
         refuse("E_NOT_HELD", f"stream {query.stream} has had no rows yet", hint="ask again later")
-    if all(_is_too_long(spec, held, time.watermark_us) for spec in specs_of(query)):
+    held = _best(found, query, time.watermark_us)
+    if held.too_long(query, time.watermark_us):
         refuse_too_long(held, query, time.watermark_us)
     slices = state.version.slices(held.synopsis.id)
     return held, tuple(_due(query, held, slices, time.watermark_us))
 
 
-def _is_too_long(spec: WindowSpec, held: Held, until_us: int) -> bool:
-    return spec.first_start_after(held.since_us - 1) + spec.range_us > until_us
+def _best(found: list[Held], query: QueryPlan, until_us: int) -> Held:
+    """For the newest window the first that has it, for all windows the one with most of them."""
+    if query.window.is_soft:
+        return min(found, key=lambda held: bool(held.too_long(query, until_us)))
+    return min(found, key=lambda held: held.since_us)
 
 
 def _due(query: QueryPlan, held: Held, slices: IntArray, until_us: int) -> Iterator[Due]:
@@ -116,5 +122,8 @@ def _question(query: QueryPlan, held: Held, due: tuple[Due, ...]) -> Question:
 def _shown(rows: pa.Table) -> str:
     if not len(rows):
         return NO_ROWS
+    # Buckets have been one after the other; an order within windows stays.
+    start, end, *_ = rows.columns
+    rows = rows.take(np.lexsort((end.cast("int64").to_numpy(), start.cast("int64").to_numpy())))
     columns = [cell_texts(column) for column in rows.columns]
     return table(tuple(rows.column_names), list(zip(*columns, strict=True)))

@@ -11,7 +11,7 @@ from tidemill.plan.model import QueryPlan
 from tidemill.schedule import Deadlines, Joint
 from tidemill.schedule.one_time import Request, Requests
 
-Reply = Callable[[QueryPlan], str]
+AnswerOnce = Callable[[QueryPlan], str]
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,16 @@ class Selected:
     query: QueryPlan
     reply: Future[str] = field(default_factory=Future)
 
-    def answer(self, answer: Reply) -> None:
+    def answer(self, answer: AnswerOnce) -> None:
         """Whatever goes wrong is told to who asked, and the streams go on."""
         try:
-            self.reply.set_result(answer(self.query))
-        except Exception as error:
+            found = answer(self.query)
+        except BaseException as error:
             self.reply.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self.reply.set_result(found)
 
 
 class Selects:
@@ -62,8 +66,8 @@ class Selects:
             stream = selected.query.stream
             self._requests[stream] = self._of(stream).done(selected.request)
 
-    def settle(self, answer: Reply) -> None:
-        """Answer all that wait, since nobody else will."""
+    def settle(self, answer: AnswerOnce) -> None:
+        """Answer all that wait, when no other thread will."""
         for selected in tuple(self._selected.values()):
             self.take(selected)
             selected.answer(answer)

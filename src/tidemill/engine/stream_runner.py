@@ -74,29 +74,26 @@ class StreamRunner:
         return self._agenda.is_due(self.state)
 
     def next_soft(self) -> Wanted | Once | None:
-        """What is due first, if anything; what it reads is kept until `end_soft`."""
+        """What is due first, if anything; what it reads is kept until it has ended."""
         return self._pins.pin(lambda: self._agenda.next(self.state))
 
-    def answer_soft(self, wanted: Wanted | Once) -> list[TaskResult]:
-        if isinstance(wanted, Once):
-            self._select(wanted)
-            return []
+    def answer_soft(self, wanted: Wanted) -> list[TaskResult]:
         results = self._soft_answering.run(self.state.tick, wanted.due, wanted.version)
         self._agenda.answered(wanted)
         return results
 
-    def _select(self, once: Once) -> None:
+    def select(self, once: Once) -> None:
         """A SELECT is answered on the spot; it has no tick, and nothing to deliver."""
         around = self._around
         once.selected.answer(lambda query: around.selecting.run(query, around.plan, once.state))
+        self._pins.unpin(once)
+        self._pins.drop(())
 
-    def end_soft(self, found: Found) -> TickReport | None:
+    def end_soft(self, found: Found) -> TickReport:
         """Deliver what a joint run has found, as a tick that takes nothing in."""
         watch = Stopwatch()
         watch.add("soft", found.seconds)
         self._pins.unpin(found.wanted)
-        if isinstance(found.wanted, Once):
-            return None
         record = self._record(Input(), flush=False)
         with watch.phase("deliver"):
             answers = self._delivering.run(record.number, FoldReport(), found.results)

@@ -66,5 +66,6 @@ class Requests:
         return Requests(tuple(one for one in self.waiting if one != request), until)
 
 
-def _urgency(request: Request) -> tuple[int, int, str]:
-    return request.update, -request.priority, request.name
+def _urgency(request: Request) -> tuple[int, int]:
+    """Of equals the one goes first that came first, as they wait in that order."""
+    return request.update, -request.priority

@@ -7,10 +7,10 @@ perhaps more, every lane, bits that tell its rows from others, and the edges of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from tidemill.aggregates import lanes_behind
+from tidemill.aggregates import ROWS, lanes_behind
 from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
 from tidemill.plan.model import QueryPlan
@@ -35,14 +35,22 @@ class Held:
     # Of a query with fewer keys, the columns of these: groups are put together for it.
     keys: tuple[str, ...] | None = None
 
+    def too_long(self, query: QueryPlan, until_us: int) -> list[int]:
+        """The lengths of which no window is held that has closed by then."""
+        return [
+            spec.range_us
+            for spec in specs_of(query)
+            if spec.first_start_after(self.since_us - 1) + spec.range_us > until_us
+        ]
 
-def find_held(plan: SharedPlan, query: QueryPlan, standing: Standing) -> Held:
-    """The synopsis that reaches back furthest, of equals the coarsest; refused if there is none."""
+
+def find_held(plan: SharedPlan, query: QueryPlan, standing: Standing) -> list[Held]:
+    """All of them, those with fewest keys first; refused if there is none."""
     synopses = plan.of_stream(query.stream)
     found = [held for s in synopses if (held := _held(s, query, standing)) is not None]
     if not found:
         _refuse_unheld(synopses, query)
-    return min(found, key=lambda held: (held.since_us, len(held.synopsis.keys)))
+    return sorted(found, key=lambda held: len(held.synopsis.keys))
 
 
 def _held(synopsis: Synopsis, query: QueryPlan, standing: Standing) -> Held | None:
@@ -52,7 +60,13 @@ def _held(synopsis: Synopsis, query: QueryPlan, standing: Standing) -> Held | No
     since_us = complete_since(synopsis, query, reading, standing)
     keys = tuple(dict.fromkeys(map(synopsis.key_column, query.keys)))
     is_coarser = len(keys) < len(synopsis.keys)
-    return Held(synopsis, reading, since_us, keys if is_coarser else None)
+    return Held(_needed(synopsis, query), reading, since_us, keys if is_coarser else None)
+
+
+def _needed(synopsis: Synopsis, query: QueryPlan) -> Synopsis:
+    """With the lanes that the query reads and no others."""
+    lanes = {ROWS, *(lane for call in query.aggregates for lane in lanes_behind(call))}
+    return replace(synopsis, kept=tuple(kept for kept in synopsis.kept if kept.lane in lanes))
 
 
 def _reading(synopsis: Synopsis, query: QueryPlan) -> Reading | None:
@@ -105,8 +119,8 @@ def _refuse_unheld(synopses: tuple[Synopsis, ...], query: QueryPlan) -> NoReturn
 
 
 def refuse_too_long(held: Held, query: QueryPlan, until_us: int) -> NoReturn:
-    """No window of the query lies in what is held."""
-    ranges = ", ".join(map(render_duration, query.window.ranges_us))
+    """Of some length no window lies in what is held."""
+    ranges = " or ".join(map(render_duration, held.too_long(query, until_us)))
     longest_us = _longest_us(held, query, until_us)
     shorter = f"ask for up to [RANGE {render_duration(longest_us)}]; " if longest_us else ""
     refuse(

@@ -58,6 +58,12 @@ def note(code: Code, method: str, error: Exception) -> None:
         _told.setdefault(code.name, told)
 
 
+def give_back(told: Mapping[str, str]) -> None:
+    """Messages that were taken and are for others."""
+    with _lock:
+        _told.update({name: text for name, text in told.items() if name not in _told})
+
+
 def take_told() -> Mapping[str, str]:
     """The first messages since the last time, by aggregate."""
     with _lock:

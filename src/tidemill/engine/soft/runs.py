@@ -22,7 +22,7 @@ MOST_WAITING = 32
 
 
 class Runner(Protocol):
-    """A stream, as far as its soft queries are concerned; the first three may be called while
+    """A stream, as far as its soft queries are concerned; all but `end_soft` may be called while
     a tick is under way, but by one thread only."""
 
     @property
@@ -32,9 +32,11 @@ class Runner(Protocol):
 
     def next_soft(self) -> Wanted | Once | None: ...
 
-    def answer_soft(self, wanted: Wanted | Once) -> list[TaskResult]: ...
+    def answer_soft(self, wanted: Wanted) -> list[TaskResult]: ...
 
-    def end_soft(self, found: Found) -> TickReport | None: ...
+    def select(self, once: Once) -> None: ...
+
+    def end_soft(self, found: Found) -> TickReport: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Found:
     """A joint run with its answers."""
 
     runner: Runner
-    wanted: Wanted | Once
+    wanted: Wanted
     results: list[TaskResult]
     seconds: float
 
@@ -53,7 +55,7 @@ class SoftRuns(Closing):
     Streams are served by weight: the one goes first that has had least of the time it may have.
     """
 
-    def __init__(self, note: Callable[[TickReport | None], object], stop: Event) -> None:
+    def __init__(self, note: Callable[[TickReport], object], stop: Event) -> None:
         self._note, self._stop = note, stop
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
         self._at_work: Future[None] | None = None
@@ -122,14 +124,15 @@ class SoftRuns(Closing):
             if name is None:
                 return
             runner = next(runner for runner in runners if runner.stream.name == name)
-            if (found := _answered(runner)) is not None:
-                self._shares = self._shares.after(name, found.seconds, weights[name])
-                self._found.put(found)
+            started = time.perf_counter()
+            self._answer(runner, started)
+            took = time.perf_counter() - started
+            self._shares = self._shares.after(name, took, weights[name])
 
-
-def _answered(runner: Runner) -> Found | None:
-    if (wanted := runner.next_soft()) is None:
-        return None
-    started = time.perf_counter()
-    results = runner.answer_soft(wanted)
-    return Found(runner, wanted, results, time.perf_counter() - started)
+    def _answer(self, runner: Runner, started: float) -> None:
+        wanted = runner.next_soft()
+        if isinstance(wanted, Once):
+            runner.select(wanted)
+        elif wanted is not None:
+            results = runner.answer_soft(wanted)
+            self._found.put(Found(runner, wanted, results, time.perf_counter() - started))
