@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -76,6 +77,39 @@ def test_a_reply_may_come_long_after_the_next_look(home: Home, box: Mailbox) -> 
     with attached(home, serve) as asking:
         assert asking.sql("SELECT 1;") == ["at once", "later"]
     assert looks == [1, 1, 1]
+
+
+class FullOnce:
+    """A connection whose first reply finds no room."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection, self.has_failed = connection, False
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        if sql.startswith("UPDATE") and not self.has_failed:
+            self.has_failed = True
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._connection.execute(sql, tuple(values))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def test_a_reply_that_cannot_be_written_is_written_later(
+    home: Home, box: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coming: Future[str] = Future()
+    full = FullOnce(box._connection)
+    monkeypatch.setattr(box, "_connection", full)
+
+    def serve() -> None:
+        box.serve(lambda _text, _base: [coming])
+        if not coming.done():
+            coming.set_result("at last")
+            assert full.has_failed
+
+    with attached(home, serve) as asking:
+        assert asking.sql("SELECT 1;") == ["at last"]
 
 
 def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:

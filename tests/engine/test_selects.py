@@ -49,6 +49,13 @@ def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Dead
     assert selects.next("s", deadlines, 9, 0) is None
 
 
+def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> None:
+    selects, names = Selects(), [f"q{number}" for number in range(12)]
+    for name in names:
+        selects.ask(query(name), 5)
+    assert [run(selects, deadlines, 5) for _ in names] == names
+
+
 def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
     selects = Selects()
     selects.ask(query("elsewhere", "t"), 7)

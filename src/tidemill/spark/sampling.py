@@ -65,6 +65,8 @@ def rate(times_us: IntArray, files: int) -> float:
 
     >>> rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
     2.5
+    >>> rate(np.repeat([0, 1_000_000, 2_000_000, 60_000_000], 100), files=2)  # in whole seconds
+    133.33333333333334
     """
     gaps = np.sort(np.diff(np.unique(times_us)))
     kept = gaps[: max(1, len(gaps) - max(0, files - 1))]
