@@ -220,3 +220,44 @@ def test_what_is_said_when_nothing_is_held(tmp_path: Path) -> None:
         assert told.value.problem.place is not None
         # Nothing of the script took effect.
         assert "other" not in engine.sql("SHOW SINKS;")[0]
+
+
+def test_what_the_script_itself_declares_is_not_held(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write_files(tmp_path / "in", rows_of(1)[:2])
+    ask = "SELECT g, COUNT(*) AS c FROM s [RANGE 3 SECONDS] GROUP BY g;"
+    with Engine(tmp_path / "home") as engine:
+        engine.sql("\n".join([STREAM, *standing()]), tmp_path)
+        engine.run("idle")
+        assert engine.sql(ask)[0] != "no rows"
+        # The last queries go, and the stream with them.
+        drops = [f"DROP QUERY {name};" for name in engine.queries]
+        anew = "CREATE STREAM s (ts TIMESTAMP, g STRING) ORDER BY ts SOURCE 'parquet:in';"
+        with pytest.raises(TidemillError, match="as this script declares it"):
+            engine.sql("".join([*drops, "DROP STREAM s;", anew, ask]), tmp_path)
+        assert engine.sql(ask)[0] != "no rows"
+        engine.sql("".join(drops))
+        assert engine.queries == {}
+        with pytest.raises(TidemillError, match="nothing that is held"):
+            engine.sql(ask)
+        engine.sql(standing()[1].replace("strict0", "again"))
+        write_files(tmp_path / "in", rows_of(1)[2:4], 2)
+        assert engine.run("flush").queries["again"] > 0
+
+
+def test_a_table_that_the_script_declares_is_not_held(tmp_path: Path) -> None:
+    for folder, label in (("in", ""), ("old", "old"), ("new", "new")):
+        (tmp_path / folder).mkdir()
+        if label:
+            (tmp_path / folder / "t.csv").write_text(f"1,{label}\n2,{label}\n")
+    write_files(tmp_path / "in", rows_of(1)[:2])
+    table = "CREATE OR REPLACE TABLE t (id INT, label STRING) SOURCE 'csv:old';"
+    select = "SELECT label, COUNT(*) AS c FROM s [RANGE 3 SECONDS] LEFT JOIN t ON g = id"
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(f"{STREAM} {table} CREATE QUERY q AS {select} GROUP BY label;", tmp_path)
+        engine.run("idle")
+        assert "old" in engine.sql(f"{select} GROUP BY label;")[0]
+        with pytest.raises(TidemillError, match="table t as this script declares it"):
+            engine.sql(
+                f"DROP QUERY q; {table.replace('old', 'new')} {select} GROUP BY label;", tmp_path
+            )

@@ -31,7 +31,7 @@ from tidemill.engine.registration import Notice, Question, apply_script, placed,
 from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import Requests
 from tidemill.engine.runs import Listener, Run, RunReport, describe_run
-from tidemill.engine.selecting import Selecting, windows_held
+from tidemill.engine.selecting import Selecting, refuse_changed, windows_held
 from tidemill.engine.selects import Selects
 from tidemill.engine.serving import serving
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
@@ -82,6 +82,8 @@ class Engine(Closing):
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._requests = Requests()
+        # While nothing runs, any thread may carry out its statements, one at a time.
+        self._lock = threading.RLock()
         self._outlets = Outlets(self.home, default_sink, printer or print_frame)
         self._tables = Tables(self.home.tables, lambda: self.session)
         self._binder = Binder(self._tables, lambda: self.session)
@@ -189,7 +191,8 @@ class Engine(Closing):
     # Registration
 
     def _sql_now(self, text: str, base: str) -> list[str]:
-        return gather(self._sql(text, base, self._select)).result()
+        with self._lock:
+            return gather(self._sql(text, base, self._select)).result()
 
     def _sql_beside(self, text: str, base: str) -> list[Reply]:
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
@@ -224,6 +227,7 @@ class Engine(Closing):
 
     def _respond(self, select: Select, question: Question | RunSelect, catalog: Catalog) -> Reply:
         if isinstance(question, RunSelect):
+            refuse_changed(question.select, self.catalog, catalog)
             query = CreateQuery(THIS_QUERY, None, question.select)
             return select(self._binder.once(catalog, self.plan)(query))
         return reply_to(question, self._explainer(catalog), self.queries)

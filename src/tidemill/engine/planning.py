@@ -126,6 +126,8 @@ class Planner:
     def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
         mine = [query for query in queries if query.stream.lower() == stream.lower()]
+        if not mine:
+            return
         scan = scan_of(mine)
         known = self.samples.get(stream.lower(), Sample())
         if (

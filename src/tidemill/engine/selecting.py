@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.user import give_back
+from tidemill.catalog import Catalog
 from tidemill.engine.gathering import gathered
 from tidemill.engine.home import Home
 from tidemill.engine.journal import StreamState
@@ -18,6 +19,7 @@ from tidemill.engine.show import table
 from tidemill.engine.sinks.cells import cell_texts
 from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
+from tidemill.language.statements import Select
 from tidemill.operators.asked import Sheet
 from tidemill.operators.shapes import lift
 from tidemill.plan.model import QueryPlan
@@ -76,6 +78,19 @@ class Selecting:
             )
             for read in ([(b,) for b in buckets] if held.keys is None else [tuple(buckets)])
         ]
+
+
+def refuse_changed(select: Select, standing: Catalog, catalog: Catalog) -> None:
+    """What a script declares anew is not what queries have read so far."""
+    names = [("stream", select.stream), *(("table", join.table) for join in select.joins)]
+    for kind, name in names:
+        key = kind, name.lower()
+        if key in catalog.definitions and standing.definitions.get(key) != catalog.definitions[key]:
+            refuse(
+                "E_NOT_HELD",
+                f"nothing is held of {kind} {name} as this script declares it",
+                hint="a SELECT is answered from what standing queries have kept before it",
+            )
 
 
 def windows_held(
