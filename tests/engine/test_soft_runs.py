@@ -33,6 +33,8 @@ class Counting:
     fails: bool = False
     begun: int = 0
     ended: list[str] = field(default_factory=list)
+    once: tuple[int, ...] = ()  # which of them are SELECTs
+    selected: list[object] = field(default_factory=list)
 
     @property
     def stream(self) -> Any:
@@ -41,8 +43,10 @@ class Counting:
     def has_soft(self) -> bool:
         return self.left > self.begun
 
-    def next_soft(self) -> Wanted | None:
+    def next_soft(self) -> Wanted | Once:
         self.begun += 1
+        if self.begun in self.once:
+            return Once(cast(Any, f"{self.name}{self.begun}"), cast(Any, None))
         return a_run(f"{self.name}{self.begun}")
 
     def answer_soft(self, wanted: Wanted) -> list[Any]:
@@ -52,7 +56,7 @@ class Counting:
         return []
 
     def select(self, once: Once) -> None:
-        raise NotImplementedError
+        self.selected.append(once.selected)
 
     def end_soft(self, found: Found) -> TickReport:
         self.ended += found.wanted.names
@@ -74,6 +78,15 @@ def test_runs_follow_each_other_and_are_delivered_on_the_callers_side() -> None:
         assert noted == stream.ended == ["a1", "a2", "a3"]
         assert not runs.start([stream])
         assert not runs.settle()
+
+
+def test_a_select_has_its_turn_and_nothing_to_deliver() -> None:
+    stream = open_stream("a", 4, once=(2, 4))
+    with SoftRuns(lambda _: None, Event()) as runs:
+        assert runs.start([stream])
+        assert runs.settle()
+        assert stream.ended == ["a1", "a3"]
+        assert stream.selected == ["a2", "a4"]
 
 
 def test_nothing_is_begun_twice_nor_after_enough() -> None:

@@ -222,6 +222,13 @@ def test_what_is_said_when_nothing_is_held(tmp_path: Path) -> None:
         assert "other" not in engine.sql("SHOW SINKS;")[0]
 
 
+def test_a_script_with_a_select_can_be_explained(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    ask = "SELECT g, COUNT(*) AS c FROM s [RANGE 3 SECONDS] GROUP BY g;"
+    (told,) = Engine(tmp_path / "home").explain(f"{STREAM} {ask}", tmp_path)
+    assert "aggregate" in told
+
+
 def test_what_the_script_itself_declares_is_not_held(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write_files(tmp_path / "in", rows_of(1)[:2])

@@ -52,7 +52,7 @@ from tidemill.share.explain_words import many
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
 
-Select = Callable[[QueryPlan], Reply]
+Select = Callable[[QueryPlan, Catalog], Reply]
 
 
 class Engine(Closing):
@@ -129,12 +129,12 @@ class Engine(Closing):
         """The replies of a script's questions; nothing is registered."""
         self._tables.begin()
         folder = Path(base).absolute()
-        return gather(self._apply(text, folder, explain_plan)[1]).result()
+        return gather(self._apply(text, folder, _explain)[1]).result()
 
     def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
         """The shared plan with a script's queries too, as SVG; nothing is registered."""
         folder = Path(base).absolute()
-        catalog, _ = self._apply(text, folder, explain_plan)
+        catalog, _ = self._apply(text, folder, _explain)
         return self._explainer(catalog).drawing()
 
     def run(self, until: str = "idle", listener: Listener | None = None) -> RunReport:
@@ -192,11 +192,11 @@ class Engine(Closing):
 
     def _sql_now(self, text: str, base: str) -> list[str]:
         with self._lock:
-            return gather(self._sql(text, base, self._select)).result()
+            return gather(self._sql(text, base, self._select_now)).result()
 
     def _sql_beside(self, text: str, base: str) -> list[Reply]:
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
-        return self._sql(text, base, self._select_beside if self._soft else self._select)
+        return self._sql(text, base, self._select_beside if self._soft else self._select_now)
 
     def _sql(self, text: str, base: str, select: Select) -> list[Reply]:
         self._tables.begin()
@@ -227,17 +227,21 @@ class Engine(Closing):
 
     def _respond(self, select: Select, question: Question | RunSelect, catalog: Catalog) -> Reply:
         if isinstance(question, RunSelect):
-            refuse_changed(question.select, self.catalog, catalog)
             query = CreateQuery(THIS_QUERY, None, question.select)
-            return select(self._binder.once(catalog, self.plan)(query))
+            return select(self._binder.once(catalog, self.plan)(query), catalog)
         return reply_to(question, self._explainer(catalog), self.queries)
 
     def _select(self, query: QueryPlan) -> str:
         """The answer now, from what is held."""
         return self._selecting.run(query, self.plan, self._state(query.stream))
 
-    def _select_beside(self, query: QueryPlan) -> Reply:
+    def _select_now(self, query: QueryPlan, catalog: Catalog) -> str:
+        refuse_changed(query, self.catalog, catalog)
+        return self._select(query)
+
+    def _select_beside(self, query: QueryPlan, catalog: Catalog) -> Reply:
         """The answer when its turn has come; what is not held is refused at once."""
+        refuse_changed(query, self.catalog, catalog)
         state = self._state(query.stream)
         windows_held(query, self.plan, state)
         update_us = self.catalog.stream(query.stream).update_us
@@ -363,3 +367,7 @@ class Engine(Closing):
             StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
             for stream in self._registered.streams()
         ]
+
+
+def _explain(query: QueryPlan, _: Catalog) -> str:
+    return explain_plan(query)

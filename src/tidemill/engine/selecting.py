@@ -19,7 +19,6 @@ from tidemill.engine.show import table
 from tidemill.engine.sinks.cells import cell_texts
 from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
-from tidemill.language.statements import Select
 from tidemill.operators.asked import Sheet
 from tidemill.operators.shapes import lift
 from tidemill.plan.model import QueryPlan
@@ -80,12 +79,12 @@ class Selecting:
         ]
 
 
-def refuse_changed(select: Select, standing: Catalog, catalog: Catalog) -> None:
+def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
     """What a script declares anew is not what queries have read so far."""
-    names = [("stream", select.stream), *(("table", join.table) for join in select.joins)]
+    names = [("stream", query.stream), *(("table", join.table) for join in query.joins)]
     for kind, name in names:
         key = kind, name.lower()
-        if key in catalog.definitions and standing.definitions.get(key) != catalog.definitions[key]:
+        if standing.definitions.get(key) != catalog.definitions[key]:
             refuse(
                 "E_NOT_HELD",
                 f"nothing is held of {kind} {name} as this script declares it",
