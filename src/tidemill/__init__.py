@@ -2,7 +2,7 @@
 
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
-from tidemill.plan.user import aggregate
+from tidemill.plan.functions.user import aggregate
 
 __version__ = "0.1.0"
 __all__ = ["Engine", "TidemillError", "__version__", "aggregate"]

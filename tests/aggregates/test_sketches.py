@@ -21,7 +21,7 @@ from tests.aggregates.estimating import call_of, lane_of, runs_of, told, told_of
 from tidemill.aggregates.sketches import CountMin, HyperLogLog, Items, Quantiles, Theta
 from tidemill.aggregates.sketches.counts import Counts
 from tidemill.aggregates.sketches.registers import is_full
-from tidemill.plan.aggregates.sketches import (
+from tidemill.plan.functions.sketches import (
     count_min_width,
     distinct_log_size,
     items_log_size,

@@ -21,8 +21,8 @@ from tidemill.aggregates.user.samples import ROWS, sample
 from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError
-from tidemill.plan.model import Scalar
-from tidemill.plan.user import declared
+from tidemill.plan.functions.user import declared
+from tidemill.plan.query import Scalar
 from tidemill.synopsis.kernels import KERNELS, Kernel
 from tidemill.types import BIGINT, DOUBLE, STRING, Type, parse_type
 

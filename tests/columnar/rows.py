@@ -25,11 +25,11 @@ from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
-from tidemill.plan.binding import bind
+from tidemill.plan.bind.binder import bind
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import AggregateCall, QueryPlan
+from tidemill.plan.functions.user import declared, known_with
 from tidemill.plan.predicates import Predicate, has_bit
-from tidemill.plan.user import declared, known_with
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.reference.spreads import outermost, spread
 from tidemill.reference.written import written
 from tidemill.settings import Settings

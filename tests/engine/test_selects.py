@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tidemill.engine.selects import Selected, Selects
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Deadlines, Joint, Soft, Task
 
 

@@ -13,8 +13,8 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from tidemill.language import parse_expression
+from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import quote_name, quote_text
-from tidemill.language.trees import to_sql
 
 
 def lines_of(name: str) -> list[str]:

@@ -17,10 +17,10 @@ from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
-from tidemill.plan.binding import bind
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.bind.binder import bind
+from tidemill.plan.functions.user import known_with
 from tidemill.plan.predicates import Predicate
-from tidemill.plan.user import known_with
+from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Answer, Row, answers
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
 from tidemill.share import Sample

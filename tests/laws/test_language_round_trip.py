@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tidemill import types
 from tidemill.errors import Problem, TidemillError
 from tidemill.language import parse_expression, parse_script, render
-from tidemill.language.dialect import TidemillDialect
+from tidemill.language.expressions.dialect import TidemillDialect
 from tidemill.language.names import quote_name, quote_text
 from tidemill.language.statements import (
     AlterQuery,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidemill.language.trees import parse_tree
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.operators.finish import evaluate
 from tidemill.operators.rounding import round_doubles
 from tidemill.plan.expressions import Opaque, is_vectorised

@@ -13,7 +13,7 @@ from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked, Sheet
 from tidemill.operators.forms import forms
 from tidemill.operators.shapes import lift
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Row
 from tidemill.synopsis.pieces import read_bucket
 from tidemill.windows import BEGINNING_US

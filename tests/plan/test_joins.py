@@ -17,9 +17,9 @@ from tidemill.errors import TidemillError
 from tidemill.language import parse_script
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateStream, CreateTable, RunSelect
-from tidemill.plan.binding import bind
+from tidemill.plan.bind.binder import bind
 from tidemill.plan.explain import explain_plan
-from tidemill.plan.model import Join, QueryPlan, TableColumn
+from tidemill.plan.query import Join, QueryPlan, TableColumn
 from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, STRING, Type
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemill.language.trees import parse_tree
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.types import INT, parse_type
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidemill.errors import TidemillError
-from tidemill.language.trees import parse_tree
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.plan.expressions import Literal, Node, Opaque, Slot, is_vectorised
 from tidemill.plan.typing import type_expression
 from tidemill.types import BIGINT, DOUBLE, STRING, parse_type

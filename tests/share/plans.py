@@ -18,8 +18,8 @@ from tidemill.language import parse_script
 from tidemill.operators.packet_model import PacketModel
 from tidemill.operators.packets import make_block
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Predicate
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, Standing, change_plan
 from tidemill.share.explain_model import Arrangement

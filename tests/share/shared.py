@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.laws.queries import plan_of
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, Standing
 from tidemill.share.weave import MachineCosts

@@ -25,7 +25,7 @@ from tests.share.plans import (
     query,
 )
 from tidemill.engine.show import table
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share.explain import explain_shared
 from tidemill.share.explain_model import Arrangement, Edges

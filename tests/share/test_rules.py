@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.share.plans import planned, query
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share.rules import (
     CS1,

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from tidemill.aggregates import Encoded, Lane
-from tidemill.plan.model import Scalar
 from tidemill.plan.predicates import NO_ROWS, Reading, Term
+from tidemill.plan.query import Scalar
 from tidemill.synopsis import bundles as bundling
 from tidemill.synopsis.bundles import Spans, bundles
 from tidemill.synopsis.cells import Cells, narrow

@@ -19,7 +19,7 @@ from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.encoding import flat
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import normalise, split_decimal, to_decimal
-from tidemill.plan.aggregates.basic import sum_type
+from tidemill.plan.functions.basic import sum_type
 
 Array = NDArray[Any]
 

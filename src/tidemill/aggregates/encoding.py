@@ -18,7 +18,7 @@ from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_in
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.aggregates.user.lanes import absent_user, decode_user, encode_user
-from tidemill.plan.aggregates.basic import sum_type
+from tidemill.plan.functions.basic import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
 Array = NDArray[Any]

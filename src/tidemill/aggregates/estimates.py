@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 
 Array = NDArray[Any]
 # Bounds of distinct counts are so many standard deviations away: they hold 95 times in 100.

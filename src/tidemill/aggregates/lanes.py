@@ -28,9 +28,9 @@ from tidemill.aggregates.sketches.lifting import is_by_value, lift_sql
 from tidemill.aggregates.sketches.sizes import sketch_behind
 from tidemill.aggregates.user import running
 from tidemill.catalog import Code
-from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.expressions import Value
-from tidemill.plan.model import AggregateCall, Scalar
+from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS
+from tidemill.plan.query import AggregateCall, Scalar
 from tidemill.types import BIGINT, DOUBLE, Type
 
 _NEEDS = {

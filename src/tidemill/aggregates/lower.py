@@ -16,8 +16,8 @@ from tidemill.aggregates.estimates import Estimates, Sketched
 from tidemill.aggregates.lanes import BAGS, Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.user.lanes import lower_user
-from tidemill.plan.aggregates.basic import sum_type
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.functions.basic import sum_type
+from tidemill.plan.query import AggregateCall
 from tidemill.types import Type
 
 Mask = NDArray[np.bool_]

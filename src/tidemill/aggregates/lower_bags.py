@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.limbs import to_decimal, to_int64
 from tidemill.language.durations import parse_duration
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 from tidemill.types import Type
 
 Array = NDArray[Any]

@@ -13,10 +13,10 @@ from tidemill.catalog import Catalog, Code, code_of
 from tidemill.catalog.aggregates import SCHEME, parse_source
 from tidemill.errors import refuse
 from tidemill.language.statements import CreateAggregate
-from tidemill.plan.aggregates import BUILT_IN, Signature
-from tidemill.plan.model import QueryPlan
-from tidemill.plan.user import declared
-from tidemill.plan.user.declaring import declaration_of
+from tidemill.plan.functions import BUILT_IN, Signature
+from tidemill.plan.functions.user import declared
+from tidemill.plan.functions.user.declaring import declaration_of
+from tidemill.plan.query import QueryPlan
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
 AGGREGATE_COLUMNS = ("aggregate", "takes", "gives", "exact", "source")

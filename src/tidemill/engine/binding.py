@@ -11,11 +11,11 @@ from tidemill.catalog.options import priority_of
 from tidemill.engine.tables import Tables
 from tidemill.errors import TidemillError
 from tidemill.language.statements import CreateQuery
-from tidemill.plan.binding import bind
-from tidemill.plan.model import QueryPlan
-from tidemill.plan.soft import with_updates
+from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.soft import with_updates
+from tidemill.plan.functions.user import known_with
+from tidemill.plan.query import QueryPlan
 from tidemill.plan.typing import TypeOracle
-from tidemill.plan.user import known_with
 from tidemill.share import SharedPlan
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.session import Session

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidemill.catalog import Stream
 from tidemill.engine.records import Decision, TickRecord
 from tidemill.engine.surroundings import Surroundings
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.spark.fold import FoldReport

@@ -46,7 +46,7 @@ from tidemill.failpoints import armed
 from tidemill.language import render
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.explain import explain_plan
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.share.explain_words import many
 from tidemill.spark.session import Session, start_session

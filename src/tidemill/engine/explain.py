@@ -18,7 +18,7 @@ from tidemill.engine.soft.explain import (
 )
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.share.drawing import draw
 from tidemill.share.explain import explain_shared

@@ -11,10 +11,10 @@ from tidemill.aggregates import Lane
 from tidemill.catalog import Code
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import Join, Key, Scalar, TableColumn
 from tidemill.plan.predicates import Predicate, Reading, Term
 from tidemill.plan.predicates.boxes import Box
 from tidemill.plan.predicates.values import ValueSet
+from tidemill.plan.query import Join, Key, Scalar, TableColumn
 from tidemill.share import Stint
 from tidemill.synopsis.model import Bit, KeptLane, Synopsis
 from tidemill.types import Type

@@ -9,7 +9,7 @@ import numpy as np
 from tidemill.operators.by_spark import finish
 from tidemill.operators.rows import Together, together
 from tidemill.operators.shapes import finishes_here
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.spark.answer import Part, Question, TaskResult
 from tidemill.spark.finishing import finish_by_spark
 from tidemill.spark.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.lanes import BAGS
 from tidemill.errors import Problem
-from tidemill.plan.model import AggregateCall, QueryPlan
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.synopsis.store import Version
 

@@ -8,7 +8,7 @@ from tidemill.engine.page import Page
 from tidemill.engine.surroundings import Surroundings
 from tidemill.operators.asked import Sheet
 from tidemill.operators.shapes import Lifted, lift
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint
 from tidemill.spark.answer import CARRY, COUNT, Question

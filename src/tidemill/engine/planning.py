@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.engine.journal import StreamState
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,

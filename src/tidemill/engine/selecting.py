@@ -21,7 +21,7 @@ from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
 from tidemill.operators.asked import Sheet
 from tidemill.operators.shapes import lift
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, Standing, specs_of
 from tidemill.share.explain_words import many

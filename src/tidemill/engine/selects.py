@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Deadlines, Joint
 from tidemill.schedule.one_time import Request, Requests
 

@@ -17,7 +17,7 @@ from tidemill.engine.selecting import Selecting
 from tidemill.engine.selects import Selects
 from tidemill.engine.sinks import SinkWriter
 from tidemill.failpoints import Failpoint
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.spark.joins import Tables

@@ -18,7 +18,7 @@ from tidemill.catalog import Catalog, Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateQuery
-from tidemill.plan.model import Join, QueryPlan, Scalar
+from tidemill.plan.query import Join, QueryPlan, Scalar
 from tidemill.share import SharedPlan
 from tidemill.spark.rows import Rows
 from tidemill.spark.session import Session

@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token
 
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language.cursor import Cursor
+from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
 from tidemill.language.select_clause import parse_select
@@ -22,7 +23,6 @@ from tidemill.language.statements import (
     Definition,
     Options,
 )
-from tidemill.language.trees import read_data_type
 from tidemill.types import TYPE_NAMES, Type, parse_type
 
 _KINDS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")

@@ -8,9 +8,9 @@ from typing import NoReturn, TypeVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidemill.errors import Place, refuse
+from tidemill.language.expressions.trees import read_tree, to_sql
 from tidemill.language.names import is_reserved
 from tidemill.language.statements import Expr
-from tidemill.language.trees import read_tree, to_sql
 
 _Item = TypeVar("_Item")
 _QUOTED = frozenset((TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING))

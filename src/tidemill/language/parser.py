@@ -15,6 +15,8 @@ from tidemill.errors import suggest
 from tidemill.language.changes import parse_alter, parse_pause, parse_resume
 from tidemill.language.create import parse_create
 from tidemill.language.cursor import Cursor
+from tidemill.language.expressions.balance import check_balanced
+from tidemill.language.expressions.trees import parse_tree, place_of, to_sql, tokenize
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_value
 from tidemill.language.select_clause import parse_select
@@ -29,8 +31,6 @@ from tidemill.language.statements import (
     Show,
     Statement,
 )
-from tidemill.language.trees import parse_tree, place_of, to_sql, tokenize
-from tidemill.language.unclosed import check_balanced
 
 _DROPS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")
 _SHOWS = ("STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SCHEDULE", "SETTINGS")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tidemill.errors import Place
-from tidemill.language.trees import parse_tree, place_of
+from tidemill.language.expressions.trees import parse_tree, place_of
 from tidemill.types import Type
 
 Options: TypeAlias = tuple[tuple[str, str], ...]

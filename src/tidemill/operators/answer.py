@@ -16,8 +16,8 @@ from tidemill.operators.evaluating import Evaluating
 from tidemill.operators.forms import Form, forms
 from tidemill.operators.handing import Answers, handed_out
 from tidemill.operators.slots import Source
-from tidemill.plan.model import Key
 from tidemill.plan.predicates import Reading
+from tidemill.plan.query import Key
 from tidemill.synopsis.bundles import Spans, bundles
 from tidemill.synopsis.cells import Cells, narrow
 from tidemill.synopsis.model import Synopsis

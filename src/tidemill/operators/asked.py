@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tidemill.operators.columns import EVERY, NOWHERE, Column, from_arrow
 from tidemill.operators.shapes import Lifted, Shape
 from tidemill.plan.expressions import Value
-from tidemill.plan.model import AggregateCall
 from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.plan.query import AggregateCall
 
 IntArray = NDArray[np.int64]
 T = TypeVar("T", bound=Hashable)

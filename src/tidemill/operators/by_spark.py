@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tidemill.operators.finish import Finished, evaluate
 from tidemill.operators.ordering import top_per_window
 from tidemill.plan.expressions import Node
-from tidemill.plan.model import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 
 IntArray = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tidemill.operators.asked import Sheet
 from tidemill.operators.ordering import top_per_window
 from tidemill.operators.shapes import Shape
-from tidemill.plan.model import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.types import TIMESTAMP
 
 IntArray = NDArray[np.int64]

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised, walk
-from tidemill.plan.model import AggregateCall, Key, Ordering, QueryPlan
+from tidemill.plan.query import AggregateCall, Key, Ordering, QueryPlan
 
 _NO_LIMIT = 2**62
 

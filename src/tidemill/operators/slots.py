@@ -34,7 +34,7 @@ from tidemill.operators.columns import (
 from tidemill.operators.finish import evaluate_column
 from tidemill.operators.ordering import order_rows
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.model import WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.synopsis.bundles import Naming
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.combine import Block

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tidemill.operators.columns import EVERY, Column, Flags
 from tidemill.operators.ordering import LARGEST, Keys, cut_runs, order_keys
 from tidemill.operators.slots import Slots
-from tidemill.plan.model import Ordering
+from tidemill.plan.query import Ordering
 
 IntArray = NDArray[np.int64]
 

@@ -9,11 +9,11 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.errors import listing, refuse, suggest
+from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr
-from tidemill.language.trees import to_sql
-from tidemill.plan.aggregates import Parameter, Signature
+from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Value
-from tidemill.plan.scope import place_in
+from tidemill.plan.functions import Parameter, Signature
 
 
 def constants_of(

@@ -6,7 +6,7 @@ from tidemill.language import render_duration
 from tidemill.language.names import quote_name
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node
-from tidemill.plan.model import Join, Ordering, QueryPlan, Scalar
+from tidemill.plan.query import Join, Ordering, QueryPlan, Scalar
 from tidemill.plan.typing import is_vectorised
 
 

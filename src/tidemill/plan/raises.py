@@ -14,8 +14,8 @@ from sqlglot import exp
 from tidemill.errors import TidemillError
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal, Node
-from tidemill.plan.known import by_name, type_known
 from tidemill.plan.try_forms import CAST_FUNCTIONS, TRY_FUNCTIONS, to_spark_sql
+from tidemill.plan.typed_trees import by_name, type_known
 from tidemill.types import STRING, Type
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)

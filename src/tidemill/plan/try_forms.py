@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from tidemill.errors import TidemillError
-from tidemill.language.dialect import TidemillDialect
+from tidemill.language.expressions.dialect import TidemillDialect
 from tidemill.plan.builders import OutsideError
-from tidemill.plan.known import by_name, type_known
+from tidemill.plan.typed_trees import by_name, type_known
 from tidemill.types import INTEGER_BITS, STRING, Type
 
 TRY_FUNCTIONS = {

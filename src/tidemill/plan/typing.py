@@ -22,9 +22,9 @@ from sqlglot import exp
 
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, is_vectorised
-from tidemill.plan.known import by_name, type_known
 from tidemill.plan.raises import raised_sql
 from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.typed_trees import by_name, type_known
 from tidemill.types import VOID, Type
 
 __all__ = ["TypeOracle", "is_vectorised", "to_spark_sql", "type_expression"]

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from tidemill.language.statements import Window
-from tidemill.plan.model import AggregateCall, QueryPlan
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.reference.approximations import exactly
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.frequent import frequent_rows

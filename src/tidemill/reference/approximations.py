@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 
 Rank = Callable[[Any], tuple[Any, ...]]
 

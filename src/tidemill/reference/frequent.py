@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemill.language.durations import parse_duration
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 
 Found = tuple[int, list[tuple[Any, int, int]]]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 from tidemill.types import BIGINT, Type
 
 HOLISTIC = ("COUNT_DISTINCT", "MEDIAN", "PERCENTILE", "TOP", "COLLECT")

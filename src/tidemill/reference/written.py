@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from tidemill.aggregates.user.results import as_result
 from tidemill.aggregates.user.states import States
-from tidemill.plan.model import AggregateCall
-from tidemill.plan.user import declared, made
+from tidemill.plan.functions.user import declared, made
+from tidemill.plan.query import AggregateCall
 
 
 def written(call: AggregateCall, rows: Sequence[Sequence[Any]]) -> Any:

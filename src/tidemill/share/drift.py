@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share.needs import needs_of
 from tidemill.share.optimiser import Context, Group, longest
 from tidemill.share.weave import Processing, Workload, plan_cost

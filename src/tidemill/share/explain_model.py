@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import TRUE, Predicate
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis

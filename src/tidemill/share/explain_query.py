@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.feeds import keeps_all

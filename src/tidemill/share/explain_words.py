@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from tidemill.language.statements import Window
-from tidemill.plan.model import Join
 from tidemill.plan.predicates import Predicate, Reading
+from tidemill.plan.query import Join
 from tidemill.synopsis.feed import Feed, Node
 from tidemill.synopsis.model import Synopsis
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidemill.aggregates import ROWS
-from tidemill.plan.joins import ordered
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.bind.joins import ordered
 from tidemill.plan.predicates import Predicate
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.key_tree import KeySet, key_tree

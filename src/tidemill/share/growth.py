@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
 from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of

@@ -13,8 +13,8 @@ from typing import NoReturn
 from tidemill.aggregates import ROWS, lanes_behind
 from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
-from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import Reading, Term, read_by
+from tidemill.plan.query import QueryPlan
 from tidemill.share import explain_words as words
 from tidemill.share.model import END_US, SharedPlan, specs_of
 from tidemill.share.needs import multiplying, needs_of

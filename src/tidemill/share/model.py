@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tidemill.plan.model import QueryPlan
 from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.plan.query import QueryPlan
 from tidemill.synopsis.model import Synopsis
 from tidemill.windows import BEGINNING_US, WindowSpec
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tidemill.plan.model import Join, QueryPlan
 from tidemill.plan.predicates import Predicate
+from tidemill.plan.query import Join, QueryPlan
 from tidemill.share.model import specs_of
 from tidemill.windows import WindowSpec
 

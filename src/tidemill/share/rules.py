@@ -16,8 +16,8 @@ from typing import Generic, TypeVar
 
 from tidemill.aggregates import Lane, lanes_behind
 from tidemill.language.statements import Window
-from tidemill.plan.model import Join, QueryPlan
 from tidemill.plan.predicates import read_by
+from tidemill.plan.query import Join, QueryPlan
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Synopsis
 from tidemill.windows import WindowSpec

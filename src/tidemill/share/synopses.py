@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates import ROWS, lanes_behind
-from tidemill.plan.joins import ordered
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.bind.joins import ordered
 from tidemill.plan.predicates import (
     Assignment,
     Predicate,
@@ -19,6 +18,7 @@ from tidemill.plan.predicates import (
     assign_bits,
     assign_own_bits,
 )
+from tidemill.plan.query import QueryPlan
 from tidemill.share.model import specs_of
 from tidemill.synopsis.model import Bit, Synopsis
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec

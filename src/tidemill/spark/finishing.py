@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tidemill.operators.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.spark.values import guard
 
 _ROW = "_row"

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemill.language.names import quote_name
-from tidemill.plan.model import Join, Scalar, TableColumn
+from tidemill.plan.query import Join, Scalar, TableColumn
 from tidemill.spark.values import guard, guarded_columns, read_value
 from tidemill.synopsis.feed import Scan
 

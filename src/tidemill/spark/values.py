@@ -9,7 +9,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
-from tidemill.plan.model import Scalar
+from tidemill.plan.query import Scalar
 from tidemill.spark.admission import TIME
 
 

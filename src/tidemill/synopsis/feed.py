@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tidemill.aggregates import Lane
-from tidemill.plan.model import Join, Scalar
 from tidemill.plan.predicates import WORD_BITS, Predicate
+from tidemill.plan.query import Join, Scalar
 from tidemill.synopsis.model import Synopsis
 from tidemill.windows import EdgeClass, edge_classes
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tidemill.aggregates import Lane
-from tidemill.plan.model import Join, Key
 from tidemill.plan.predicates import WORD_BITS, Predicate, Reading
+from tidemill.plan.query import Join, Key
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 

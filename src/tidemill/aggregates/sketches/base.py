@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tidemill.plan.aggregates.keys import Key
+from tidemill.plan.functions.keys import Key
 
 # The bytes of a sketch, as they came from Spark or from a piece, or what was read from them.
 # Neither is ever changed.

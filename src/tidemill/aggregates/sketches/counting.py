@@ -20,8 +20,8 @@ import datasketches
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import State
 from tidemill.aggregates.sketches.counts import Counts
-from tidemill.plan.aggregates.keys import Key
-from tidemill.plan.aggregates.sketches import COUNT_MIN_ROWS
+from tidemill.plan.functions.keys import Key
+from tidemill.plan.functions.sketches import COUNT_MIN_ROWS
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemill.aggregates.merging import objects
-from tidemill.plan.aggregates.keys import Key
+from tidemill.plan.functions.keys import Key
 
 # How the bytes begin, which no sketch of the library does; then values, what is missed, texts.
 MARK = b"TALLY"

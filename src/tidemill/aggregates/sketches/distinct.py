@@ -18,7 +18,7 @@ import datasketches
 
 from tidemill.aggregates.sketches.base import State
 from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
-from tidemill.plan.aggregates.keys import Key
+from tidemill.plan.functions.keys import Key
 
 # The library takes no empty text for a value, in Java neither. In Catalyst it is replaced alike.
 _FOR_EMPTY = "\0"

@@ -20,8 +20,8 @@ import datasketches
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import State
 from tidemill.aggregates.sketches.counts import Counts
-from tidemill.plan.aggregates.keys import Key
-from tidemill.plan.aggregates.sketches import items_room
+from tidemill.plan.functions.keys import Key
+from tidemill.plan.functions.sketches import items_room
 
 Item = tuple[Key, int, int, int]  # value, count, low, high
 _ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.plan.aggregates.keys import Key
+from tidemill.plan.functions.keys import Key
 from tidemill.types import BOOLEAN, DATE, Type
 
 _LATIN = "latin-1"  # every byte is a letter of it

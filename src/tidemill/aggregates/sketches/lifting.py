@@ -8,7 +8,7 @@ in Catalyst, and sketched here.
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.sketches import items_room
+from tidemill.plan.functions.sketches import items_room
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 # Spark leaves empty texts out of HLL and theta sketches, as the library does in Python.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.flat import Flat, whole
 from tidemill.compiling import compiled
-from tidemill.plan.aggregates.sketches import COUNT_MIN_ROWS
+from tidemill.plan.functions.sketches import COUNT_MIN_ROWS
 
 Array = NDArray[Any]
 _MARK, _ROWS_AT, _KEYS_AT = counts.MARK[0], counts.ROWS_AT, counts.HEAD_SIZE

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.sketches import (
+from tidemill.plan.expressions import Value
+from tidemill.plan.functions.sketches import (
     count_min_width,
     distinct_log_size,
     items_log_size,
     quantile_size,
 )
-from tidemill.plan.expressions import Value
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 
 
 def sketch_behind(call: AggregateCall) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from tidemill.catalog import Code
-from tidemill.plan.user.loading import described, user_line
+from tidemill.plan.functions.user.loading import described, user_line
 
 T = TypeVar("T")
 # Halving costs a few calls for each row that raises. Past so many the rest counts as raised:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tidemill.aggregates.algebra import AnyArray, BoolArray
 from tidemill.aggregates.user.running import Running, running
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 
 if TYPE_CHECKING:
     from tidemill.aggregates.lanes import Lane

@@ -17,7 +17,7 @@ from tidemill.aggregates.user.results import as_result
 from tidemill.aggregates.user.states import RAISED, States
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
-from tidemill.plan.user import declared, made
+from tidemill.plan.functions.user import declared, made
 
 Both = Callable[[AnyArray, AnyArray], AnyArray]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.algebra import AnyArray
-from tidemill.plan.user import Field
+from tidemill.plan.functions.user import Field
 
 RAISED = "_raised"
 _NUMPY = {

@@ -24,7 +24,7 @@ from tidemill.aggregates.user.states import MistakeError
 from tidemill.catalog import Code
 from tidemill.errors import refuse
 from tidemill.plan.expressions import Value
-from tidemill.plan.user.loading import described, user_line
+from tidemill.plan.functions.user.loading import described, user_line
 
 T = TypeVar("T")
 

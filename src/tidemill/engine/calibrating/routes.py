@@ -9,7 +9,7 @@ import psutil
 from tidemill.catalog import Stream
 from tidemill.clock import SystemClock
 from tidemill.engine.calibrating.rows import Make
-from tidemill.plan.model import Join
+from tidemill.plan.query import Join
 from tidemill.spark.admission import EARLIEST_US, Admission
 from tidemill.spark.columnar.files import parts_of, read_chunks
 from tidemill.spark.columnar.program import write_program

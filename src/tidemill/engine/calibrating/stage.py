@@ -13,8 +13,8 @@ from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.operators.packets import PacketModel, make_block
-from tidemill.plan.binding import bind
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.bind.binder import bind
+from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import Suited, new_synopsis

@@ -13,7 +13,7 @@ from tidemill.engine.journal import StreamState
 from tidemill.engine.selects import Selected
 from tidemill.engine.soft.costs import JointCosts
 from tidemill.engine.surroundings import Surroundings
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
 from tidemill.share import SharedPlan, Stint
 from tidemill.synopsis.store import Version

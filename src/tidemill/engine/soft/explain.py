@@ -9,7 +9,7 @@ from tidemill.engine.journal import QueryState
 from tidemill.engine.soft.agenda import soft_of
 from tidemill.engine.soft.costs import JointCosts
 from tidemill.language import render_duration
-from tidemill.plan.model import QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import DRAWN, ruler
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.share.explain_words import many, span

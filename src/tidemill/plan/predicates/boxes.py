@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import Scalar
 from tidemill.plan.predicates.values import EVERYTHING, ValueSet
+from tidemill.plan.query import Scalar
 
 Dimension = Slot | Scalar
 # Past this many boxes a condition is cheaper to evaluate than to reason about.

@@ -13,17 +13,17 @@ from functools import reduce
 
 from sqlglot import exp
 
-from tidemill.language.trees import parse_tree, to_sql
+from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal
-from tidemill.plan.known import by_name, type_known
-from tidemill.plan.model import Scalar
 from tidemill.plan.predicates.atoms import read_atom
 from tidemill.plan.predicates.boxes import TooManyBoxesError
 from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
+from tidemill.plan.query import Scalar
 from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.typed_trees import by_name, type_known
 from tidemill.types import BOOLEAN, Type
 
 

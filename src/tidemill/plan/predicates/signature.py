@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import Scalar
 from tidemill.plan.predicates.boxes import Dimension
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.plan.predicates.predicate import Predicate
 from tidemill.plan.predicates.values import Cut
+from tidemill.plan.query import Scalar
 from tidemill.types import BOOLEAN
 
 Read = Callable[[Scalar], str]

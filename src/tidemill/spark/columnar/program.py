@@ -15,7 +15,7 @@ from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
-from tidemill.plan.model import Scalar
+from tidemill.plan.query import Scalar
 from tidemill.spark.columnar.lines import Dialect, is_plain_kind
 from tidemill.spark.columnar.signatures import Signing, signing
 from tidemill.synopsis.feed import Feed, Scan

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import counts, read_counts
 from tidemill.aggregates.sketches.flat import Flat, flat
-from tidemill.plan.aggregates.keys import key_of
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.functions.keys import key_of
+from tidemill.plan.query import AggregateCall
 from tidemill.synopsis.sketched.before import before, within
 from tidemill.types import Type
 

@@ -19,7 +19,7 @@ from tidemill.aggregates.bags import of_cells
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import Items, is_text_key, read_items
 from tidemill.aggregates.sketches.keys import values_of
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 from tidemill.synopsis.runs import Runs, SortedBags
 from tidemill.synopsis.sketched.before import before, within
 from tidemill.types import Type

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import read_quantiles
-from tidemill.plan.aggregates.sketches import quantile_error
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.functions.sketches import quantile_error
+from tidemill.plan.query import AggregateCall
 from tidemill.synopsis.runs import in_order
 from tidemill.synopsis.sketched.before import before, within
 from tidemill.synopsis.sketched.quantile_loops import at_shares

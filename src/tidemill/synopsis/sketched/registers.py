@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import DEVIATIONS, Estimates, whole_counts
 from tidemill.aggregates.sketches import read_coupons
-from tidemill.plan.aggregates.sketches import HLL_FACTOR
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.functions.sketches import HLL_FACTOR
+from tidemill.plan.query import AggregateCall
 from tidemill.synopsis.bag_loops import count_distinct
 from tidemill.synopsis.runs import in_order
 from tidemill.synopsis.sketched.before import before, within

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tidemill.aggregates import Encoded, Kept, Lane, sketches
 from tidemill.aggregates.algebra import AnyArray, IntArray
 from tidemill.aggregates.estimates import Estimates
-from tidemill.plan.model import AggregateCall
+from tidemill.plan.query import AggregateCall
 from tidemill.synopsis.cells import Cells
 from tidemill.synopsis.sketched.counting import CountMinCells
 from tidemill.synopsis.sketched.items import ItemCells

@@ -15,11 +15,11 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from tidemill.errors import Place, refuse
-from tidemill.language.allowed import check_tree
-from tidemill.language.dialect import TidemillDialect, TidemillParser
-from tidemill.language.ladder import PlacedParseError
+from tidemill.language.expressions.allowed import check_tree
+from tidemill.language.expressions.balance import check_closed
+from tidemill.language.expressions.dialect import TidemillDialect, TidemillParser
+from tidemill.language.expressions.precedence import PlacedParseError
 from tidemill.language.names import needs_quotes
-from tidemill.language.unclosed import check_closed
 
 _DIALECT = TidemillDialect()
 _Result = TypeVar("_Result")

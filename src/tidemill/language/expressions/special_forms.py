@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from tidemill.language.ladder import LadderParser, call
+from tidemill.language.expressions.precedence import LadderParser, call
 
 _TIME_UNITS = (
     "YEAR",

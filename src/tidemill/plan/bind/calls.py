@@ -9,15 +9,15 @@ from sqlglot import exp
 
 from tidemill.errors import refuse
 from tidemill.language.statements import Expr, Window
-from tidemill.plan.aggregates import Known, Signature
-from tidemill.plan.aggregates.basic import MAX_DIGITS, SUM_DIGITS
+from tidemill.plan.bind.scalars import ScalarBinder
+from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
+from tidemill.plan.bind.subwindows import with_subwindow
 from tidemill.plan.constants import constants_of, refuse_number
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.model import AggregateCall, Scalar
-from tidemill.plan.scalars import ScalarBinder
-from tidemill.plan.scope import aggregate_calls, function_name, place_in
-from tidemill.plan.subwindows import with_subwindow
-from tidemill.plan.user.calls import user_arguments, user_constants
+from tidemill.plan.functions import Known, Signature
+from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS
+from tidemill.plan.functions.user.calls import user_arguments, user_constants
+from tidemill.plan.query import AggregateCall, Scalar
 from tidemill.types import BIGINT, DOUBLE
 
 

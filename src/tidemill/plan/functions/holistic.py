@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.basic import SIGNATURES as BASIC
-from tidemill.plan.aggregates.checks import fraction, length_of_time, number_of_items
-from tidemill.plan.aggregates.kinds import double, is_number, is_plain, text_as_double, whole
-from tidemill.plan.aggregates.signature import Parameter, Signature
+from tidemill.plan.functions.basic import SIGNATURES as BASIC
+from tidemill.plan.functions.call_form import Parameter, Signature
+from tidemill.plan.functions.checks import fraction, length_of_time, number_of_items
+from tidemill.plan.functions.kinds import double, is_number, is_plain, text_as_double, whole
 from tidemill.types import BIGINT, Type, array_of, struct_of
 
 _SUM = next(signature for signature in BASIC if signature.name == "SUM")

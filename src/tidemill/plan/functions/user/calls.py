@@ -7,13 +7,13 @@ from sqlglot import exp
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError, refuse
 from tidemill.language.statements import Expr
+from tidemill.plan.bind.scalars import ScalarBinder
+from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Value
-from tidemill.plan.model import Scalar
-from tidemill.plan.scalars import ScalarBinder
-from tidemill.plan.scope import place_in
-from tidemill.plan.user.declaring import Argument, Constant
-from tidemill.plan.user.loading import declared, made
-from tidemill.plan.user.signatures import as_given
+from tidemill.plan.functions.user.declaring import Argument, Constant
+from tidemill.plan.functions.user.loading import declared, made
+from tidemill.plan.functions.user.signatures import as_given
+from tidemill.plan.query import Scalar
 from tidemill.types import INTEGER_BITS, Type
 
 

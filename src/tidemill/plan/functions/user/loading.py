@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError, listing, refuse
 from tidemill.ids import fingerprint
-from tidemill.plan.user.declaring import Constant, Declaration, declaration_of
+from tidemill.plan.functions.user.declaring import Constant, Declaration, declaration_of
 
 
 @lru_cache(maxsize=1024)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.kinds import is_number, is_plain, itself, text_as_double, whole
-from tidemill.plan.aggregates.signature import Signature
+from tidemill.plan.functions.call_form import Signature
+from tidemill.plan.functions.kinds import is_number, is_plain, itself, text_as_double, whole
 from tidemill.types import BIGINT, DOUBLE, Type
 
 # Digits of a decimal, and how many a sum has more than what it adds up.

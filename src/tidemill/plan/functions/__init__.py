@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidemill.errors import Place, listing, refuse
-from tidemill.plan.aggregates import basic, holistic, sketches, spread
-from tidemill.plan.aggregates.signature import Parameter, Signature
+from tidemill.plan.functions import basic, holistic, sketches, spread
+from tidemill.plan.functions.call_form import Parameter, Signature
 
 __all__ = ["BUILT_IN", "Known", "Parameter", "Signature"]
 

@@ -12,9 +12,9 @@ from sqlglot import exp
 from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr
-from tidemill.plan.aggregates import BUILT_IN, Known
-from tidemill.plan.model import TableColumn
-from tidemill.plan.relations import Relation, refuse_ambiguous, refuse_unknown
+from tidemill.plan.bind.relations import Relation, refuse_ambiguous, refuse_unknown
+from tidemill.plan.functions import BUILT_IN, Known
+from tidemill.plan.query import TableColumn
 
 # Same input, other answer: a replayed tick would disagree with itself.
 NOT_REPLAYABLE = frozenset(

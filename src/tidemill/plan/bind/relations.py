@@ -9,7 +9,7 @@ from typing import NoReturn
 from tidemill.catalog import Stream, Table
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, JoinClause, Select
-from tidemill.plan.model import TableColumn
+from tidemill.plan.query import TableColumn
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from tidemill.errors import listing, refuse
-from tidemill.plan.user.texts import parse_argument, parse_field, parse_result
+from tidemill.plan.functions.user.texts import parse_argument, parse_field, parse_result
 from tidemill.types import Type
 
 _Class = TypeVar("_Class", bound=type)

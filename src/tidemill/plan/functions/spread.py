@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidemill.plan.aggregates.kinds import double, is_number, is_plain, itself, text_as_double
-from tidemill.plan.aggregates.signature import Signature
+from tidemill.plan.functions.call_form import Signature
+from tidemill.plan.functions.kinds import double, is_number, is_plain, itself, text_as_double
 
 SIGNATURES = (
     *(

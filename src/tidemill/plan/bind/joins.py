@@ -18,13 +18,13 @@ from tidemill.errors import refuse
 from tidemill.language.names import quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
+from tidemill.plan.bind.conditions import check_condition
+from tidemill.plan.bind.join_conditions import condition_of
+from tidemill.plan.bind.relations import table_relation
+from tidemill.plan.bind.scalars import ScalarBinder
+from tidemill.plan.bind.scope import Scope, in_own_words
 from tidemill.plan.coercion import common_type
-from tidemill.plan.conditions import check_condition
-from tidemill.plan.join_conditions import condition_of
-from tidemill.plan.model import Join, Scalar
-from tidemill.plan.relations import table_relation
-from tidemill.plan.scalars import ScalarBinder
-from tidemill.plan.scope import Scope, in_own_words
+from tidemill.plan.query import Join, Scalar
 from tidemill.plan.typing import TypeOracle
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.statements import Expr
-from tidemill.plan.aggregates import Known
-from tidemill.plan.scope import aggregate_calls, place_in
+from tidemill.plan.bind.scope import aggregate_calls, place_in
+from tidemill.plan.functions import Known
 from tidemill.types import BOOLEAN, VOID, Type
 
 

@@ -7,8 +7,8 @@ from sqlglot import exp
 from tidemill.errors import refuse
 from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.statements import Expr, Window
+from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Value
-from tidemill.plan.scope import place_in
 
 
 def with_subwindow(

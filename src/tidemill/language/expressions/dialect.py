@@ -19,7 +19,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tidemill.language.worded import WordedParser
+from tidemill.language.expressions.special_forms import WordedParser
 
 _SYMBOLS = frozenset(("==", "::", "||", ">=", "<=", "<>", "!=", "<=>", "->", "=>"))
 _WORD_PAIRS = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY"))

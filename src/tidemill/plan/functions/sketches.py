@@ -11,11 +11,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
-from tidemill.plan.aggregates.checks import fraction, number_of_items
-from tidemill.plan.aggregates.keys import key_of
-from tidemill.plan.aggregates.kinds import double, is_number, is_plain, text_as_double, whole
-from tidemill.plan.aggregates.signature import Parameter, Signature
 from tidemill.plan.expressions import Value
+from tidemill.plan.functions.call_form import Parameter, Signature
+from tidemill.plan.functions.checks import fraction, number_of_items
+from tidemill.plan.functions.keys import key_of
+from tidemill.plan.functions.kinds import double, is_number, is_plain, text_as_double, whole
 from tidemill.types import BIGINT, Type, array_of, struct_of
 
 METHODS = ("hll", "theta")

@@ -12,11 +12,11 @@ from functools import reduce
 
 from sqlglot import exp
 
+from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import quote_name
 from tidemill.language.statements import Expr, JoinClause
-from tidemill.language.trees import to_sql
-from tidemill.plan.conditions import refuse_aggregates
-from tidemill.plan.scope import Scope
+from tidemill.plan.bind.conditions import refuse_aggregates
+from tidemill.plan.bind.scope import Scope
 
 _Pair = tuple[exp.Expr, exp.Expr]
 

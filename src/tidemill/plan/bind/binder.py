@@ -10,14 +10,20 @@ from sqlglot import exp
 
 from tidemill.catalog import Stream, Table
 from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr, Select, SelectItem
-from tidemill.language.trees import to_sql
-from tidemill.plan.aggregates import BUILT_IN, Known
-from tidemill.plan.calls import CallBinder
-from tidemill.plan.conditions import check_condition, refuse_aggregates
+from tidemill.plan.bind.calls import CallBinder
+from tidemill.plan.bind.conditions import check_condition, refuse_aggregates
+from tidemill.plan.bind.joins import bind_joins
+from tidemill.plan.bind.relations import stream_relation
+from tidemill.plan.bind.scalars import ScalarBinder, type_placed
+from tidemill.plan.bind.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.expressions import Call, Node, Slot
-from tidemill.plan.joins import bind_joins
-from tidemill.plan.model import (
+from tidemill.plan.functions import BUILT_IN, Known
+from tidemill.plan.predicates import Predicate, canonical
+from tidemill.plan.predicates.domains import compared
+from tidemill.plan.predicates.predicate import where as only_where
+from tidemill.plan.query import (
     WINDOW_END,
     WINDOW_START,
     Join,
@@ -27,12 +33,6 @@ from tidemill.plan.model import (
     QueryPlan,
     Scalar,
 )
-from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.predicates.domains import compared
-from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.relations import stream_relation
-from tidemill.plan.scalars import ScalarBinder, type_placed
-from tidemill.plan.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, Type
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from tidemill.catalog import Code
-from tidemill.plan.aggregates import BUILT_IN, Known, Parameter, Signature
 from tidemill.plan.expressions import Value
-from tidemill.plan.user.declaring import Constant, Declaration
-from tidemill.plan.user.loading import declared
+from tidemill.plan.functions import BUILT_IN, Known, Parameter, Signature
+from tidemill.plan.functions.user.declaring import Constant, Declaration
+from tidemill.plan.functions.user.loading import declared
 
 
 def known_with(codes: Iterable[Code]) -> Known:

@@ -1,7 +1,0 @@
-"""Aggregates written by users: what a class declares, how it is made, how it is called."""
-
-from tidemill.plan.user.declaring import Declaration, Field, aggregate
-from tidemill.plan.user.loading import declared, made
-from tidemill.plan.user.signatures import known_with
-
-__all__ = ["Declaration", "Field", "aggregate", "declared", "known_with", "made"]
