@@ -29,7 +29,7 @@ from plots import plot_frequent
 
 from tidemill.aggregates import Bags, bags
 from tidemill.aggregates.sketches.frequent import Items
-from tidemill.synopsis.runs import Runs, SortedBags
+from tidemill.state.layouts.bag_runs import Runs, SortedBags
 
 IntArray = NDArray[np.int64]
 WINDOW_ROWS = 100_000

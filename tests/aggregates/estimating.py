@@ -11,7 +11,7 @@ from tests.laws.queries import plan_of
 from tidemill.aggregates import Lane, lanes_behind
 from tidemill.aggregates.merging import objects
 from tidemill.plan.query import AggregateCall
-from tidemill.synopsis.sketched.rows import Reader, SketchRows, SketchRuns
+from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 
 Told = tuple[Any, Any, Any]  # value, low, high
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tidemill.aggregates import Bags, Lane, absent, concatenated, decode, encode
 from tidemill.aggregates.limbs import to_decimal
 from tidemill.plan.query import Scalar
-from tidemill.synopsis.combining import combined
+from tidemill.state.combining import combined
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, Type
 
 PRICE = Type("DECIMAL", 12, 2)

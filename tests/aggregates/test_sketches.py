@@ -29,7 +29,7 @@ from tidemill.plan.functions.sketches import (
     quantile_error,
     quantile_size,
 )
-from tidemill.synopsis.sketched import register_loops
+from tidemill.state.loops import registers as register_loops
 
 SEEDS = 200
 MISSES = {0.95: 25, 0.99: 10, 1.0: 0}

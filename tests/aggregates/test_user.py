@@ -23,7 +23,7 @@ from tidemill.catalog import Code
 from tidemill.errors import TidemillError
 from tidemill.plan.functions.user import declared
 from tidemill.plan.query import Scalar
-from tidemill.synopsis.kernels import KERNELS, Kernel
+from tidemill.state.kernels import KERNELS, Kernel
 from tidemill.types import BIGINT, DOUBLE, STRING, Type, parse_type
 
 FAILS_ON_SEVEN = code_of(

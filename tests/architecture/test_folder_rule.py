@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
 WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling")
 FOLDERS = (
-    *("language", "catalog", "plan", "windows", "aggregates", "synopsis", "share", "schedule"),
+    *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
     *("shed", "time", "operators", "reference", "spark", "engine", "serve", "cli"),
 )
 RANK = dict.fromkeys(WORDS, 0) | {name: rank for rank, name in enumerate(FOLDERS, start=1)}

@@ -35,8 +35,8 @@ from tidemill.reference.written import written
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
-from tidemill.synopsis.cells import Cells
-from tidemill.synopsis.feed import Feed, classes_from
+from tidemill.state.cells import Cells
+from tidemill.state.feed import Feed, classes_from
 from tidemill.types import TIMESTAMP, parse_type
 from tidemill.windows.edges import slice_start
 

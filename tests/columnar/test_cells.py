@@ -31,7 +31,7 @@ from tidemill.spark.admission import EARLIEST_US, LATEST_US
 from tidemill.spark.columnar.program import hindrance, write_program
 from tidemill.spark.columnar.scan import Scanned, scan
 from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 
 def scanned(some: tuple[Feed, ...], tables: list[pa.Table], since_us: int) -> Scanned:

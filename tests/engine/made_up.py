@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tidemill.engine.calibrating.rows import Make, RowFigures
 from tidemill.engine.calibrating.stage import MODEL
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 
 class MadeUpMachine:

@@ -27,7 +27,7 @@ from tidemill.engine.calibrating.rows import RowFigures, measure_rows
 from tidemill.engine.calibrating.stage import feeds_of, query, stream, suited, write_rows
 from tidemill.engine.calibrating.store import forget_machines, keep_machines
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts, Machines
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidemill.engine.soft.costs import cells_per_second
-from tidemill.synopsis.pieces import Piece
-from tidemill.synopsis.store import Version
+from tidemill.state.pieces import Piece
+from tidemill.state.store import Version
 
 
 def _piece(name: str, rows: int, *seconds: int) -> Piece:

@@ -15,7 +15,7 @@ from tidemill.engine.soft.pins import Pins
 from tidemill.engine.soft.runs import Found, SoftRuns
 from tidemill.engine.surroundings import TickReport
 from tidemill.schedule import Joint
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 
 
 def a_run(name: str) -> Wanted:

@@ -19,8 +19,8 @@ from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import Row
 from tidemill.reference.recalc import greatest, least
 from tidemill.reference.spreads import outermost
-from tidemill.synopsis.feed import Feed, Scan, classes_from
-from tidemill.synopsis.partial_rows import SLICE
+from tidemill.state.feed import Feed, Scan, classes_from
+from tidemill.state.partial_rows import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
 
 Truths = Mapping[Predicate, Truth]

@@ -43,10 +43,10 @@ from tidemill.share.weave import ARRAYS, MachineCosts
 from tidemill.spark.answer import CARRY, TaskResult
 from tidemill.spark.fold import FoldPlace, FoldReport
 from tidemill.spark.sources import Input
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.fold import fold_feed
-from tidemill.synopsis.partial_rows import gather
-from tidemill.synopsis.store import Version
+from tidemill.state.feed import Feed
+from tidemill.state.fold import fold_feed
+from tidemill.state.partial_rows import gather
+from tidemill.state.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US
 

@@ -37,7 +37,7 @@ from tidemill.reference.answers import Row
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings
 from tidemill.share import specs_of
-from tidemill.synopsis.pieces import read_bucket
+from tidemill.state.pieces import read_bucket
 from tidemill.windows import BEGINNING_US
 
 SEEDS = 110

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tidemill.aggregates import Bags, bags
 from tidemill.reference.frequent import frequent
-from tidemill.synopsis.runs import Runs, SortedBags
+from tidemill.state.layouts.bag_runs import Runs, SortedBags
 
 LENGTH_US = 10
 Subwindow = dict[int, int]

@@ -2,7 +2,7 @@
 
 Integers, minima and maxima must agree exactly, float sums within 1e-9 of the sum of sizes
 (the order of addition is free). What the comparison cannot catch is a mistake in the meaning
-of an algebra shared with `reference.recalc`; `synopsis/test_kernels.py` has cases by hand.
+of an algebra shared with `reference.recalc`; `state/test_kernels.py` has cases by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.synopsis.combined import combine_windows
+from tests.state.combined import combine_windows
 from tidemill.aggregates.limbs import (
     normalise,
     split_decimal,
@@ -27,7 +27,7 @@ from tidemill.aggregates.limbs import (
     to_int64,
 )
 from tidemill.reference.recalc import Row, add, greatest, least, recalc, recalc_rows
-from tidemill.synopsis.kernels import (
+from tidemill.state.kernels import (
     ALGEBRAS,
     COUNT,
     FLOAT_MAX,
@@ -37,8 +37,8 @@ from tidemill.synopsis.kernels import (
     INTEGER_SUM,
     KERNELS,
 )
-from tidemill.synopsis.kernels.choose import choose
-from tidemill.synopsis.lanes import Lane
+from tidemill.state.kernels.choose import choose
+from tidemill.state.layouts.lane_values import Lane
 
 PLAIN = {
     "count": add,

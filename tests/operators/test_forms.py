@@ -15,7 +15,7 @@ from tidemill.operators.forms import forms
 from tidemill.operators.shapes import lift
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Row
-from tidemill.synopsis.pieces import read_bucket
+from tidemill.state.pieces import read_bucket
 from tidemill.windows import BEGINNING_US
 
 SELECTS = ("k, COUNT(*) / COUNT(n) AS b", "k, COUNT(*) AS c", "COUNT(n) AS d, SUM(n) AS e")

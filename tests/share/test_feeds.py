@@ -9,7 +9,7 @@ from tidemill.settings import Settings
 from tidemill.share import Standing, arrange_feeds
 from tidemill.share.feeds import group_by_tree, grouping_sets
 from tidemill.share.synopses import new_synopsis
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 
 SHARED = Settings(sharing="shared")
 DEAR = 1e9

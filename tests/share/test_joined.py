@@ -10,7 +10,7 @@ from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, SharedPlan, Standing, arrange_feeds, change_plan
 from tidemill.share.explain_words import in_users_words
 from tidemill.share.feeds import scan_of
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 CONTEXT = Context(Settings(), EngineCosts())
 ALONE = f"SELECT src, COUNT(*) AS n {WINDOW} GROUP BY src"

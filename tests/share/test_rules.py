@@ -23,7 +23,7 @@ from tidemill.share.rules import (
     SS2,
     SS4,
 )
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 from tidemill.windows import Cuts
 
 

@@ -3,7 +3,7 @@
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.encoding import Encoded
-from tidemill.aggregates.kept import Kept, absent, concatenated, decode, encode
+from tidemill.aggregates.lane_arrays import Kept, absent, concatenated, decode, encode
 from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind
 from tidemill.aggregates.lower import Lowering, gives_numbers, lower, lower_numbers
 

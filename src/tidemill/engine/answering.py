@@ -9,9 +9,9 @@ from tidemill.engine.pages import Pages
 from tidemill.engine.surroundings import Surroundings
 from tidemill.schedule import Due
 from tidemill.spark.answer import AnswerTask, Question, TaskResult, run_answers
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.pieces import Piece
-from tidemill.synopsis.store import Version
+from tidemill.state.pieces import Piece
+from tidemill.state.store import Version
+from tidemill.state.synopsis import Synopsis
 
 
 class Answering:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 
 # Of tasks for each core, so that large and small ones even out.
 _TASKS_PER_CORE = 2

@@ -12,7 +12,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.spark.fold import FoldReport
-from tidemill.synopsis.store import Version, needs_snapshot
+from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import StreamTime
 from tidemill.windows import WindowSpec
 

@@ -27,7 +27,7 @@ from tidemill.share.explain_query import explain_newcomer, explain_query
 from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.spark.explain import explain_partials
 from tidemill.spark.joins import Tables
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 # The name a SELECT has that is explained before it is registered.
 THIS_QUERY = "this_query"

@@ -17,7 +17,7 @@ from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 
 class Folding:

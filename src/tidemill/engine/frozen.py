@@ -16,7 +16,7 @@ from tidemill.plan.predicates.boxes import Box
 from tidemill.plan.predicates.values import ValueSet
 from tidemill.plan.query import Join, Key, Scalar, TableColumn
 from tidemill.share import Stint
-from tidemill.synopsis.model import Bit, KeptLane, Synopsis
+from tidemill.state.synopsis import Bit, KeptLane, Synopsis
 from tidemill.types import Type
 from tidemill.windows import Cut, Cuts, WindowSpec
 

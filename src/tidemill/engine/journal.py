@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, field, replace
 from tidemill.engine.records import Decision, TickRecord, version_from_json, version_to_json
 from tidemill.schedule import History
 from tidemill.spark.sources import Progress
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
 _TABLES = """

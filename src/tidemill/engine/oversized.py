@@ -9,7 +9,7 @@ from tidemill.aggregates.lanes import BAGS
 from tidemill.errors import Problem
 from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.share import SharedPlan
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 
 # What answers the same from bounded memory.
 SIBLINGS = {

@@ -29,7 +29,7 @@ from tidemill.spark.rows import read_rows
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
 from tidemill.spark.session import Session
 from tidemill.spark.sources import Source
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 Load = Callable[[str], StreamState]
 

@@ -10,7 +10,7 @@ from typing import Any
 from tidemill.schedule import Due
 from tidemill.spark.fold import FoldReport, read_piece, read_report
 from tidemill.spark.sources import Input
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
 

@@ -28,7 +28,7 @@ from tidemill.share.explain_words import many
 from tidemill.share.held import Held, find_held, refuse_too_long
 from tidemill.spark.answer import CARRY, AnswerTask, Question, run_answers
 from tidemill.spark.session import Session
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 
 IntArray = NDArray[np.int64]
 NO_ROWS = "no rows"

@@ -21,8 +21,8 @@ from tidemill.share import SharedPlan
 from tidemill.spark.answer import TaskResult
 from tidemill.spark.fold import FoldReport
 from tidemill.spark.sources import Input, Source
-from tidemill.synopsis.pieces import Piece
-from tidemill.synopsis.store import Version, sweep
+from tidemill.state.pieces import Piece
+from tidemill.state.store import Version, sweep
 
 
 class StreamRunner:

@@ -22,8 +22,8 @@ from tidemill.settings import Settings
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.spark.joins import Tables
 from tidemill.spark.session import Session
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed
+from tidemill.state.synopsis import Synopsis
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from tidemill.operators.handing import Answers, handed_out
 from tidemill.operators.slots import Source
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import Key
-from tidemill.synopsis.bundles import Spans, bundles
-from tidemill.synopsis.cells import Cells, narrow
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.sketched.rows import Reader, set_apart
+from tidemill.state.cells import Cells, narrow
+from tidemill.state.layouts.bundles import Spans, bundles
+from tidemill.state.sketched.rows import Reader, set_apart
+from tidemill.state.synopsis import Synopsis
 
 # Rows of cells taken out for readings at a time; those of a routed synopsis never are more.
 MOST_READ = 2**21

@@ -22,8 +22,8 @@ from tidemill.operators.columns import EVERY, NOWHERE, Flags, to_arrow
 from tidemill.operators.rows import order_name, output_name, tie_name, worked_out_schema
 from tidemill.operators.slots import Slots, Source
 from tidemill.operators.top import Order, top_cells
-from tidemill.synopsis.bundles import Naming
-from tidemill.synopsis.combine import Block
+from tidemill.state.layouts.bundles import Naming
+from tidemill.state.layouts.combine import Block
 
 IntArray = NDArray[np.int64]
 

@@ -35,12 +35,12 @@ from tidemill.operators.finish import evaluate_column
 from tidemill.operators.ordering import order_rows
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
-from tidemill.synopsis.bundles import Naming
-from tidemill.synopsis.cells import Cells
-from tidemill.synopsis.combine import Block
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.runs import Runs
-from tidemill.synopsis.sketched.rows import SketchRuns
+from tidemill.state.cells import Cells
+from tidemill.state.layouts.bag_runs import Runs
+from tidemill.state.layouts.bundles import Naming
+from tidemill.state.layouts.combine import Block
+from tidemill.state.sketched.rows import SketchRuns
+from tidemill.state.synopsis import Synopsis
 
 IntArray = NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.svg import Box
 from tidemill.share.tree_layout import Tree, lay_out
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed
+from tidemill.state.synopsis import Synopsis
 
 # Shown before the rest is counted.
 MOST_QUERIES, MOST_PREDICATES, MOST_SYNOPSES, MOST_PASSES, MOST_FEEDS = 16, 16, 8, 12, 12

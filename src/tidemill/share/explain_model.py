@@ -14,8 +14,8 @@ from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import needs_of, together
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
-from tidemill.synopsis.feed import Feed, Node
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed, Node
+from tidemill.state.synopsis import Synopsis
 
 Readers = tuple[tuple[QueryPlan, Stint], ...]
 

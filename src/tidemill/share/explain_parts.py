@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
-from tidemill.synopsis.feed import Feed, Node
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed, Node
+from tidemill.state.synopsis import Synopsis
 
 # Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
 # these, and of more than that at least so many in each.

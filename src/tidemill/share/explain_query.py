@@ -9,8 +9,8 @@ from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.feeds import keeps_all
 from tidemill.share.rules import SENTENCES
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed
+from tidemill.state.synopsis import Synopsis
 
 _MOST_NAMES = 12
 

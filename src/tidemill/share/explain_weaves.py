@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tidemill.share import explain_words as words
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.feeds import needs_of_synopsis
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 
 WEAVE_COLUMNS = (
     "weave",

@@ -18,8 +18,8 @@ import numpy as np
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import Predicate, Reading
 from tidemill.plan.query import Join
-from tidemill.synopsis.feed import Feed, Node
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed, Node
+from tidemill.state.synopsis import Synopsis
 
 COLUMNS = 100
 _UNITS_US = (("h", 3_600_000_000), ("min", 60_000_000))

@@ -18,8 +18,8 @@ from tidemill.share.costs import EngineCosts
 from tidemill.share.key_tree import KeySet, key_tree
 from tidemill.share.merging import merge_greedily
 from tidemill.share.needs import Needs, multiplying, together
-from tidemill.synopsis.feed import Feed, Node, Scan
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed, Node, Scan
+from tidemill.state.synopsis import Synopsis
 
 Root = tuple[Synopsis, ...]
 

@@ -16,7 +16,7 @@ from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
 from tidemill.share.optimiser import Context, Group, optimise
 from tidemill.share.synopses import Standing, Suited, complete_since, new_synopsis, suited
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 
 Around = Callable[[str], tuple[Standing, Context]]
 

@@ -19,7 +19,7 @@ from tidemill.share import explain_words as words
 from tidemill.share.model import END_US, SharedPlan, specs_of
 from tidemill.share.needs import multiplying, needs_of
 from tidemill.share.synopses import Standing, complete_since
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 
 _KEEP = "CREATE QUERY name AS … keeps what it needs from then on"
 MOST_SHOWN = 10

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US, WindowSpec
 
 # After any window that can start.

@@ -19,7 +19,7 @@ from tidemill.language.statements import Window
 from tidemill.plan.predicates import read_by
 from tidemill.plan.query import Join, QueryPlan
 from tidemill.share.model import specs_of
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.synopsis import Synopsis
 from tidemill.windows import WindowSpec
 
 With = TypeVar("With")

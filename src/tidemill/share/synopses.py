@@ -20,7 +20,7 @@ from tidemill.plan.predicates import (
 )
 from tidemill.plan.query import QueryPlan
 from tidemill.share.model import specs_of
-from tidemill.synopsis.model import Bit, Synopsis
+from tidemill.state.synopsis import Bit, Synopsis
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 

@@ -23,9 +23,9 @@ from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked
 from tidemill.operators.handing import Answers
 from tidemill.operators.rows import together
-from tidemill.synopsis.cells import Cells, joined, merged, rolled_up
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.pieces import Piece, read_bucket, write_piece
+from tidemill.state.cells import Cells, joined, merged, rolled_up
+from tidemill.state.pieces import Piece, read_bucket, write_piece
+from tidemill.state.synopsis import Synopsis
 
 IntArray = NDArray[np.int64]
 STAGE, COUNT, CARRY = "stage", "count", "carry"

@@ -17,7 +17,7 @@ from tidemill.spark.joins import Tables
 from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sources import Input, Source
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 
 def explain_partials(

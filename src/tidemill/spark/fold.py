@@ -20,11 +20,11 @@ from tidemill.aggregates.user import take_told
 from tidemill.failpoints import Failpoint
 from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED, NEWEST, VERDICT, Pass
 from tidemill.spark.values import raised_column
-from tidemill.synopsis.cells import Cells
-from tidemill.synopsis.fold import fold_feed
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.partial_rows import gather
-from tidemill.synopsis.pieces import Piece, write_piece
+from tidemill.state.cells import Cells
+from tidemill.state.fold import fold_feed
+from tidemill.state.partial_rows import gather
+from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.synopsis import Synopsis
 
 # Up to this many partial rows are folded by the driver: a Python stage in the job costs a
 # tenth of a second whatever it does, and so many rows come over in less. A first tick has

@@ -25,8 +25,8 @@ from tidemill.spark.joins import Tables, with_tables
 from tidemill.spark.signature import with_lookups
 from tidemill.spark.slices import slice_sql, wants_lookup, with_slices
 from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
-from tidemill.synopsis.feed import Feed, Scan, classes_from
-from tidemill.synopsis.partial_rows import SLICE
+from tidemill.state.feed import Feed, Scan, classes_from
+from tidemill.state.partial_rows import SLICE
 from tidemill.windows import EdgeClass
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"

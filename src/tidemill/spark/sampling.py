@@ -13,7 +13,7 @@ from tidemill.share import Sample
 from tidemill.spark.admission import TIME, Admission
 from tidemill.spark.partials import signed_rows, word_columns
 from tidemill.spark.values import read_value
-from tidemill.synopsis.feed import Scan
+from tidemill.state.feed import Scan
 
 IntArray = NDArray[np.int64]
 SAMPLED_ROWS = 8192

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane
 from tidemill.plan.predicates import has_bit
-from tidemill.synopsis.cells import Cells
-from tidemill.synopsis.model import Partials
+from tidemill.state.cells import Cells
+from tidemill.state.synopsis import Partials
 
 IntArray = NDArray[np.int64]
 

@@ -18,8 +18,8 @@ from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session
 from tidemill.spark.sources import Input, open_source
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.partial_rows import gather
+from tidemill.state.feed import Feed
+from tidemill.state.partial_rows import gather
 
 
 def on_arrays(stream: Stream) -> Make:

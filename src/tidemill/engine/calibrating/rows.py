@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidemill.engine.calibrating.fitting import Job, Watch
 from tidemill.engine.calibrating.stage import CONDITIONS, MODEL, feeds_of, query, suited
-from tidemill.synopsis.feed import Feed
+from tidemill.state.feed import Feed
 
 # Files ⇒ the partials of each feed ⇒ how many there are.
 Make = Callable[[Sequence[str], Sequence[Feed]], int]

@@ -21,8 +21,8 @@ from tidemill.operators.shapes import lift
 from tidemill.schedule import History
 from tidemill.spark.answer import COUNT, AnswerTask, Question, run_task
 from tidemill.spark.sources import Input
-from tidemill.synopsis.pieces import Piece, write_piece
-from tidemill.synopsis.store import Version
+from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
 _SECOND_US = 1_000_000

@@ -19,8 +19,8 @@ from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import Suited, new_synopsis
 from tidemill.share.weave import MachineCosts
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.model import Synopsis
+from tidemill.state.feed import Feed
+from tidemill.state.synopsis import Synopsis
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 _COLUMNS: Mapping[str, Type] = {

@@ -13,11 +13,11 @@ from tidemill.operators.answer import answer
 from tidemill.operators.asked import Asked, Sheet
 from tidemill.operators.shapes import lift
 from tidemill.share.weave import VISITS
-from tidemill.synopsis.cells import Cells, joined, narrow
-from tidemill.synopsis.fold import fold_feed
-from tidemill.synopsis.model import Synopsis
-from tidemill.synopsis.pieces import read_bucket, write_piece
-from tidemill.synopsis.routing import routed
+from tidemill.state.cells import Cells, joined, narrow
+from tidemill.state.fold import fold_feed
+from tidemill.state.pieces import read_bucket, write_piece
+from tidemill.state.routing import routed
+from tidemill.state.synopsis import Synopsis
 
 _FEW, _MANY = 16, 64  # slices
 _SECOND_US = 1_000_000

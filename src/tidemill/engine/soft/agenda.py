@@ -16,7 +16,7 @@ from tidemill.engine.surroundings import Surroundings
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
 from tidemill.share import SharedPlan, Stint
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
 IntArray = NDArray[np.int64]

@@ -9,7 +9,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Soft
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.share.needs import needs_of
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 
 _US_PER_SECOND = 1_000_000
 _NS = 1e-9

@@ -13,7 +13,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.schedule import DRAWN, ruler
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.share.explain_words import many, span
-from tidemill.synopsis.store import Version
+from tidemill.state.store import Version
 
 SCHEDULE_COLUMNS = (
     *("query", "asked", "achieved", "late", "last run", "with", "runs", "useful", "extra"),

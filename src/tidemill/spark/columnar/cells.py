@@ -11,9 +11,9 @@ from tidemill.spark.columnar.chunk import Column
 from tidemill.spark.columnar.reduce import lift
 from tidemill.spark.columnar.signatures import Signed
 from tidemill.spark.columnar.times import Admitted
-from tidemill.synopsis.cells import Cells, factorise_words
-from tidemill.synopsis.feed import Feed
-from tidemill.synopsis.numbering import Digit, number
+from tidemill.state.cells import Cells, factorise_words
+from tidemill.state.feed import Feed
+from tidemill.state.numbering import Digit, number
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

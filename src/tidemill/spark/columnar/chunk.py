@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import flat
-from tidemill.synopsis.numbering import Digit, distinct_codes
+from tidemill.state.numbering import Digit, distinct_codes
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 BoolArray = NDArray[np.bool_]

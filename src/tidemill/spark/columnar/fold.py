@@ -18,8 +18,8 @@ from tidemill.spark.columnar.lines import NotPlainError
 from tidemill.spark.columnar.program import Program
 from tidemill.spark.columnar.scan import Scanned, scan
 from tidemill.spark.fold import FoldPlace, FoldReport
-from tidemill.synopsis.fold import fold_feed
-from tidemill.synopsis.pieces import Piece
+from tidemill.state.fold import fold_feed
+from tidemill.state.pieces import Piece
 
 COLUMNAR = "columnar"
 # A Spark job costs a tenth of a second before it reads anything: a million rows' worth of work.

@@ -18,7 +18,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.query import Scalar
 from tidemill.spark.columnar.lines import Dialect, is_plain_kind
 from tidemill.spark.columnar.signatures import Signing, signing
-from tidemill.synopsis.feed import Feed, Scan
+from tidemill.state.feed import Feed, Scan
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 # Options that are understood here, by the scheme of a source. Whitespace does not do as a

@@ -17,8 +17,8 @@ from tidemill.aggregates.limbs import split_int64
 from tidemill.aggregates.user.lanes import running_lane
 from tidemill.spark.columnar.sketching import sketched
 from tidemill.spark.columnar.times import Admitted
-from tidemill.synopsis import loops
-from tidemill.synopsis.combining import combined
+from tidemill.state.combining import combined
+from tidemill.state.loops import cells as loops
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]

@@ -15,8 +15,8 @@ from tidemill.spark.columnar.program import ArrayPass, Program
 from tidemill.spark.columnar.signatures import sign
 from tidemill.spark.columnar.times import Admitted, admit, slices
 from tidemill.spark.partials import COUNTED, FILTERED
-from tidemill.synopsis.cells import Cells, joined, merged
-from tidemill.synopsis.feed import Feed, classes_from
+from tidemill.state.cells import Cells, joined, merged
+from tidemill.state.feed import Feed, classes_from
 
 BoolArray = NDArray[np.bool_]
 

@@ -19,7 +19,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.spark.columnar.chunk import Chunk, Column
-from tidemill.synopsis.numbering import Digit, number
+from tidemill.state.numbering import Digit, number
 
 IntArray = NDArray[np.int64]
 

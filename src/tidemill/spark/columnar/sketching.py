@@ -15,8 +15,8 @@ from tidemill.aggregates import Encoded, Lane, sketches
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import float_bits
 from tidemill.spark.columnar.chunk import Column
-from tidemill.synopsis import loops
-from tidemill.synopsis.numbering import Digit, number
+from tidemill.state.loops import cells as loops
+from tidemill.state.numbering import Digit, number
 
 Array = NDArray[Any]
 

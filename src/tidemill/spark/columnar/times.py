@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tidemill.spark.admission import EARLIEST_US, LATEST_US
 from tidemill.spark.columnar.chunk import Chunk
 from tidemill.spark.partials import LATE, MALFORMED
-from tidemill.synopsis.numbering import Digit
+from tidemill.state.numbering import Digit
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts
 

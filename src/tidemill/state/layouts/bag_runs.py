@@ -1,0 +1,192 @@
+"""Bags of windows: which cells each window has of a group, and what their values come to.
+
+Nothing is added up before it is asked for, and then only what the question needs.
+
+>>> from tidemill.aggregates.bags import from_rows
+>>> bags = from_rows(pa.array([5, 7, 5, 9]), np.ones((1, 4), np.int64))
+>>> runs = Runs(SortedBags(bags), np.array([0, 1, 2]), np.array([3, 4, 2]))
+>>> runs.distinct().tolist()
+[2, 3, 0]
+>>> runs.percentile(0.5, np.array([5.0, 7.0, 9.0]))[0].tolist()
+[5.0, 7.0, 0.0]
+>>> picked = runs.pick(1, by_weight=True)
+>>> picked.sizes.tolist(), picked.codes.tolist(), picked.weights.tolist()
+([1, 1, 0], [0, 0], [[2, 1]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tidemill.aggregates.bags import Bags
+from tidemill.aggregates.lower_bags import Frequent, Picked
+from tidemill.state.loops.bags import count_distinct, sort_by
+from tidemill.state.loops.frequent import part, together
+from tidemill.state.loops.picks import pick, to_and_fro
+from tidemill.state.loops.ranks import at_fraction
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Array = NDArray[Any]
+
+
+class SortedBags:
+    """The bags of cells that lie sorted by group and slice."""
+
+    def __init__(self, bags: Bags) -> None:
+        self.bags = bags
+
+    @cached_property
+    def before(self) -> IntArray:
+        """Entries before each cell."""
+        return np.concatenate([[0], np.cumsum(self.bags.sizes)])
+
+    @cached_property
+    def counted(self) -> IntArray:
+        """What weighs before each entry, for counts alone."""
+        return np.concatenate([[0], np.cumsum(self.bags.weights[0])])
+
+    @cached_property
+    def weight(self) -> IntArray:
+        """What weighs before each cell, for counts alone."""
+        own = self.counted[self.bags.end] - self.counted[self.bags.begin]
+        return np.concatenate([[0], np.cumsum(own)])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """For each cell of a block, the run `first:last` of cells behind it.
+
+    `window_us` is where the window of each begins, for those that are asked about parts of it.
+    """
+
+    cells: SortedBags
+    first: IntArray
+    last: IntArray
+    window_us: IntArray | None = None
+
+    @property
+    def dictionary(self) -> pa.Array:
+        return self.cells.bags.dictionary
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def distinct(self) -> IntArray:
+        """How many different values there are."""
+        limit = np.full(len(self), self._size)
+        found: IntArray = count_distinct(*self._requests, limit, *self._runs, self._size)
+        return found
+
+    def total(self) -> IntArray:
+        """How many values there are."""
+        weight = self.cells.weight
+        found: IntArray = weight[self.last] - weight[self.first]
+        return found
+
+    def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]:
+        """The value a fraction of the way through, and whether there is any.
+
+        `numbers` are the values of the dictionary. Between two of them is interpolated as
+        Spark does, to the last bit.
+        """
+        lower, upper = (np.zeros(len(self), np.int64) for _ in range(2))
+        position = np.full(len(self), np.nan)
+        counts, requests = self.cells.bags.weights[0], self._requests
+        at_fraction(
+            *requests, self.cells.before, *self._runs, counts, fraction, lower, upper, position
+        )
+        known = ~np.isnan(position)
+        if not known.any():
+            return np.zeros(len(self)), known
+        with np.errstate(invalid="ignore", over="ignore"):
+            low, high = numbers[lower], numbers[upper]
+            share = position - np.floor(position)
+            found = low + (high - low) * share
+        return np.where(known, np.where((share == 0) | (lower == upper), low, found), 0.0), known
+
+    def pick(self, most: int, by_weight: bool) -> Picked:
+        """The heaviest values, or the least."""
+        before, weights = self.cells.before, self.cells.bags.weights
+        entries = before[self.last] - before[self.first]
+        sizes = np.minimum(np.minimum(entries, most), self._size)
+        room = np.concatenate([[0], np.cumsum(sizes)])
+        codes = np.zeros(int(room[-1]), np.int32)
+        weighing = np.zeros((len(weights), len(codes)), weights.dtype)
+        order, first, last = self._requests
+        by_end, _ = sort_by(last[order], len(self.cells.bags) + 1)
+        order = order[by_end]
+        by_begin, _ = sort_by(first[order], len(self.cells.bags) + 1)
+        order = order[by_begin]
+        to_and_fro(order, first)
+        begin, end, held = self._runs
+        found = pick(
+            order,
+            first,
+            last,
+            before,
+            begin,
+            end,
+            held,
+            weights,
+            self._size,
+            most,
+            by_weight,
+            weights.dtype.kind == "i",
+            room,
+            codes,
+            weighing,
+        )
+        taken = np.repeat(room[:-1] - (np.cumsum(found) - found), found) + np.arange(found.sum())
+        return Picked(found, codes[taken], weighing[:, taken])
+
+    def frequent(self, most: int, length_us: int) -> Frequent:
+        """The values that are surely there more than `delta` times, the most frequent first.
+
+        Of each sub-window the `most` heaviest values are listed, and `delta` is the sum of
+        what the last of each list weighs: no value that a list leaves out weighs more there.
+        """
+        start_us, window_us = self.cells.bags.start_us, self.window_us
+        assert start_us is not None
+        assert window_us is not None
+        begin, first, last = part(self.first, self.last, start_us, window_us, length_us)
+        # Windows that overlap have sub-windows in common, and each is listed once.
+        bounds, lists = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
+        picked = Runs(self.cells, *bounds).pick(most, by_weight=True)
+        lists = lists.ravel()
+        room = np.concatenate([[0], np.cumsum(picked.sizes[lists])])[begin]
+        delta = np.zeros(len(self), np.int64)
+        codes, low, high = (np.zeros(int(room[-1]), np.int64) for _ in range(3))
+        held = picked.offsets, picked.codes, picked.weights[0]
+        into = room, delta, codes, low, high
+        sizes = together(begin, lists, *held, most, self._size, *into)
+        taken = np.repeat(room[:-1] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        owner = np.repeat(np.arange(len(self)), sizes)
+        mine = taken[np.lexsort((codes[taken], -low[taken], owner))]
+        return Frequent(delta, sizes, codes[mine], low[mine], high[mine])
+
+    @property
+    def _size(self) -> int:
+        return len(self.dictionary)
+
+    @property
+    def _runs(self) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
+        bags = self.cells.bags
+        return bags.begin, bags.end, bags.codes
+
+    @cached_property
+    def _requests(self) -> tuple[IntArray, IntArray, IntArray]:
+        wanted = np.flatnonzero(self.first < self.last)
+        return in_order(wanted, self.first, len(self.cells.bags)), self.first, self.last
+
+
+def in_order(wanted: IntArray, first: IntArray, cells: int) -> IntArray:
+    """Some runs, in the order in which they begin."""
+    order, _ = sort_by(first[wanted], cells + 1)
+    return wanted[order]

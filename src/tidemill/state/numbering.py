@@ -1,0 +1,113 @@
+"""Numbers without gaps for the combinations of several codes that occur among some rows.
+
+Everything that is grouped here is grouped by such numbers. Where the product of the codes is
+not much larger than the rows, a bitmap over the product gives them without comparing anything.
+
+>>> colour, size = Digit(np.array([0, 1, 0, 1]), 2), Digit(np.array([9, 4, 9, 5]), 10)
+>>> found = number([colour, size], 4)
+>>> found.ids.tolist(), found.count, found.rows.tolist()
+([2, 0, 2, 1], 3, [1, 3, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tidemill.aggregates.encoding import flat
+from tidemill.state.loops.cells import list_bits, rank
+
+IntArray = NDArray[np.int64]
+Codes = NDArray[Any]
+
+# Bound on the product for each row. Measured on half a million rows and more: the bitmap costs
+# 5 to 12 ns a row and hashing 15 to 90, by how many differ.
+_MOST_BITS = 64
+_FEW = 1 << 16  # so many are cheap however few the rows are
+_INT32 = 2**31
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A code for each row, in `[0, size)`."""
+
+    codes: Codes
+    size: int
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The number of each row's combination, and some row of each number."""
+
+    ids: IntArray
+    count: int
+    rows: IntArray
+
+
+def number(digits: Sequence[Digit], rows: int) -> Numbered:
+    """The later digits weigh more: put first what varies most between neighbouring rows."""
+    packed = Digit(np.zeros(rows, dtype=np.int32), min(1, rows))
+    for digit in digits:
+        if packed.size * digit.size > _MOST_BITS * rows + _FEW:
+            packed, _ = distinct_codes(packed)
+        packed = _joined(packed, digit)
+    if packed.size <= 1:
+        return Numbered(np.zeros(rows, np.int64), packed.size, np.zeros(packed.size, np.int64))
+    ranked, _ = distinct_codes(packed)
+    ids = ranked.codes.astype(np.int64, copy=False)
+    some = np.empty(ranked.size, dtype=np.int64)
+    some[ids] = np.arange(rows)
+    return Numbered(ids, ranked.size, some)
+
+
+def _joined(low: Digit, high: Digit) -> Digit:
+    size = low.size * high.size
+    if low.size == 1 or high.size == 1:
+        return high if low.size == 1 else low
+    codes: Codes = high.codes.astype(np.int32 if size < _INT32 else np.int64)
+    codes *= low.size
+    codes += low.codes
+    return Digit(codes, size)
+
+
+def distinct_codes(digit: Digit) -> tuple[Digit, IntArray]:
+    """The same distinctions without gaps, and the old code of each new one.
+
+    They are in the same order if the codes are not too sparse.
+    """
+    if digit.size <= _MOST_BITS * len(digit.codes) + _FEW:
+        return _by_bits(digit)
+    coded = pc.dictionary_encode(pa.array(digit.codes))
+    old = coded.dictionary.to_numpy().astype(np.int64, copy=False)
+    return Digit(coded.indices.to_numpy(), len(old)), old
+
+
+def _by_bits(digit: Digit) -> tuple[Digit, IntArray]:
+    words = np.zeros(-(-digit.size // 64), dtype=np.uint64)
+    before, ranks = np.empty(len(words), dtype=np.int64), np.empty_like(digit.codes)
+    old = np.empty(rank(digit.codes, words, before, ranks), dtype=np.int64)
+    list_bits(words, old)
+    return Digit(ranks, len(old)), old
+
+
+def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
+    """A number for each distinct row of keys, and some row of each number.
+
+    Keys are compared as Spark compares them after grouping: NULL equals NULL and NaN equals
+    NaN; Catalyst has already made -0.0 into 0.0.
+    """
+    digits = [_coded(flat(column)) for column in keys.columns]
+    found = number(digits[::-1], rows)
+    return found.ids, found.rows
+
+
+def _coded(column: pa.Array) -> Digit:
+    # Hashing, not sorting: five times faster than np.unique on a million keys.
+    coded = pc.dictionary_encode(column, null_encoding="encode")
+    return Digit(coded.indices.to_numpy(), max(1, len(coded.dictionary)))

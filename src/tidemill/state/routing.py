@@ -1,0 +1,99 @@
+"""Routing: cells per signature ⇒ cells per predicate, each cut at the edges of its own readers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.plan.predicates import has_bit, set_bit
+from tidemill.state.cells import Cells
+from tidemill.state.combining import combined
+from tidemill.state.feed import Feed
+from tidemill.state.loops.cells import hand_out
+from tidemill.state.numbering import Digit, distinct_codes
+from tidemill.state.synopsis import Synopsis
+
+IntArray = NDArray[np.int64]
+Codes = NDArray[Any]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Homes:
+    """Every slice of every predicate; `home` is the one of each (predicate, slice of the cells)."""
+
+    home: IntArray  # -1: no window reads it
+    predicate: IntArray
+    start: IntArray
+
+
+def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
+    """The cells that the synopsis keeps, with signatures of one bit each."""
+    homes, groups = _homes(synopsis, cells), max(1, cells.group_count)
+    handed, rows = _handed(_holding(feed, synopsis, cells), homes.home, cells)
+    codes, distinct = distinct_codes(Digit(handed, len(homes.start) * groups))
+    home, group = np.divmod(distinct, groups)
+    slices, slice_index = np.unique(homes.start, return_inverse=True)
+    places = (feed.lanes.index(lane) for lane in synopsis.lanes)
+    return Cells(
+        slices=slices,
+        slice_index=slice_index[home],
+        group=group,
+        groups=cells.groups,
+        signature=homes.predicate[home],
+        signatures=_signatures(synopsis),
+        lanes=tuple(
+            combined(lane, cells.lanes[place], codes.codes, codes.size, rows)
+            for lane, place in zip(synopsis.lanes, places, strict=True)
+        ),
+    )
+
+
+def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
+    home = np.full((len(synopsis.bits), len(cells.slices)), -1, dtype=np.int64)
+    predicate, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    count = 0
+    for place, bit in enumerate(synopsis.bits):
+        starts = bit.cuts.starts(cells.slices)
+        useful = bit.cuts.in_some_window(starts)
+        own, number = np.unique(starts[useful], return_inverse=True)
+        home[place, useful] = count + number
+        predicate.append(np.full(len(own), place))
+        start.append(own)
+        count += len(own)
+    return _Homes(home, np.concatenate(predicate), np.concatenate(start))
+
+
+def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
+    """Which of the predicates hold, by signature."""
+    holds = np.ones((len(cells.signatures), len(synopsis.bits)), dtype=np.bool_)
+    for place, bit in enumerate(synopsis.bits):
+        if not bit.predicate.is_true:
+            holds[:, place] = has_bit(cells.signatures, feed.bit(bit.predicate))
+    return holds
+
+
+def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Codes, Codes]:
+    """Home and group of each cell under each predicate that holds for it, as a code; the cell."""
+    _, takers = np.nonzero(holds)
+    counts = np.count_nonzero(holds, axis=1)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    most = int(counts[cells.signature].sum())
+    groups = max(1, cells.group_count)
+    # There are several to a cell: to write and read them is half of the work.
+    dtype = np.int32 if max(len(cells), (home.max(initial=0) + 1) * groups) < 2**31 else np.int64
+    codes, rows = np.empty(most, dtype), np.empty(most, dtype)
+    whose = cells.signature, cells.slice_index, cells.group
+    found = hand_out(first, takers, home, *whose, groups, codes, rows)
+    return codes[:found], rows[:found]
+
+
+def _signatures(synopsis: Synopsis) -> IntArray:
+    """Of each predicate, its own bit."""
+    words = np.zeros((max(1, len(synopsis.bits)), len(synopsis.signature_columns)), dtype=np.int64)
+    for place, bit in enumerate(synopsis.bits):
+        set_bit(words[place : place + 1], bit.number, np.ones(1, dtype=np.bool_))
+    return words

@@ -1,0 +1,59 @@
+"""How often a value is there in windows, from the counters it has in the sketches of their cells.
+
+Each counter of a window is the sum of those of its cells, and the least of them is the answer,
+as it would be if the sketches were added up. Cells that are counted exactly leave no doubt, so
+that the bound goes by the rows of the others alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.aggregates.estimates import Estimates
+from tidemill.aggregates.sketches import counts, read_counts
+from tidemill.aggregates.sketches.flat import Flat, flat
+from tidemill.plan.functions.keys import key_of
+from tidemill.plan.query import AggregateCall
+from tidemill.state.sketched.before import before, within
+from tidemill.types import Type
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CountMinCells:
+    """The bytes of some sketches, and which of them each cell has."""
+
+    width: int
+    of: Type
+    states: Flat
+    rows: IntArray
+    _totals: dict[int, IntArray] = field(default_factory=dict)
+
+    @staticmethod
+    def read(states: Sequence[bytes | None], width: int, of: Type) -> CountMinCells:
+        return CountMinCells(width, of, flat(states), np.arange(len(states)))
+
+    def take(self, rows: IntArray) -> CountMinCells:
+        return CountMinCells(self.width, self.of, self.states, self.rows[rows])
+
+    def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
+        """The value, and its bounds; the upper one, which is the value, is certain."""
+        key = counts.whole(key_of(call.parameters[0], self.of))
+        found = within(self._before(key), first, last)
+        high, weight = found[:, :-1].min(axis=1), found[:, -1]
+        low = high - np.ceil(math.e / self.width * weight).astype(np.int64)
+        known = np.ones(len(high), np.bool_)
+        return Estimates(high, np.maximum(low, 0), high, known)
+
+    def _before(self, key: int) -> IntArray:
+        """Kept for each value that is asked for."""
+        if key not in self._totals:
+            of_states = read_counts.counters(self.states, self.width, key)
+            self._totals[key] = before(of_states[self.rows])
+        return self._totals[key]

@@ -1,0 +1,72 @@
+"""All lanes of all windows at once: what the tests compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tidemill.aggregates.limbs import split_int64
+from tidemill.state.kernels import AnyArray, BoolArray, IntArray
+from tidemill.state.layouts.combine import Layout, lay_out
+from tidemill.state.layouts.lane_values import Lane
+
+
+@dataclass(frozen=True)
+class Combined:
+    """One row for each window and group with rows in it, ordered by both."""
+
+    window: IntArray
+    group: IntArray
+    lanes: tuple[tuple[AnyArray, BoolArray], ...]
+
+
+def combine_windows(
+    slice_index: IntArray,
+    group: IntArray,
+    groups: int,
+    slices: int,
+    lo: IntArray,
+    hi: IntArray,
+    lanes: list[Lane],
+    layout: Layout = "auto",
+) -> Combined:
+    """Blocks read whole, and once more cell by cell: both ways must agree."""
+    laid = lay_out(slice_index, group, groups, slices, lo, hi, lanes, layout)
+    rows: list[tuple[Any, ...]] = []
+    found: list[list[tuple[AnyArray, BoolArray]]] = [[] for _ in lanes]
+    for block in laid.blocks(lo, hi):
+        shape = block.shape
+        here = np.ones(shape, bool) if block.present is None else block.present
+        cells = np.flatnonzero(here)
+        places = [np.broadcast_to(side, shape).ravel() for side in (block.window, block.group)]
+        np.testing.assert_array_equal(places[0][cells], block.windows_at(cells))
+        np.testing.assert_array_equal(places[1][cells], block.groups_at(cells))
+        rows += zip(places[0][cells], places[1][cells], strict=True)
+        for number in range(len(lanes)):
+            whole, some = block.lane(number), block.lane_at(number, cells)
+            assert isinstance(whole, tuple)
+            assert isinstance(some, tuple)
+            values, valid = _full(*whole)
+            picked, known = _full(*some)
+            np.testing.assert_array_equal(valid[cells], known)
+            np.testing.assert_array_equal(values[cells], picked)
+            wide = lanes[number].values.ndim == 2 and picked.ndim == 1
+            found[number].append((split_int64(picked) if wide else picked, known))
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    window, group_ = np.array([rows[i] for i in order], dtype=np.int64).reshape(-1, 2).T
+    joined = [_joined(lane, parts) for lane, parts in zip(lanes, found, strict=True)]
+    return Combined(
+        window, group_, tuple((values[order], valid[order]) for values, valid in joined)
+    )
+
+
+def _joined(lane: Lane, parts: list[tuple[AnyArray, BoolArray]]) -> tuple[AnyArray, BoolArray]:
+    none = lane.values[:0], np.zeros(0, bool)
+    values, valid = zip(none, *parts, strict=True)
+    return np.concatenate(values), np.concatenate(valid)
+
+
+def _full(values: AnyArray, valid: BoolArray | None) -> tuple[AnyArray, BoolArray]:
+    return values, np.ones(len(values), bool) if valid is None else valid
