@@ -17,7 +17,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling")
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
-    *("shed", "time", "operators", "reference", "spark", "engine", "serve", "cli"),
+    *("shed", "time", "scan", "operators", "answer", "connect", "reference", "spark", "explain"),
+    *("engine", "calibrate", "serve", "cli"),
 )
 RANK = dict.fromkeys(WORDS, 0) | {name: rank for rank, name in enumerate(FOLDERS, start=1)}
 
@@ -126,7 +127,7 @@ def test_a_planted_breach_is_seen(tmp_path: Path, file: str, text: str, said: st
     [
         ("plan/a.py", "from tidemill.language.parser import parse\nfrom .nodes import Filter"),
         ("plan/a.py", "from tidemill import errors\nimport time, os, threading"),
-        ("operators/a.py", "from tidemill.time import watermark"),
+        ("answer/a.py", "from tidemill.time import watermark"),
         ("schedule/a.py", "from tidemill.windows import edges"),
         ("spark/a.py", "import pyspark\nfrom pyspark.sql import SparkSession"),
         ("cli/a.py", "from tidemill.engine import Engine\nfrom tidemill.errors import refuse"),

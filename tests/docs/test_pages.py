@@ -14,10 +14,10 @@ import typer
 
 from tests.docs.blocks import DOCUMENTS, ROOT, anchors, links
 from tidemill.cli import app
+from tidemill.connect.packets.model import OPTIONS
 from tidemill.engine import RunReport
 from tidemill.failpoints import STEPS
 from tidemill.language.not_built import HINTS
-from tidemill.operators.packet_model import OPTIONS
 from tidemill.settings import Settings
 
 OPERATING = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")

@@ -30,9 +30,9 @@ from tests.laws.queries import (
     random_settings,
     same_answers,
 )
-from tidemill.operators import asked as asking
-from tidemill.operators import shapes
-from tidemill.operators.answer import answer
+from tidemill.answer import asked as asking
+from tidemill.answer import shapes
+from tidemill.answer.answer import answer
 from tidemill.reference.answers import Row
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings

@@ -17,8 +17,8 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tidemill.answer.expressions.finish import evaluate
 from tidemill.language.expressions.trees import parse_tree
-from tidemill.operators.finish import evaluate
 from tidemill.plan.expressions import Node, is_vectorised
 from tidemill.plan.typing import to_spark_sql, type_expression
 from tidemill.reference.expressions import evaluate_row

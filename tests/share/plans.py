@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.catalog import Catalog
+from tidemill.connect.packets.model import PacketModel
+from tidemill.connect.packets.packets import make_block
 from tidemill.engine.binding import binder
 from tidemill.language import parse_script
-from tidemill.operators.packet_model import PacketModel
-from tidemill.operators.packets import make_block
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan

@@ -16,10 +16,10 @@ import pytest
 
 from tests.share.plans import PACKETS
 from tidemill.clock import ManualClock
+from tidemill.connect.packets.model import PacketModel
+from tidemill.connect.packets.packets import blocks, make_block
 from tidemill.engine import Engine
 from tidemill.engine.calibrating.store import keep_machines
-from tidemill.operators.packet_model import PacketModel
-from tidemill.operators.packets import blocks, make_block
 from tidemill.share.weave import CATALYST, Machines
 
 SOURCE = "generate:packets?rate=1000&duration=30s&hosts=100&seed=11"

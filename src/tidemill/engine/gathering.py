@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from tidemill.operators.by_spark import finish
-from tidemill.operators.rows import Together, together
-from tidemill.operators.shapes import finishes_here
+from tidemill.answer.by_spark import finish
+from tidemill.answer.rows import Together, together
+from tidemill.answer.shapes import finishes_here
 from tidemill.plan.query import QueryPlan
 from tidemill.spark.answer import Part, Question, TaskResult
 from tidemill.spark.finishing import finish_by_spark

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.connect.packets.packets import PacketModel, blocks, make_block, rows_in_block
 from tidemill.errors import refuse
-from tidemill.operators.packets import PacketModel, blocks, make_block, rows_in_block
 from tidemill.spark.sources.generate import with_microseconds
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidemill.operators.asked import Asked, Sheet
+from tidemill.answer.asked import Asked, Sheet
 from tidemill.schedule import Due
 from tidemill.spark.answer import COUNT, Question
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from tidemill.answer.asked import Sheet
+from tidemill.answer.shapes import Lifted, lift
 from tidemill.engine.page import Page
 from tidemill.engine.surroundings import Surroundings
-from tidemill.operators.asked import Sheet
-from tidemill.operators.shapes import Lifted, lift
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint

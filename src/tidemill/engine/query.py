@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from tidemill.answer.rows import answer_schema
 from tidemill.engine.sinks import MemorySink, ParquetSink
 from tidemill.errors import refuse
-from tidemill.operators.rows import answer_schema
 
 if TYPE_CHECKING:
     import pandas

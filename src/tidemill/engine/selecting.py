@@ -10,6 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.user import give_back
+from tidemill.answer.asked import Sheet
+from tidemill.answer.shapes import lift
 from tidemill.catalog import Catalog
 from tidemill.engine.gathering import gathered
 from tidemill.engine.home import Home
@@ -19,8 +21,6 @@ from tidemill.engine.show import table
 from tidemill.engine.sinks.cells import cell_texts
 from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
-from tidemill.operators.asked import Sheet
-from tidemill.operators.shapes import lift
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, Standing, specs_of

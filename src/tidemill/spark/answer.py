@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tidemill.aggregates.user import take_told
+from tidemill.answer.answer import answer
+from tidemill.answer.asked import Asked
+from tidemill.answer.handing import Answers
+from tidemill.answer.rows import together
 from tidemill.failpoints import Failpoint
-from tidemill.operators.answer import answer
-from tidemill.operators.asked import Asked
-from tidemill.operators.handing import Answers
-from tidemill.operators.rows import together
 from tidemill.state.cells import Cells, joined, merged, rolled_up
 from tidemill.state.pieces import Piece, read_bucket, write_piece
 from tidemill.state.synopsis import Synopsis

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from tidemill.operators.finish import Finished
+from tidemill.answer.expressions.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.query import QueryPlan
 from tidemill.spark.values import guard

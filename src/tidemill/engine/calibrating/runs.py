@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.shapes import lift
 from tidemill.engine.calibrating.cells import make_cells
 from tidemill.engine.calibrating.fitting import Job, Watch
 from tidemill.engine.calibrating.stage import query, suited
@@ -16,8 +18,6 @@ from tidemill.engine.home import Home
 from tidemill.engine.journal import Journal, QueryState, StreamState
 from tidemill.engine.records import TickRecord
 from tidemill.failpoints import NOWHERE
-from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.shapes import lift
 from tidemill.schedule import History
 from tidemill.spark.answer import COUNT, AnswerTask, Question, run_task
 from tidemill.spark.sources import Input

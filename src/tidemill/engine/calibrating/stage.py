@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
+from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
-from tidemill.operators.packets import PacketModel, make_block
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tidemill.answer.answer import answer
+from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.shapes import lift
 from tidemill.engine.calibrating.cells import GROUPS, holding, make_cells
 from tidemill.engine.calibrating.fitting import Job, Watch, Work
 from tidemill.engine.calibrating.stage import CONDITIONS, TOTALS, feeds_of, query, suited
-from tidemill.operators.answer import answer
-from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.shapes import lift
 from tidemill.share.weave import VISITS
 from tidemill.state.cells import Cells, joined, narrow
 from tidemill.state.fold import fold_feed

@@ -9,9 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
-from tidemill.errors import listing, refuse, suggest
-from tidemill.language import parse_duration
-from tidemill.operators.packets import (
+from tidemill.connect.packets.packets import (
     BLOCK_US,
     SCHEMA,
     PacketModel,
@@ -19,6 +17,8 @@ from tidemill.operators.packets import (
     make_block,
     rows_in_block,
 )
+from tidemill.errors import listing, refuse, suggest
+from tidemill.language import parse_duration
 from tidemill.settings import Settings
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidemill.answer.expressions.finish import evaluate
+from tidemill.answer.expressions.rounding import round_doubles
 from tidemill.language.expressions.trees import parse_tree
-from tidemill.operators.finish import evaluate
-from tidemill.operators.rounding import round_doubles
 from tidemill.plan.expressions import Opaque, is_vectorised
 from tidemill.plan.typing import type_expression
 from tidemill.types import DOUBLE, STRING, parse_type

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.operators.columns import EVERY, Column, Flags
-from tidemill.operators.ordering import LARGEST, Keys, cut_runs, order_keys
-from tidemill.operators.slots import Slots
+from tidemill.answer.expressions.columns import EVERY, Column, Flags
+from tidemill.answer.ordering import LARGEST, Keys, cut_runs, order_keys
+from tidemill.answer.slots import Slots
 from tidemill.plan.query import Ordering
 
 IntArray = NDArray[np.int64]

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tidemill.operators.packet_model import BLOCK_US, EPOCH_BLOCKS, PacketModel
+from tidemill.connect.packets.model import BLOCK_US, EPOCH_BLOCKS, PacketModel
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.operators.columns import EVERY, NOWHERE, Column, from_arrow
-from tidemill.operators.shapes import Lifted, Shape
+from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, from_arrow
+from tidemill.answer.shapes import Lifted, Shape
 from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.operators.columns import INT64_DIGITS, Column, Flags, Values, numpy_type
+from tidemill.answer.expressions.columns import INT64_DIGITS, Column, Flags, Values, numpy_type
 from tidemill.types import Type
 
 # Spark divides to this scale first and rounds the quotient again to the result's scale.

@@ -14,8 +14,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
-from tidemill.operators.columns import Column, Values, numpy_type
-from tidemill.operators.decimals import rescale, round_to
+from tidemill.answer.expressions.columns import Column, Values, numpy_type
+from tidemill.answer.expressions.decimals import rescale, round_to
 from tidemill.types import Type
 
 # Enough digits for the longest double with any scale asked for.

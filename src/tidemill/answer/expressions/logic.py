@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.operators.columns import Column, Flags
-from tidemill.operators.numbers import equal
+from tidemill.answer.expressions.columns import Column, Flags
+from tidemill.answer.expressions.numbers import equal
 
 
 def both(args: list[Column]) -> Column:

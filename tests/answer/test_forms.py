@@ -9,10 +9,10 @@ import numpy as np
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked as Wanted
 from tests.laws.queries import plan_of
-from tidemill.operators.answer import answer
-from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.forms import forms
-from tidemill.operators.shapes import lift
+from tidemill.answer.answer import answer
+from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.forms import forms
+from tidemill.answer.shapes import lift
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Row
 from tidemill.state.pieces import read_bucket

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.operators import decimals, numbers
-from tidemill.operators.casts import cast_column
-from tidemill.operators.columns import Column, Flags, Values, from_arrow, nulls, to_arrow
-from tidemill.operators.logic import OPERATORS as LOGIC
-from tidemill.operators.rounding import round_column
+from tidemill.answer.expressions import decimals, numbers
+from tidemill.answer.expressions.casts import cast_column
+from tidemill.answer.expressions.columns import Column, Flags, Values, from_arrow, nulls, to_arrow
+from tidemill.answer.expressions.logic import OPERATORS as LOGIC
+from tidemill.answer.expressions.rounding import round_column
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import Type
 

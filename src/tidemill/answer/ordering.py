@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.operators.columns import Column, Values, to_arrow
+from tidemill.answer.expressions.columns import Column, Values, to_arrow
 from tidemill.types import Type
 
 Ordering = tuple[pa.Array, bool, bool]

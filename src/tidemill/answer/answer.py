@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tidemill.aggregates import Lane
-from tidemill.operators.asked import Asked, evaluations
-from tidemill.operators.evaluating import Evaluating
-from tidemill.operators.forms import Form, forms
-from tidemill.operators.handing import Answers, handed_out
-from tidemill.operators.slots import Source
+from tidemill.answer.asked import Asked, evaluations
+from tidemill.answer.evaluating import Evaluating
+from tidemill.answer.forms import Form, forms
+from tidemill.answer.handing import Answers, handed_out
+from tidemill.answer.slots import Source
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import Key
 from tidemill.state.cells import Cells, narrow

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.operators.finish import Finished, evaluate
-from tidemill.operators.ordering import top_per_window
+from tidemill.answer.expressions.finish import Finished, evaluate
+from tidemill.answer.ordering import top_per_window
 from tidemill.plan.expressions import Node
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 

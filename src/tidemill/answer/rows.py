@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.operators.asked import Sheet
-from tidemill.operators.ordering import top_per_window
-from tidemill.operators.shapes import Shape
+from tidemill.answer.asked import Sheet
+from tidemill.answer.ordering import top_per_window
+from tidemill.answer.shapes import Shape
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.types import TIMESTAMP
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.operators.evaluating import Evaluating
-from tidemill.operators.forms import Form
-from tidemill.operators.rows import RAISED, bound_columns, output_name
+from tidemill.answer.evaluating import Evaluating
+from tidemill.answer.forms import Form
+from tidemill.answer.rows import RAISED, bound_columns, output_name
 
 IntArray = NDArray[np.int64]
 

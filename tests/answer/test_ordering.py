@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.operators.ordering import order_rows, top_per_window
+from tidemill.answer.ordering import order_rows, top_per_window
 
 ASCENDING = {
     "double": pa.array([-math.inf, -1.5, -5e-324, 0.0, 5e-324, 2.0, math.inf, math.nan]),

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.errors import TidemillError
-from tidemill.operators.packet_model import OPTIONS
-from tidemill.operators.packet_times import arrival_times, drawn_counts, event_times
-from tidemill.operators.packets import (
+from tidemill.connect.packets.model import OPTIONS
+from tidemill.connect.packets.packets import (
     BLOCK_US,
     SCHEMA,
     PacketModel,
@@ -21,6 +19,8 @@ from tidemill.operators.packets import (
     make_block,
     rows_in_block,
 )
+from tidemill.connect.packets.times import arrival_times, drawn_counts, event_times
+from tidemill.errors import TidemillError
 
 SECOND_US = 1_000_000
 TIMED = PacketModel(rate=500, duration_us=8_300_000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.operators.columns import Column, Flags, Values, numpy_type
-from tidemill.operators.decimals import fit, rescale
+from tidemill.answer.expressions.columns import Column, Flags, Values, numpy_type
+from tidemill.answer.expressions.decimals import fit, rescale
 from tidemill.types import Type
 
 Result = tuple[Values, Flags]

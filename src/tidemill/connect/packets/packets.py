@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidemill.operators.packet_model import BLOCK_US, PacketModel
-from tidemill.operators.packet_times import (
+from tidemill.connect.packets.model import BLOCK_US, PacketModel
+from tidemill.connect.packets.times import (
     CONTENT,
     Floats,
     Ints,

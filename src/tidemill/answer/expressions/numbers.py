@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.operators.columns import Column, Flags, Values
+from tidemill.answer.expressions.columns import Column, Flags, Values
 
 Result = tuple[Values, Flags]
 # Products below this are surely right in 64 bits even as a double estimates them.

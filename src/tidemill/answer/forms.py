@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.operators.asked import Asked, Sheet
-from tidemill.operators.shapes import Shape
+from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.shapes import Shape
 
 IntArray = NDArray[np.int64]
 

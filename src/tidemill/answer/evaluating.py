@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.operators.asked import Evaluations
-from tidemill.operators.columns import EVERY, NOWHERE, Flags, to_arrow
-from tidemill.operators.rows import order_name, output_name, tie_name, worked_out_schema
-from tidemill.operators.slots import Slots, Source
-from tidemill.operators.top import Order, top_cells
+from tidemill.answer.asked import Evaluations
+from tidemill.answer.expressions.columns import EVERY, NOWHERE, Flags, to_arrow
+from tidemill.answer.rows import order_name, output_name, tie_name, worked_out_schema
+from tidemill.answer.slots import Slots, Source
+from tidemill.answer.top import Order, top_cells
 from tidemill.state.layouts.bundles import Naming
 from tidemill.state.layouts.combine import Block
 

@@ -21,8 +21,8 @@ from tidemill.aggregates import (
     lower_numbers,
 )
 from tidemill.aggregates.estimates import Estimates
-from tidemill.operators.asked import Evaluations
-from tidemill.operators.columns import (
+from tidemill.answer.asked import Evaluations
+from tidemill.answer.expressions.columns import (
     EVERY,
     NOWHERE,
     Column,
@@ -31,8 +31,8 @@ from tidemill.operators.columns import (
     numpy_type,
     to_arrow,
 )
-from tidemill.operators.finish import evaluate_column
-from tidemill.operators.ordering import order_rows
+from tidemill.answer.expressions.finish import evaluate_column
+from tidemill.answer.ordering import order_rows
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells

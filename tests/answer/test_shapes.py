@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.laws.queries import plan_of
-from tidemill.operators.shapes import Lifted, finishes_here, lift
+from tidemill.answer.shapes import Lifted, finishes_here, lift
 
 
 def lifted(select: str, window: str = "RANGE 8 ms SLIDE 4 ms", tail: str = "") -> Lifted:
