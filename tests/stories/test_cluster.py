@@ -35,7 +35,7 @@ START_SECONDS = 60
 # However little there is to do, workers do it.
 RUN = """
 from tidemill.spark import answer
-from tidemill.spark.columnar import fold
+from tidemill.spark import array_fold as fold
 fold.MOST_ROWS_HERE = answer.MOST_WORK_HERE_NS = answer.LEAST_WORK_APART_NS = -1
 from tidemill.cli import main
 main()

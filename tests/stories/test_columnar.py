@@ -28,7 +28,7 @@ from tests.stories.streams import (
 )
 from tidemill.engine import Engine
 from tidemill.engine.runs import RunReport
-from tidemill.spark.columnar import fold
+from tidemill.spark import array_fold as fold
 
 pytestmark = pytest.mark.usefixtures("spark")
 ROUTES = {"catalyst": "catalyst", "threads": "columnar", "tasks": "columnar"}

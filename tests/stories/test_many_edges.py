@@ -16,7 +16,7 @@ from tests.stories.oracle import Case, Keyed, Term, many_batch_answers
 from tests.stories.streams import STREAM, Row, cut, random_rows, table_of, write_files
 from tests.stories.test_disorder import expected_late
 from tidemill.engine import Engine
-from tidemill.spark import partials, slices
+from tidemill.spark.catalyst import partials, slices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,7 +28,7 @@ from tests.stories.streams import (
 )
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
-from tidemill.spark.columnar import fold
+from tidemill.spark import array_fold as fold
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,8 +25,8 @@ from tidemill.share.explain import explain_shared
 from tidemill.share.explain_model import Arrangement
 from tidemill.share.explain_query import explain_newcomer, explain_query
 from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
+from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
-from tidemill.spark.joins import Tables
 from tidemill.state.feed import Feed
 
 # The name a SELECT has that is explained before it is registered.

@@ -9,12 +9,12 @@ from dataclasses import replace
 from tidemill.catalog import Stream
 from tidemill.engine.records import TickRecord
 from tidemill.engine.surroundings import Stopwatch, Surroundings
-from tidemill.spark.admission import Admission
-from tidemill.spark.columnar.files import parts_of
-from tidemill.spark.columnar.fold import ArrayFold, run_columnar
-from tidemill.spark.columnar.program import parted, write_program
+from tidemill.scan.arrays.files import parts_of
+from tidemill.scan.arrays.program import parted, write_program
+from tidemill.spark.array_fold import ArrayFold, run_columnar
+from tidemill.spark.catalyst.admission import Admission
+from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
-from tidemill.spark.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed

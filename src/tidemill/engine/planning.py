@@ -24,7 +24,7 @@ from tidemill.share import (
 from tidemill.share.explain_words import instant
 from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
-from tidemill.spark.admission import Admission
+from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
 from tidemill.spark.session import Session

@@ -20,7 +20,7 @@ from tidemill.failpoints import Failpoint
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, SharedPlan
-from tidemill.spark.joins import Tables
+from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis

@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.errors import refuse
+from tidemill.scan.arrays.files import parts_of
+from tidemill.scan.arrays.program import hindrance, parted, write_program
 from tidemill.settings import Settings
-from tidemill.spark.admission import Admission
-from tidemill.spark.columnar.files import parts_of
-from tidemill.spark.columnar.program import hindrance, parted, write_program
-from tidemill.spark.joins import Tables
-from tidemill.spark.partials import partials, passes_of
+from tidemill.spark.catalyst.admission import Admission
+from tidemill.spark.catalyst.joins import Tables
+from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sources import Input, Source
 from tidemill.state.feed import Feed

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tidemill.answer.expressions.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.query import QueryPlan
-from tidemill.spark.values import guard
+from tidemill.spark.catalyst.values import guard
 
 _ROW = "_row"
 

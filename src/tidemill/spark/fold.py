@@ -18,8 +18,16 @@ from pyspark.sql import DataFrame
 
 from tidemill.aggregates.user import take_told
 from tidemill.failpoints import Failpoint
-from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED, NEWEST, VERDICT, Pass
-from tidemill.spark.values import raised_column
+from tidemill.spark.catalyst.partials import (
+    COUNTED,
+    FILTERED,
+    LATE,
+    MALFORMED,
+    NEWEST,
+    VERDICT,
+    Pass,
+)
+from tidemill.spark.catalyst.values import raised_column
 from tidemill.state.cells import Cells
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather

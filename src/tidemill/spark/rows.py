@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
-from tidemill.spark.admission import CORRUPT, Admission
+from tidemill.spark.catalyst.admission import CORRUPT, Admission
 from tidemill.spark.sources import Input, Source
 
 Rows = DataFrame

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.plan.predicates import has_bit
 from tidemill.share import Sample
-from tidemill.spark.admission import TIME, Admission
-from tidemill.spark.partials import signed_rows, word_columns
-from tidemill.spark.values import read_value
+from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.spark.catalyst.partials import signed_rows, word_columns
+from tidemill.spark.catalyst.values import read_value
 from tidemill.state.feed import Scan
 
 IntArray = NDArray[np.int64]

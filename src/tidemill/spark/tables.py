@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Table
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.spark.admission import CORRUPT
+from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.sources.base import ddl
 from tidemill.spark.sources.files import list_files, read_files, short_reason
 from tidemill.spark.sources.probe import check_schema

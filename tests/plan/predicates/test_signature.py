@@ -87,7 +87,7 @@ def _value(draw, name, kind):
 
 
 def signature_of(rows, bits):
-    from tidemill.spark.signature import with_lookups
+    from tidemill.spark.catalyst.signature import with_lookups
 
     signature = signature_sql(bits, lambda condition: f"({condition.try_sql})")
     words = [f"{sql} AS s{number}" for number, sql in enumerate(signature.words)]

@@ -10,11 +10,11 @@ from tidemill.catalog import Stream
 from tidemill.clock import SystemClock
 from tidemill.engine.calibrating.rows import Make
 from tidemill.plan.query import Join
-from tidemill.spark.admission import EARLIEST_US, Admission
-from tidemill.spark.columnar.files import parts_of, read_chunks
-from tidemill.spark.columnar.program import write_program
-from tidemill.spark.columnar.scan import scan
-from tidemill.spark.partials import partials, passes_of
+from tidemill.scan.arrays.files import parts_of, read_chunks
+from tidemill.scan.arrays.program import write_program
+from tidemill.scan.arrays.scan import scan
+from tidemill.spark.catalyst.admission import EARLIEST_US, Admission
+from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session
 from tidemill.spark.sources import Input, open_source

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.catalog import Stream
 from tidemill.errors import refuse
 from tidemill.settings import Settings
-from tidemill.spark.admission import CORRUPT
+from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
 from tidemill.spark.sources.probe import refuse_unfit
 

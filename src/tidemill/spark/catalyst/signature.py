@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from tidemill.language.names import quote_name
 from tidemill.plan.predicates.signature import Lookup, lookup_column
-from tidemill.spark.constants import Jvm
+from tidemill.spark.catalyst.constants import Jvm
 
 
 def with_lookups(rows: DataFrame, lookups: tuple[Lookup, ...]) -> DataFrame:

@@ -16,8 +16,8 @@ from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
 from tidemill.plan.query import Scalar
-from tidemill.spark.columnar.lines import Dialect, is_plain_kind
-from tidemill.spark.columnar.signatures import Signing, signing
+from tidemill.scan.arrays.lines import Dialect, is_plain_kind
+from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.state.feed import Feed, Scan
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.columnar.rows import COLUMNS
+from tests.scan.arrays.rows import COLUMNS
 from tests.stories.oracle import plain_values
-from tidemill.spark.admission import CORRUPT
-from tidemill.spark.columnar import lines
-from tidemill.spark.columnar.lines import Dialect, NotPlainError, read_lines, stretches
+from tidemill.scan.arrays import lines
+from tidemill.scan.arrays.lines import Dialect, NotPlainError, read_lines, stretches
+from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.sources.files import read_files
 from tidemill.types import parse_type
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from tidemill.plan.query import Scalar
-from tidemill.spark.admission import TIME
+from tidemill.spark.catalyst.admission import TIME
 
 
 def value_items(scalars: tuple[Scalar, ...]) -> list[str]:

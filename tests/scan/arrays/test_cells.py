@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.columnar.rows import (
+from tests.scan.arrays.rows import (
     STREAM,
     Row,
     feeds,
@@ -24,13 +24,13 @@ from tests.columnar.rows import (
     same,
     table_of,
 )
+from tidemill.scan.arrays.program import hindrance, write_program
+from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
-from tidemill.spark.admission import EARLIEST_US, LATEST_US
-from tidemill.spark.columnar.program import hindrance, write_program
-from tidemill.spark.columnar.scan import Scanned, scan
-from tidemill.spark.partials import COUNTED, FILTERED, LATE, MALFORMED
+from tidemill.spark.catalyst.admission import EARLIEST_US, LATEST_US
+from tidemill.spark.catalyst.partials import COUNTED, FILTERED, LATE, MALFORMED
 from tidemill.state.feed import Feed
 
 

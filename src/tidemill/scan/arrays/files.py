@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from tidemill.spark.columnar.lines import Lines, read_lines, stretches
-from tidemill.spark.columnar.program import Program
-from tidemill.spark.columnar.row_groups import RowGroup, read_groups, row_groups
+from tidemill.scan.arrays.lines import Lines, read_lines, stretches
+from tidemill.scan.arrays.program import Program
+from tidemill.scan.arrays.row_groups import RowGroup, read_groups, row_groups
 
 # Enough rows that the fixed costs of a chunk vanish, few enough that its columns stay in cache.
 CHUNK_ROWS = 1 << 19

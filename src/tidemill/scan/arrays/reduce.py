@@ -15,8 +15,8 @@ from tidemill.aggregates.encoding import rank_pairs
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.limbs import split_int64
 from tidemill.aggregates.user.lanes import running_lane
-from tidemill.spark.columnar.sketching import sketched
-from tidemill.spark.columnar.times import Admitted
+from tidemill.scan.arrays.sketching import sketched
+from tidemill.scan.arrays.times import Admitted
 from tidemill.state.combining import combined
 from tidemill.state.loops import cells as loops
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.spark.admission import EARLIEST_US, LATEST_US
-from tidemill.spark.columnar.chunk import Chunk
-from tidemill.spark.partials import LATE, MALFORMED
+from tidemill.scan.arrays.chunk import Chunk
+from tidemill.spark.catalyst.admission import EARLIEST_US, LATEST_US
+from tidemill.spark.catalyst.partials import LATE, MALFORMED
 from tidemill.state.numbering import Digit
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts

@@ -20,11 +20,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
-from tidemill.spark.admission import TIME, Admission
-from tidemill.spark.joins import Tables, with_tables
-from tidemill.spark.signature import with_lookups
-from tidemill.spark.slices import slice_sql, wants_lookup, with_slices
-from tidemill.spark.values import guarded_columns, raised_column, read_value, value_items
+from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.spark.catalyst.joins import Tables, with_tables
+from tidemill.spark.catalyst.signature import with_lookups
+from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
+from tidemill.spark.catalyst.values import guarded_columns, raised_column, read_value, value_items
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.partial_rows import SLICE
 from tidemill.windows import EdgeClass

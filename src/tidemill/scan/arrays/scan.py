@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidemill.spark.columnar.cells import cells_of
-from tidemill.spark.columnar.chunk import Chunk
-from tidemill.spark.columnar.program import ArrayPass, Program
-from tidemill.spark.columnar.signatures import sign
-from tidemill.spark.columnar.times import Admitted, admit, slices
-from tidemill.spark.partials import COUNTED, FILTERED
+from tidemill.scan.arrays.cells import cells_of
+from tidemill.scan.arrays.chunk import Chunk
+from tidemill.scan.arrays.program import ArrayPass, Program
+from tidemill.scan.arrays.signatures import sign
+from tidemill.scan.arrays.times import Admitted, admit, slices
+from tidemill.spark.catalyst.partials import COUNTED, FILTERED
 from tidemill.state.cells import Cells, joined, merged
 from tidemill.state.feed import Feed, classes_from
 

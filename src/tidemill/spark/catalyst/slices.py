@@ -12,8 +12,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemill.spark.admission import TIME, Admission
-from tidemill.spark.constants import Jvm
+from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.spark.catalyst.constants import Jvm
 from tidemill.types import BIGINT
 from tidemill.windows import (
     EdgeClass,

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tidemill.language.names import quote_name
 from tidemill.plan.query import Join, Scalar, TableColumn
-from tidemill.spark.values import guard, guarded_columns, read_value
+from tidemill.spark.catalyst.values import guard, guarded_columns, read_value
 from tidemill.state.feed import Scan
 
 Tables = Callable[[Join], DataFrame]

@@ -7,10 +7,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.plan.predicates import WORD_BITS
-from tidemill.spark.columnar.chunk import Column
-from tidemill.spark.columnar.reduce import lift
-from tidemill.spark.columnar.signatures import Signed
-from tidemill.spark.columnar.times import Admitted
+from tidemill.scan.arrays.chunk import Column
+from tidemill.scan.arrays.reduce import lift
+from tidemill.scan.arrays.signatures import Signed
+from tidemill.scan.arrays.times import Admitted
 from tidemill.state.cells import Cells, factorise_words
 from tidemill.state.feed import Feed
 from tidemill.state.numbering import Digit, number

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates import Encoded, Lane, sketches
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import float_bits
-from tidemill.spark.columnar.chunk import Column
+from tidemill.scan.arrays.chunk import Column
 from tidemill.state.loops import cells as loops
 from tidemill.state.numbering import Digit, number
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
-from tidemill.spark.columnar.chunk import Chunk, Column
+from tidemill.scan.arrays.chunk import Chunk, Column
 from tidemill.state.numbering import Digit, number
 
 IntArray = NDArray[np.int64]

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tidemill.aggregates.user import take_told
-from tidemill.spark.columnar.chunk import OutOfRangeError
-from tidemill.spark.columnar.files import Part, read_chunks, split
-from tidemill.spark.columnar.lines import NotPlainError
-from tidemill.spark.columnar.program import Program
-from tidemill.spark.columnar.scan import Scanned, scan
+from tidemill.scan.arrays.chunk import OutOfRangeError
+from tidemill.scan.arrays.files import Part, read_chunks, split
+from tidemill.scan.arrays.lines import NotPlainError
+from tidemill.scan.arrays.program import Program
+from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.spark.fold import FoldPlace, FoldReport
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece
