@@ -9,7 +9,7 @@ import pytest
 
 from tests.aggregates.broken import text_of
 from tidemill.catalog import Catalog, CatalogStore
-from tidemill.engine.registration import apply_script
+from tidemill.engine.register.script import apply_script
 from tidemill.errors import TidemillError
 from tidemill.language.names import quote_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from tidemill.engine.calibrating.rows import Make, RowFigures
-from tidemill.engine.calibrating.stage import MODEL
+from tidemill.calibrate.rows import Make, RowFigures
+from tidemill.calibrate.stage import MODEL
 from tidemill.state.feed import Feed
 
 

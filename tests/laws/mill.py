@@ -17,13 +17,13 @@ from tests.laws.conditions import Truth
 from tests.laws.lifting import partial_rows, passes
 from tests.laws.queries import STREAM, Asked, truths_of
 from tidemill.catalog import Stream
-from tidemill.engine.answering import Answering
-from tidemill.engine.deciding import Deciding
-from tidemill.engine.delivering import Delivering
 from tidemill.engine.home import Home
-from tidemill.engine.records import TickRecord
 from tidemill.engine.sinks.base import Batch
-from tidemill.engine.surroundings import Surroundings
+from tidemill.engine.tick.answer import Answering
+from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.decide import Deciding
+from tidemill.engine.tick.deliver import Delivering
+from tidemill.engine.tick.record import TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import Answer, Row

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tidemill.catalog import Catalog
 from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.packets import make_block
-from tidemill.engine.binding import binder
+from tidemill.engine.register.bind import binder
 from tidemill.language import parse_script
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate

@@ -23,7 +23,7 @@ from tests.stories.streams import (
     write_files,
 )
 from tidemill.engine import Engine
-from tidemill.engine.delivering import Delivering
+from tidemill.engine.tick.deliver import Delivering
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from tests.stories.streams import (
     write_files,
 )
 from tidemill.engine import Engine
-from tidemill.engine.runs import RunReport
+from tidemill.engine.run import RunReport
 from tidemill.spark import array_fold as fold
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -19,7 +19,7 @@ from tidemill.clock import ManualClock
 from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.packets import blocks, make_block
 from tidemill.engine import Engine
-from tidemill.engine.calibrating.store import keep_machines
+from tidemill.engine.register.figures import keep_machines
 from tidemill.share.weave import CATALYST, Machines
 
 SOURCE = "generate:packets?rate=1000&duration=30s&hosts=100&seed=11"

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill import Engine
-from tidemill.engine.folding import Folding
-from tidemill.engine.records import TickRecord
-from tidemill.engine.surroundings import Stopwatch
+from tidemill.engine.tick.context import Stopwatch
+from tidemill.engine.tick.fold import Folding
+from tidemill.engine.tick.record import TickRecord
 from tidemill.spark.fold import FoldReport
 
 S = 1_000_000

@@ -35,7 +35,7 @@ from tests.stories.soft import (
 )
 from tests.stories.streams import NOON_US, SECOND_US, Row, random_row, table_of, write_files
 from tidemill.engine import Engine
-from tidemill.engine.surroundings import TickReport
+from tidemill.engine.tick.context import TickReport
 from tidemill.errors import TidemillError
 from tidemill.schedule import POLICIES
 from tidemill.settings import SCHEDULES
@@ -257,7 +257,7 @@ import sys
 from pathlib import Path
 from tests.stories.test_soft import LiveRun, STREAM, rows_of, soft_cases
 from tidemill.engine import Engine
-from tidemill.engine.deciding import Deciding
+from tidemill.engine.tick.decide import Deciding
 
 decide = Deciding.decide
 

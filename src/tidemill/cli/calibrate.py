@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from tidemill.calibrate import calibrate_home, forget_home, machine_table
 from tidemill.cli.failures import reported
 from tidemill.cli.progress import Working
 from tidemill.cli.run import Master
-from tidemill.engine import calibrate_home, forget_home, machine_table
 
 _NEXT = "Plans that stand stay as they are; the next change of queries goes by"
 

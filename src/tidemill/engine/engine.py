@@ -12,35 +12,35 @@ import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Clock, SystemClock
-from tidemill.engine.aggregates import check_calls, statement_of
-from tidemill.engine.binding import Binder
-from tidemill.engine.buckets import settle_buckets
-from tidemill.engine.calibrating.store import load_machines
+from tidemill.engine.beside.one_time import Selecting, refuse_changed, windows_held
+from tidemill.engine.beside.runs import SoftRuns
+from tidemill.engine.beside.selects import Selects
 from tidemill.engine.closing import Closing
 from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
-from tidemill.engine.journal import Journal, QueryState, StreamState
-from tidemill.engine.outlets import Outlets
-from tidemill.engine.oversized import oversized
-from tidemill.engine.planning import Planner
 from tidemill.engine.query import Query
 from tidemill.engine.questions import reply_to
-from tidemill.engine.registered import Registered, load_registered, save_plan, save_registered
-from tidemill.engine.registration import Notice, Question, apply_script, placed, source_place
+from tidemill.engine.register.aggregates import check_calls, statement_of
+from tidemill.engine.register.bind import Binder
+from tidemill.engine.register.buckets import settle_buckets
+from tidemill.engine.register.figures import load_machines
+from tidemill.engine.register.oversized import oversized
+from tidemill.engine.register.plan import Planner
+from tidemill.engine.register.script import Notice, Question, apply_script, placed, source_place
+from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
+from tidemill.engine.register.tables import Tables
+from tidemill.engine.register.upkeep import Upkeep
 from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import Requests
-from tidemill.engine.runs import Listener, Run, RunReport, describe_run
-from tidemill.engine.selecting import Selecting, refuse_changed, windows_held
-from tidemill.engine.selects import Selects
+from tidemill.engine.run import Listener, Run, RunReport, describe_run
 from tidemill.engine.serving import serving
 from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.engine.sinks.console import print_frame
-from tidemill.engine.soft.runs import SoftRuns
-from tidemill.engine.stream_runner import StreamRunner
-from tidemill.engine.surroundings import Surroundings
-from tidemill.engine.tables import Tables
-from tidemill.engine.upkeep import Upkeep
+from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
+from tidemill.engine.tick.outlets import Outlets
+from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import refuse
 from tidemill.failpoints import armed
 from tidemill.language import render

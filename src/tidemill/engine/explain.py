@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 from tidemill.catalog import Catalog
-from tidemill.engine.binding import Bind
-from tidemill.engine.journal import QueryState
-from tidemill.engine.planning import Planner
-from tidemill.engine.show import table
-from tidemill.engine.soft.explain import (
+from tidemill.engine.beside.explain import (
     NO_SOFT,
     SCHEDULE_COLUMNS,
     explain_schedule,
     schedule_rows,
 )
+from tidemill.engine.register.bind import Bind
+from tidemill.engine.register.plan import Planner
+from tidemill.engine.show import table
+from tidemill.engine.tick.journal import QueryState
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.explain import explain_plan
 from tidemill.plan.query import QueryPlan

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from tidemill.engine.closing import Closing
 from tidemill.engine.home import Holder, Home
-from tidemill.engine.registration import Notice
+from tidemill.engine.register.script import Notice
 from tidemill.engine.replies import Answer, Done, carry_out
 from tidemill.errors import Place, Problem, TidemillError, refuse
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidemill.engine.explain import Explainer
-from tidemill.engine.journal import QueryState
-from tidemill.engine.registration import Question
+from tidemill.engine.register.script import Question
 from tidemill.engine.show import describe, show
+from tidemill.engine.tick.journal import QueryState
 from tidemill.language.statements import Describe, Show
 
 

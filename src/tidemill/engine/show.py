@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
 from tidemill.catalog import Catalog, code_of
-from tidemill.engine.aggregates import AGGREGATE_COLUMNS, aggregate_rows, describe_aggregate
-from tidemill.engine.journal import QueryState
+from tidemill.engine.register.aggregates import (
+    AGGREGATE_COLUMNS,
+    aggregate_rows,
+    describe_aggregate,
+)
+from tidemill.engine.tick.journal import QueryState
 from tidemill.errors import refuse, suggest
 from tidemill.language import render
 from tidemill.language.statements import (

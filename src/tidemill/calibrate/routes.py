@@ -1,0 +1,60 @@
+"""The two routes from rows to partials, each as the engine takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psutil
+
+from tidemill.calibrate.rows import Make
+from tidemill.catalog import Stream
+from tidemill.clock import SystemClock
+from tidemill.plan.query import Join
+from tidemill.scan.arrays.files import parts_of, read_chunks
+from tidemill.scan.arrays.program import write_program
+from tidemill.scan.arrays.scan import scan
+from tidemill.spark.catalyst.admission import EARLIEST_US, Admission
+from tidemill.spark.catalyst.partials import partials, passes_of
+from tidemill.spark.rows import Rows, read_rows
+from tidemill.spark.session import Session
+from tidemill.spark.sources import Input, open_source
+from tidemill.state.feed import Feed
+from tidemill.state.partial_rows import gather
+
+
+def on_arrays(stream: Stream) -> Make:
+    def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
+        program = write_program(stream, feeds)
+        parts = parts_of(program, paths)
+        assert parts is not None
+        scanned = scan(program, read_chunks(program, parts), EARLIEST_US)
+        return sum(len(cells) for _, cells in scanned.cells(program))
+
+    return make
+
+
+def in_catalyst(session: Session, stream: Stream) -> Make:
+    source = open_source(stream, lambda: session, SystemClock())
+    admission = Admission(stream, None, 0, source.is_text)
+
+    def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
+        columns = feeds[0].scan.columns
+        rows = read_rows(session, stream, source, Input(tuple(paths)), columns)
+        found = 0
+        for one_pass in passes_of(feeds, admission):
+            table = partials(session, rows, one_pass, _no_tables).toArrow()
+            for number, feed in enumerate(one_pass.feeds):
+                found += len(gather(feed, one_pass.feed_rows(number, table)))
+        return found
+
+    return make
+
+
+def tree_seconds() -> float:
+    """Processor time of this process and of those it has started, Spark's among them."""
+    me = psutil.Process()
+    return sum(sum(one.cpu_times()[:2]) for one in [me, *me.children(recursive=True)])
+
+
+def _no_tables(join: Join) -> Rows:
+    raise AssertionError(f"nothing is joined, and {join.name} was asked for")

@@ -1,0 +1,160 @@
+"""The soft queries of one stream, and SELECTs in between: what runs next, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidemill.catalog import Stream
+from tidemill.engine.beside.costs import JointCosts
+from tidemill.engine.beside.selects import Selected
+from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.journal import StreamState
+from tidemill.plan.query import QueryPlan
+from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
+from tidemill.share import SharedPlan, Stint
+from tidemill.state.store import Version
+from tidemill.time import StreamTime
+
+IntArray = NDArray[np.int64]
+_NONE: IntArray = np.zeros(0, np.int64)
+# After the last row nobody waits for anything: every query sees the last update.
+_ALL = 2**62
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A joint run: its queries, their windows, and the store as it is meanwhile."""
+
+    joint: Joint
+    names: tuple[str, ...]
+    due: tuple[Due, ...]
+    version: Version
+
+
+@dataclass(frozen=True)
+class Once:
+    """A SELECT whose turn has come, and the stream as it is meanwhile."""
+
+    selected: Selected
+    state: StreamState
+    names: tuple[str, ...] = ()  # nobody waits for it after a kill
+
+
+def soft_of(plan: SharedPlan, query: QueryPlan) -> Soft:
+    """A query as schedules see it; those that read one synopsis can run together for less."""
+    group = plan.synopsis_of(query.name).id
+    return Soft(query.name, group, query.window.updates, query.priority)
+
+
+class Agenda:
+    def __init__(self, around: Surroundings, stream: Stream, state: StreamState) -> None:
+        self._around, self._stream = around, stream
+        queries = around.queries_of(stream)
+        self._queries = {
+            query.name: query
+            for query in queries
+            if query.is_soft and query.name.lower() not in around.paused
+        }
+        policy = POLICIES[around.settings.schedule]
+        costs = around.costs[stream.name.lower()]
+        cost = JointCosts.of(around.plan, self._queries.values(), costs, state.version)
+        last = {name: around.queries[name].history.last for name in self._queries}
+        ran = {name: update for name, update in last.items() if update is not None}
+        self._deadlines = Deadlines.starting(
+            tasks_of(policy, [soft_of(around.plan, q) for q in self._queries.values()], cost),
+            policy.joining,
+            -_ALL,
+            ran,
+        )
+        self._ahead = 0
+        self._carried: tuple[str, ...] = ()
+
+    def carry_on(self, names: tuple[str, ...]) -> None:
+        """These were being answered when the process ended, so they go first."""
+        self._carried = tuple(name for name in names if name in self._queries)
+
+    def ticked(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
+        """Where a tick brings several updates, what the next one would find late is due now."""
+        first, last = self._update(before), self._update(after)
+        if is_last:
+            self._ahead = _ALL
+        elif first is not None and last is not None and last > first:
+            self._ahead = last - first - 1
+
+    def is_due(self, state: StreamState) -> bool:
+        return self._first(self._update(state.time)) is not None
+
+    def next(self, state: StreamState) -> Wanted | Once | None:
+        update = self._update(state.time)
+        first = self._first(update)
+        if update is None or first is None:
+            return None
+        if isinstance(first, Selected):
+            self._around.selects.take(first)
+            return Once(first, state)
+        return self._joint(first, state)
+
+    def _joint(self, joint: Joint, state: StreamState) -> Wanted:
+        update = joint.update
+        names = tuple(name for name in joint.names if self._last(name) < update)
+        slices = {key: state.version.slices(key) for key in state.version.pieces}
+        due = (one for name in names for one in self._due(name, update, slices))
+        return Wanted(joint, names, tuple(due), state.version)
+
+    def answered(self, wanted: Wanted) -> None:
+        """After the run, which counts from the update that it saw."""
+        self._deadlines.done(wanted.joint)
+        self._carried = ()
+
+    def histories(self, wanted: Wanted, now_us: int) -> dict[str, History]:
+        """What the queries of a run have had by now, with it."""
+        together = len(wanted.names)
+        return {
+            name: self._around.queries[name].history.after(
+                wanted.joint.update, self._queries[name].window.updates, now_us, together
+            )
+            for name in wanted.names
+            if self._has_begun(name, wanted.joint.update)
+        }
+
+    def _first(self, update: int | None) -> Joint | Selected | None:
+        if update is None:
+            return None
+        carried = self._carried
+        tasks = (t for t in self._deadlines.tasks if any(m.name in carried for m in t.members))
+        found = Joint(tuple(tasks), update)
+        if found.tasks:
+            return found
+        return self._around.selects.next(self._stream.name, self._deadlines, update, self._ahead)
+
+    def _update(self, time: StreamTime) -> int | None:
+        return time.updates(self._stream.update_us)
+
+    def _last(self, name: str) -> int:
+        last = self._around.queries[name].history.last
+        return -_ALL if last is None else last
+
+    def _due(self, name: str, update: int, slices: Mapping[str, IntArray]) -> Iterator[Due]:
+        """The window that ends with the update, of each length; none that is without rows."""
+        end_us, every_us = update * self._stream.update_us, self._stream.update_us
+        for range_us in self._queries[name].window.ranges_us:
+            start_us = end_us - range_us
+            if (stint := self._stint(name, start_us)) is None:
+                continue
+            held = slices.get(stint.synopsis_id, _NONE)
+            low, high = np.searchsorted(held, [start_us, end_us])
+            if low < high:
+                yield Due(name, stint.synopsis_id, range_us, every_us, start_us, 1)
+
+    def _has_begun(self, name: str, update: int) -> bool:
+        end_us = update * self._stream.update_us
+        ranges_us = self._queries[name].window.ranges_us
+        return any(self._stint(name, end_us - range_us) for range_us in ranges_us)
+
+    def _stint(self, name: str, start_us: int) -> Stint | None:
+        stints = self._around.plan.stints[name]
+        return next((s for s in stints if s.from_us <= start_us < s.until_us), None)

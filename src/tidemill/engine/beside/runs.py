@@ -1,0 +1,138 @@
+"""Joint runs of soft queries, one after the other, on a thread of their own beside the ticks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import Protocol
+
+from tidemill.catalog import Stream
+from tidemill.engine.beside.agenda import Once, Wanted
+from tidemill.engine.closing import Closing
+from tidemill.engine.tick.context import TickReport
+from tidemill.schedule import Shares
+from tidemill.spark.answer import TaskResult
+
+# Runs that have been answered and wait for the tick under way to end.
+MOST_WAITING = 32
+
+
+class Runner(Protocol):
+    """A stream, as far as its soft queries are concerned; all but `end_soft` may be called while
+    a tick is under way, but by one thread only."""
+
+    @property
+    def stream(self) -> Stream: ...
+
+    def has_soft(self) -> bool: ...
+
+    def next_soft(self) -> Wanted | Once | None: ...
+
+    def answer_soft(self, wanted: Wanted) -> list[TaskResult]: ...
+
+    def select(self, once: Once) -> None: ...
+
+    def end_soft(self, found: Found) -> TickReport: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """A joint run with its answers."""
+
+    runner: Runner
+    wanted: Wanted
+    results: list[TaskResult]
+    seconds: float
+
+
+class SoftRuns(Closing):
+    """Answers are found on the other thread and delivered on the caller's, between its ticks.
+
+    Streams are served by weight: the one goes first that has had least of the time it may have.
+    """
+
+    def __init__(self, note: Callable[[TickReport], object], stop: Event) -> None:
+        self._note, self._stop = note, stop
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
+        self._at_work: Future[None] | None = None
+        self._enough = Event()
+        self._found: SimpleQueue[Found] = SimpleQueue()
+        self._shares = Shares()
+
+    def start(self, runners: Sequence[Runner]) -> bool:
+        """Begin with what is due, unless that is under way; runs follow each other from there."""
+        if self.is_busy or self._stop.is_set() or not any(runner.has_soft() for runner in runners):
+            return False
+        self._check()
+        self._enough.clear()
+        self._at_work = self._pool.submit(self._work, tuple(runners))
+        return True
+
+    def collect(self, seconds: float) -> bool:
+        """Deliver what has been answered; wait so long at most for the first."""
+        is_any = False
+        while (found := self._next(0.0 if is_any or not self.is_busy else seconds)) is not None:
+            self._note(found.runner.end_soft(found))
+            is_any = True
+        return is_any
+
+    def finish(self) -> bool:
+        """Let the run that is under way be the last, and deliver all that was found."""
+        self._enough.set()
+        return self.settle()
+
+    def settle(self) -> bool:
+        """Wait until nothing more is due, or the run that is under way when all is to stop has
+        ended, and deliver it all."""
+        is_any = False
+        while self.is_busy:
+            is_any |= self.collect(1.0)
+        self._check()
+        return self.collect(0.0) or is_any
+
+    def close(self) -> None:
+        self._enough.set()
+        self._pool.shutdown()
+
+    @property
+    def is_busy(self) -> bool:
+        return self._at_work is not None and not self._at_work.done()
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._enough.is_set() or self._stop.is_set()
+
+    def _check(self) -> None:
+        """What went wrong on the other thread is raised on this one."""
+        if self._at_work is not None:
+            self._at_work.result()
+
+    def _next(self, seconds: float) -> Found | None:
+        try:
+            return self._found.get(timeout=seconds) if seconds else self._found.get_nowait()
+        except Empty:
+            return None
+
+    def _work(self, runners: Sequence[Runner]) -> None:
+        while not self._is_enough and self._found.qsize() < MOST_WAITING:
+            weights = {r.stream.name: float(r.stream.weight) for r in runners if r.has_soft()}
+            name = self._shares.next(weights)
+            if name is None:
+                return
+            runner = next(runner for runner in runners if runner.stream.name == name)
+            started = time.perf_counter()
+            self._answer(runner, started)
+            took = time.perf_counter() - started
+            self._shares = self._shares.after(name, took, weights[name])
+
+    def _answer(self, runner: Runner, started: float) -> None:
+        wanted = runner.next_soft()
+        if isinstance(wanted, Once):
+            runner.select(wanted)
+        elif wanted is not None:
+            results = runner.answer_soft(wanted)
+            self._found.put(Found(runner, wanted, results, time.perf_counter() - started))

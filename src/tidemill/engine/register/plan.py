@@ -1,0 +1,152 @@
+"""The plan of all queries, and what it is decided by: settings, samples, how streams stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidemill.catalog import Catalog, Stream
+from tidemill.engine.tick.journal import StreamState
+from tidemill.plan.query import QueryPlan
+from tidemill.settings import Settings
+from tidemill.share import (
+    Context,
+    EngineCosts,
+    Sample,
+    SharedPlan,
+    Standing,
+    arrange_feeds,
+    change_plan,
+    first_window,
+    rebuild_plan,
+    specs_of,
+)
+from tidemill.share.explain_words import instant
+from tidemill.share.feeds import scan_of
+from tidemill.share.weave import MachineCosts, Machines
+from tidemill.spark.catalyst.admission import Admission
+from tidemill.spark.rows import read_rows
+from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
+from tidemill.spark.session import Session
+from tidemill.spark.sources import Source
+from tidemill.state.feed import Feed
+
+Load = Callable[[str], StreamState]
+
+
+@dataclass
+class Planner:
+    """Plans with what is known of the streams; samples are taken when they can decide something."""
+
+    load: Load
+    open_source: Callable[[Stream], Source]
+    session: Callable[[], Session]
+    machines: Machines = field(default_factory=Machines)
+    samples: dict[str, Sample] = field(default_factory=dict)
+    # What was estimated from a sample is worth keeping as long as the sample is.
+    _costs: dict[str, EngineCosts] = field(default_factory=dict)
+
+    def change(
+        self,
+        plan: SharedPlan,
+        catalog: Catalog,
+        queries: Sequence[QueryPlan],
+        settings: Settings | None = None,
+    ) -> SharedPlan:
+        """The plan for these queries; made anew if the `settings` before shared otherwise."""
+
+        def around(stream: str) -> tuple[Standing, Context]:
+            self._sample(catalog, stream, queries)
+            return self.standing(stream), self.context(stream, catalog)
+
+        changed = change_plan(plan, queries, around)
+        if settings is not None and _sharing(settings) != _sharing(catalog.settings):
+            for stream in dict.fromkeys(query.stream for query in plan.queries):
+                changed = rebuild_plan(changed, stream, around)
+        return changed
+
+    def at_rate(
+        self, plan: SharedPlan, stream: str, rows_per_second: float, catalog: Catalog
+    ) -> SharedPlan:
+        """The plan for another rate of input: only trees of windows depend on it."""
+        if catalog.settings.sharing != "weave":
+            return plan
+        known = self.samples.get(stream.lower(), Sample())
+        self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
+        return rebuild_plan(
+            plan, stream, lambda name: (self.standing(name), self.context(name, catalog))
+        )
+
+    def feeds(self, plan: SharedPlan, stream: str, catalog: Catalog) -> tuple[Feed, ...]:
+        context = self.context(stream, catalog)
+        return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
+
+    def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[str, tuple[Feed, ...]]:
+        """By lower-case name of the stream."""
+        streams = {query.stream for query in plan.queries}
+        return {stream.lower(): self.feeds(plan, stream, catalog) for stream in streams}
+
+    def all_costs(self, plan: SharedPlan, catalog: Catalog) -> dict[str, EngineCosts]:
+        """By lower-case name of the stream."""
+        streams = {query.stream for query in plan.queries}
+        return {stream.lower(): self.context(stream, catalog).costs for stream in streams}
+
+    def standing(self, stream: str) -> Standing:
+        state = self.load(stream)
+        return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
+
+    def context(self, stream: str, catalog: Catalog) -> Context:
+        sample = self.samples.setdefault(stream.lower(), Sample())
+        machine, known = self._machine(stream, catalog), self._costs.get(stream.lower())
+        if known is None or known.sample is not sample or known.machine != machine:
+            self._costs[stream.lower()] = known = EngineCosts(sample, machine)
+        return Context(catalog.settings, known)
+
+    def _machine(self, stream: str, catalog: Catalog) -> MachineCosts:
+        """The figures of the route that rows will take, as far as that is known by now."""
+        on_arrays = catalog.stream(stream).source.scheme == "parquet"
+        if on_arrays and catalog.settings.scan == "auto":
+            return self.machines.arrays
+        return self.machines.catalyst
+
+    def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
+        """For each query that joins a stream under way, where it begins."""
+        for query in plan.queries:
+            if not before.stands(query) and (first := self.first_window(plan, query)):
+                yield f"query {query.name}: its first window starts at {first}"
+
+    def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
+        """Start of a query's first window; None: as the stream begins."""
+        standing, stint = self.standing(query.stream), plan.stints[query.name][0]
+        if standing.newest_us is None:
+            return None
+        since_us, watermark_us = stint.from_us, standing.watermark_us
+        return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
+
+    def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
+        """Look at some rows, if there are any and more than one way to share them."""
+        mine = [query for query in queries if query.stream.lower() == stream.lower()]
+        if not mine:
+            return
+        scan = scan_of(mine)
+        known = self.samples.get(stream.lower(), Sample())
+        if (
+            len({frozenset(k.scalar.sql for k in q.keys) for q in mine}) < 2
+            and len(scan.predicates) < 2
+        ):
+            return
+        if known.knows_enough([key.sql for key in scan.keys], scan.predicates):
+            return
+        source = self.open_source(catalog.stream(stream))
+        few_bytes = min(SAMPLED_BYTES, catalog.settings.tick_bytes)
+        taken = source.any_input(replace(catalog.settings, tick_bytes=few_bytes))
+        if taken is None:
+            return
+        session = self.session()
+        rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
+        admission = Admission(catalog.stream(stream), None, 0, source.is_text)
+        self.samples[stream.lower()] = take_sample(session, rows, scan, admission, len(taken.files))
+
+
+def _sharing(settings: Settings) -> tuple[str, str]:
+    return settings.sharing, settings.steps_off

@@ -1,0 +1,115 @@
+"""A script, statement by statement, against a catalog: all of it is accepted or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tidemill.catalog import Catalog
+from tidemill.engine.register.aggregates import check_aggregate, with_text
+from tidemill.engine.replies import Reply
+from tidemill.errors import Place, TidemillError
+from tidemill.language import parse_script
+from tidemill.language.statements import (
+    AlterQuery,
+    Change,
+    CreateAggregate,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Describe,
+    Explain,
+    RunSelect,
+    Show,
+    Statement,
+)
+
+Question = Show | Describe | Explain
+Respond = Callable[[Question | RunSelect, Catalog], Reply]
+Check = Callable[[CreateQuery, Catalog], None]
+# Told what long work is under way.
+Notice = Callable[[str], None]
+
+_FILE_SCHEMES = ("parquet", "csv", "json", "replay")
+
+
+def apply_script(
+    text: str, base: Path, catalog: Catalog, check: Check, respond: Respond, notice: Notice
+) -> tuple[Catalog, list[Reply]]:
+    """The catalog after the script, and what its questions answered. Nothing is written."""
+    replies: list[Reply] = []
+    notice("reading statements")
+    statements = parse_script(text)
+    for number, statement in enumerate(statements, start=1):
+        notice(f"statement {number:,} of {len(statements):,}")
+        with placed(text, statement.place or statement.text_place):
+            catalog = _apply(statement, base, catalog, check, respond, replies)
+    return catalog, replies
+
+
+@contextmanager
+def placed(text: str, place: Place | None) -> Iterator[None]:
+    """A refusal inside gets the script's text, and this place if it has none of its own."""
+    try:
+        yield
+    except TidemillError as error:
+        problem = error.problem
+        raise TidemillError(replace(problem, text=text, place=problem.place or place)) from None
+
+
+def source_place(before: Catalog, after: Catalog, stream: str) -> Place | None:
+    """Where the script says where the stream comes from; None if an earlier script did."""
+    key = ("stream", stream.lower())
+    statement = after.definitions[key]
+    if not isinstance(statement, CreateStream) or before.definitions.get(key) is statement:
+        return None
+    return statement.source_place
+
+
+def _apply(
+    statement: Statement,
+    base: Path,
+    catalog: Catalog,
+    check: Check,
+    respond: Respond,
+    replies: list[Reply],
+) -> Catalog:
+    if isinstance(statement, Show | Describe | Explain | RunSelect):
+        replies.append(respond(statement, catalog))
+        return catalog
+    if isinstance(statement, CreateAggregate):
+        return _with_aggregate(with_text(statement, base, catalog), catalog)
+    after = catalog.apply(_anchored(statement, base))
+    if isinstance(statement, CreateQuery | AlterQuery):
+        check(after.query(statement.name), after)
+    return after
+
+
+def _with_aggregate(statement: CreateAggregate, catalog: Catalog) -> Catalog:
+    after = catalog.apply(statement)
+    if after is not catalog:
+        with placed("", statement.source_place):
+            check_aggregate(statement)
+    return after
+
+
+def _anchored(statement: Change, base: Path) -> Change:
+    """Paths in a script are relative to the script, wherever the next run starts from."""
+    if isinstance(statement, CreateStream | CreateTable):
+        return replace(statement, source=_absolute(statement.source, base))
+    if isinstance(statement, CreateSink):
+        return replace(statement, address=_absolute(statement.address, base))
+    return statement
+
+
+def _absolute(address: str, base: Path) -> str:
+    scheme, colon, rest = address.partition(":")
+    path, question, options = rest.partition("?")
+    if scheme.lower() not in _FILE_SCHEMES or not path:
+        return address
+    anchored = os.path.abspath(base / Path(path).expanduser())
+    return f"{scheme.lower()}{colon}{anchored}{question}{options}"

@@ -1,0 +1,119 @@
+"""Step 4 of a tick: how far time has come, which windows that closes, what may be dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidemill.catalog import Stream
+from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.record import Decision, TickRecord
+from tidemill.plan.query import QueryPlan
+from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
+from tidemill.share import Stint, specs_of
+from tidemill.spark.fold import FoldReport
+from tidemill.state.store import Version, needs_snapshot
+from tidemill.time import StreamTime
+from tidemill.windows import WindowSpec
+
+# A flush closes everything; no window ends after this.
+END_OF_TIME_US = 2**62
+
+
+class Deciding:
+    def __init__(self, around: Surroundings, stream: Stream) -> None:
+        self._around, self._stream = around, stream
+        synopses = around.synopses_of(stream).items()
+        self._readers = {key: _Readers.of(around.plan.readers_of(s, False)) for key, s in synopses}
+        self._soft = {key: _Readers.of(around.plan.readers_of(s, True)) for key, s in synopses}
+
+    def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
+        """`version` is the store with the tick's own pieces added."""
+        before = record.time.watermark_us
+        after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
+        until = END_OF_TIME_US if record.flush else after.watermark_us
+        if until is None:
+            return Decision(after, folded)
+        due = tuple(
+            one
+            for key, readers in self._readers.items()
+            for one in self._due(
+                key, readers, due_windows(readers.specs, version.slices(key), before, until)
+            )
+        )
+        if record.flush:
+            ends = [one.last_end_us for one in due]
+            after = after.flushed(max([*ends, *self._next_update(after)], default=None))
+        return Decision(after, folded, due)
+
+    def horizon(self, synopsis_id: str, decision: Decision) -> int:
+        """Slices that start before this are of no more use after the tick.
+
+        Soft queries are answered after it, about the last windows that have closed.
+        """
+        watermark = decision.time.watermark_us
+        if watermark is None:
+            return -END_OF_TIME_US
+        strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
+        before = watermark - self._stream.update_us
+        horizons = [oldest_needed(strict, watermark)] if strict.specs else []
+        return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
+
+    def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
+        """The synopses that this tick writes anew, what is live as one snapshot per bucket, and
+        from when on it is live."""
+        horizons = {key: self.horizon(key, decision) for key in self._readers}
+        return {
+            key: from_us
+            for key, from_us in horizons.items()
+            if self._is_long(key, from_us, version)
+        }
+
+    def _is_long(self, key: str, horizon_us: int, version: Version) -> bool:
+        live = tuple(p for p in version.of(key) if p.last_us >= horizon_us)
+        most = self._around.settings.snapshot_pieces * self._around.buckets[key]
+        return needs_snapshot(live, horizon_us, most)
+
+    def _next_update(self, time: StreamTime) -> list[int]:
+        """Where the last row is in for soft queries, if there are any and it is not."""
+        if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
+            return []
+        return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
+
+    def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:
+        """Of each query the windows of its stint here; a paused one has none."""
+        for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
+            if query.name.lower() in self._around.paused:
+                continue
+            for number in numbers:
+                spec = readers.specs.specs[number]
+                for run in runs[number]:
+                    own = _within(run, spec, stint)
+                    if own.windows > 0:
+                        yield Due(query.name, key, spec.range_us, spec.slide_us, *own)
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """The readers of a synopsis, their distinct windows, and which of those each has."""
+
+    readers: tuple[tuple[QueryPlan, Stint], ...]
+    specs: Specs
+    numbers: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
+        specs = [specs_of(query) for query, _ in readers]
+        distinct = {
+            spec: n for n, spec in enumerate(dict.fromkeys(s for own in specs for s in own))
+        }
+        numbers = tuple(tuple(distinct[spec] for spec in own) for own in specs)
+        return _Readers(readers, Specs.of(distinct), numbers)
+
+
+def _within(run: Run, spec: WindowSpec, stint: Stint) -> Run:
+    """The part of a run that begins within the stint."""
+    skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
+    first_us = run.first_us + skipped * spec.slide_us
+    before_end = -((first_us - stint.until_us) // spec.slide_us)
+    return Run(first_us, min(run.windows - skipped, before_end))

@@ -1,0 +1,132 @@
+"""Steps 1 to 3 of a tick: admit the rows, aggregate them once, fold them into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tidemill.catalog import Stream
+from tidemill.engine.tick.context import Stopwatch, Surroundings
+from tidemill.engine.tick.record import TickRecord
+from tidemill.scan.arrays.files import parts_of
+from tidemill.scan.arrays.program import parted, write_program
+from tidemill.spark.array_fold import ArrayFold, run_columnar
+from tidemill.spark.catalyst.admission import Admission
+from tidemill.spark.catalyst.partials import partials, passes_of
+from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
+from tidemill.spark.rows import Rows, read_rows, set_aside
+from tidemill.spark.sources import Source
+from tidemill.state.feed import Feed
+
+
+class Folding:
+    def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
+        self._around, self._stream, self._source = around, stream, source
+        self._feeds = around.feeds[stream.name.lower()]
+        self._last_partial_rows: int | None = None
+        by_arrays = around.settings.scan == "auto"
+        plain, self._others = parted(stream, self._feeds) if by_arrays else ((), self._feeds)
+        self._program = write_program(stream, plain) if plain else None
+
+    def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
+        """What was folded; the record comes back without files that cannot be read."""
+        self._around.failpoint.reach("admit", record.number)
+        if record.flush or not self._feeds:
+            return record, FoldReport()
+        try:
+            report = self._fold(record, watch)
+        except Exception:
+            record = self._without_unreadable(record)
+            report = self._fold(record, watch) if record.taken.files else FoldReport()
+        with watch.phase("admit"):
+            self._set_aside(record, report)
+        return record, report
+
+    def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
+        report = self._on_arrays(record, watch)
+        left = self._others if report else self._feeds
+        if left:
+            report = (report or FoldReport()).beside(self._in_catalyst(record, left, watch))
+        assert report is not None  # a stream without feeds is not folded
+        self._last_partial_rows = report.partial_rows
+        # Both steps may be one Spark job; the tasks say how long they folded.
+        watch.add("fold", report.seconds)
+        watch.add("partials", -report.seconds)
+        return report
+
+    def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> FoldReport | None:
+        """The feeds that arrays can serve; None if there are none, or some file needs Catalyst."""
+        around, program = self._around, self._program
+        if program is None:
+            return None
+        with watch.phase("admit"):
+            parts = parts_of(program, record.taken.files)
+        if parts is None:
+            return None
+        with watch.phase("partials"):
+            since_us = self._admission(record).since_us
+            fold = ArrayFold(program, since_us, self._place(record))
+            return run_columnar(around.session, fold, parts, self._last_partial_rows or 0)
+
+    def _in_catalyst(
+        self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch
+    ) -> FoldReport:
+        around = self._around
+        with watch.phase("admit"):
+            rows = self._rows(record, feeds)
+            passes = passes_of(feeds, self._admission(record))
+        readings = len(passes) + sum(one.looks_up_slices for one in passes)
+        with self._kept(rows, readings):
+            with watch.phase("admit"):
+                frames = [(p, partials(around.session, rows, p, around.tables)) for p in passes]
+            with watch.phase("partials"):
+                small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
+                return run_fold(frames, self._place(record), small)
+
+    def _place(self, record: TickRecord) -> FoldPlace:
+        around = self._around
+        return FoldPlace(around.home.synopses, around.buckets, record.number, around.failpoint)
+
+    def _admission(self, record: TickRecord) -> Admission:
+        return Admission(
+            self._stream, record.time.watermark_us, record.batch_time_us, self._source.is_text
+        )
+
+    def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
+        columns = [name for feed in feeds for name in feed.scan.columns]
+        return read_rows(self._around.session, self._stream, self._source, record.taken, columns)
+
+    @contextmanager
+    def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
+        """Rows that are dear to make are made once, however often they are read."""
+        if readings < 2 or self._source.is_cheap:
+            yield
+            return
+        rows.persist()
+        try:
+            yield
+        finally:
+            rows.unpersist()
+
+    def _without_unreadable(self, record: TickRecord) -> TickRecord:
+        """Called while a failed read is being handled: goes on without its cause, or raises it."""
+        bad = self._source.unreadable(self._around.session, record.taken)
+        if not bad:
+            raise
+        good = tuple(path for path in record.taken.files if path not in bad)
+        record = replace(record, taken=replace(record.taken, files=good), skipped=bad)
+        self._around.journal.begin(record)
+        return record
+
+    def _set_aside(self, record: TickRecord, counted: FoldReport) -> None:
+        set_aside(
+            self._around.session,
+            self._source,
+            record.taken,
+            self._admission(record),
+            self._around.home.stream_folder(self._stream.name),
+            record.number,
+            late=counted.late > 0,
+            malformed=counted.malformed > 0,
+        )

@@ -1,0 +1,199 @@
+"""The tick log: every tick is begun, decided and committed, in that order, in SQLite.
+
+Commit is one transaction: time, input taken, pieces, counts and the sinks' ledgers change
+together or not at all. An unfinished tick is found on the next start and run again from
+its record.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, replace
+
+from tidemill.engine.tick.record import Decision, TickRecord, version_from_json, version_to_json
+from tidemill.schedule import History
+from tidemill.spark.sources import Progress
+from tidemill.state.store import Version
+from tidemill.time import StreamTime
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS streams (
+  stream TEXT PRIMARY KEY, tick INTEGER, newest_us INTEGER, watermark_us INTEGER, high INTEGER,
+  version TEXT, rows_in INTEGER, rows_late INTEGER, rows_malformed INTEGER);
+CREATE TABLE IF NOT EXISTS inputs (stream TEXT, path TEXT, PRIMARY KEY (stream, path))
+  WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ticks (
+  stream TEXT PRIMARY KEY, record TEXT NOT NULL, decision TEXT);
+CREATE TABLE IF NOT EXISTS queries (
+  query TEXT PRIMARY KEY, answers INTEGER, raised INTEGER);
+CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS soft (
+  query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
+  last INTEGER, ran_us INTEGER, together INTEGER);
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+"""
+
+
+@dataclass
+class StreamState:
+    """Where a stream stands after its last committed tick."""
+
+    tick: int = 0
+    time: StreamTime = field(default_factory=StreamTime)
+    progress: Progress = field(default_factory=Progress)
+    version: Version = field(default_factory=Version)
+    rows_in: int = 0
+    rows_late: int = 0
+    rows_malformed: int = 0
+
+
+@dataclass(frozen=True)
+class QueryState:
+    """What a query has had so far: answers, values that raised, of a user's aggregate the
+    first thing that it raised, and of a soft one its runs."""
+
+    answers: int = 0
+    raised: int = 0
+    trouble: str = ""
+    history: History = field(default_factory=History)
+
+    def after(self, answers: int, raised: int, trouble: str = "") -> QueryState:
+        return replace(
+            self,
+            answers=self.answers + answers,
+            raised=self.raised + raised,
+            trouble=self.trouble or trouble,
+        )
+
+
+class Journal:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        connection.executescript(_TABLES)
+
+    def load(self, stream: str, with_inputs: bool = True) -> StreamState:
+        """Where the stream stands; what it has taken can be much, and only ticks need to know."""
+        key = stream.lower()
+        row = self._connection.execute("SELECT * FROM streams WHERE stream = ?", (key,)).fetchone()
+        if row is None:
+            return StreamState()
+        inputs = "SELECT path FROM inputs WHERE stream = ?"
+        paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
+        return StreamState(
+            tick=row[1],
+            time=StreamTime(row[2], row[3]),
+            progress=Progress({path for (path,) in paths}, row[4]),
+            version=version_from_json(row[5]),
+            rows_in=row[6],
+            rows_late=row[7],
+            rows_malformed=row[8],
+        )
+
+    def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
+        row = self._connection.execute(
+            "SELECT record, decision FROM ticks WHERE stream = ?", (stream.lower(),)
+        ).fetchone()
+        if row is None:
+            return None
+        return TickRecord.from_json(row[0]), Decision.from_json(row[1]) if row[1] else None
+
+    def abandon_undecided(self, stream: str) -> None:
+        """Forget a tick that had begun and decided nothing: its input has not been taken.
+
+        Only for a change of plan. What such a tick failed over may be what is changed.
+        """
+        self._connection.execute(
+            "DELETE FROM ticks WHERE stream = ? AND decision IS NULL", (stream.lower(),)
+        )
+
+    def begin(self, record: TickRecord) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO ticks VALUES (?, ?, NULL)",
+            (record.stream.lower(), record.to_json()),
+        )
+
+    def decide(self, record: TickRecord, decision: Decision) -> None:
+        self._connection.execute(
+            "UPDATE ticks SET decision = ? WHERE stream = ?",
+            (decision.to_json(), record.stream.lower()),
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def commit(
+        self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
+    ) -> None:
+        """Within a transaction, beside the sinks' ledgers."""
+        key, time = record.stream.lower(), state.time
+        self._connection.execute(
+            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                key,
+                state.tick,
+                time.newest_us,
+                time.watermark_us,
+                state.progress.high,
+                version_to_json(state.version),
+                state.rows_in,
+                state.rows_late,
+                state.rows_malformed,
+            ),
+        )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
+            [(key, path) for path in (*record.taken.files, *record.skipped)],
+        )
+        self.save_queries(queries)
+        self._connection.execute("DELETE FROM ticks WHERE stream = ?", (key,))
+
+    def save_queries(self, queries: Mapping[str, QueryState]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO queries VALUES (?, ?, ?)",
+            [(n, q.answers, q.raised) for n, q in queries.items()],
+        )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO troubles VALUES (?, ?)",
+            [(n, q.trouble) for n, q in queries.items() if q.trouble],
+        )
+        self._connection.executemany(
+            "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
+        )
+        self._connection.executemany(
+            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
+        )
+
+    def load_queries(self) -> dict[str, QueryState]:
+        rows = self._connection.execute(
+            "SELECT query, answers, raised, COALESCE(message, '') FROM queries"
+            " LEFT JOIN troubles USING (query)"
+        )
+        soft = self._connection.execute("SELECT * FROM soft")
+        histories = {name: History(*history) for name, *history in soft}
+        return {
+            name: QueryState(answers, raised, trouble, histories.get(name, History()))
+            for name, answers, raised, trouble in rows
+        }
+
+    def forget_queries(self, names: set[str]) -> None:
+        rows = [(name,) for name in names]
+        self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
+        self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
+        self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
+
+    def fixed(self, name: str, value: int) -> int:
+        """A number settled once for the life of the home; later values are ignored."""
+        self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
+        row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
+        return int(row.fetchone()[0])

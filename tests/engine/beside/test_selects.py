@@ -1,0 +1,81 @@
+"""SELECTs that wait for their turn: who goes first, and that nobody waits for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.plan.query import QueryPlan
+from tidemill.schedule import Deadlines, Joint, Soft, Task
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    stream: str = "s"
+
+
+def query(name: str, stream: str = "s") -> QueryPlan:
+    return cast(QueryPlan, Named(name, stream))
+
+
+@pytest.fixture
+def deadlines() -> Deadlines:
+    """A task that was to run at update 5, and one that is due at 9."""
+    late, later = (Task("g", p, (Soft(f"every {p}", "g", p),)) for p in (2, 6))
+    return Deadlines.starting([late, later], "alone", 7, {"every 2": 3, "every 6": 3})
+
+
+def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
+    """What goes first, done."""
+    first = selects.next("s", deadlines, update, 0)
+    if isinstance(first, Selected):
+        selects.take(first)
+        first.answer(lambda query: f"answer of {query.name}")
+        return first.query.name
+    assert isinstance(first, Joint)
+    deadlines.done(first)
+    return first.names[0]
+
+
+def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Deadlines) -> None:
+    selects = Selects()
+    replies = [selects.ask(query(name), 9) for name in ("a", "b")]
+    assert [run(selects, deadlines, 9) for _ in range(4)] == ["every 2", "a", "b", "every 6"]
+    assert [reply.result(0) for reply in replies] == ["answer of a", "answer of b"]
+    assert selects.next("s", deadlines, 9, 0) is None
+
+
+def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> None:
+    selects, names = Selects(), [f"q{number}" for number in range(12)]
+    for name in names:
+        selects.ask(query(name), 5)
+    assert [run(selects, deadlines, 5) for _ in names] == names
+
+
+def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
+    selects = Selects()
+    selects.ask(query("elsewhere", "t"), 7)
+    nobody = Deadlines("alone", {}, {})
+    assert selects.next("s", nobody, 7, 0) is None
+    first = selects.next("t", nobody, 7, 0)
+    assert isinstance(first, Selected)
+    assert first.query.name == "elsewhere"
+
+
+def test_those_that_are_left_are_answered_and_a_failure_is_the_askers(deadlines: Deadlines) -> None:
+    def answer(query: QueryPlan) -> str:
+        if query.name == "bad":
+            raise ValueError("no")
+        return query.name
+
+    selects = Selects()
+    bad, good = selects.ask(query("bad"), 7), selects.ask(query("good", "t"), 7)
+    selects.settle(answer)
+    assert good.result(0) == "good"
+    with pytest.raises(ValueError, match="no"):
+        bad.result(0)
+    assert isinstance(selects.next("s", deadlines, 7, 0), Joint)
