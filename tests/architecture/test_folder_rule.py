@@ -14,7 +14,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
-WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling")
+WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "words")
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
     *("shed", "time", "scan", "operators", "answer", "connect", "reference", "spark", "explain"),

@@ -18,14 +18,14 @@ from typer.testing import CliRunner
 
 from tests.engine.made_up import MadeUpMachine
 from tidemill import Engine
-from tidemill.calibrate import calibrate_home, load_machines
+from tidemill.calibrate import calibrate_home
 from tidemill.calibrate.calibrate import measure_synopses
 from tidemill.calibrate.fitting import LEAST_NS, Job, Watch
 from tidemill.calibrate.routes import in_catalyst, on_arrays
 from tidemill.calibrate.rows import RowFigures, measure_rows
 from tidemill.calibrate.stage import feeds_of, query, stream, suited, write_rows
 from tidemill.cli import app
-from tidemill.engine.register.figures import forget_machines, keep_machines
+from tidemill.engine.register.figures import forget_machines, keep_machines, load_machines
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts, Machines
 from tidemill.state.feed import Feed
 

@@ -15,7 +15,7 @@ from tests.share.plans import NETMON
 from tidemill import Engine
 from tidemill.cli import app
 from tidemill.clock import ManualClock
-from tidemill.share.explain_weaves import WEAVE_COLUMNS
+from tidemill.explain.weaves import WEAVE_COLUMNS
 
 GOLDENS = Path(__file__).parent / "explain"
 SCRIPT = """

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tidemill.catalog import Catalog
 from tidemill.errors import TidemillError
+from tidemill.explain.plan import explain_plan
 from tidemill.language import parse_script
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateStream, CreateTable, RunSelect
 from tidemill.plan.bind.binder import bind
-from tidemill.plan.explain import explain_plan
 from tidemill.plan.query import Join, QueryPlan, TableColumn
 from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, STRING, Type

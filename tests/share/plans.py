@@ -16,13 +16,13 @@ from tidemill.catalog import Catalog
 from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.packets import make_block
 from tidemill.engine.register.bind import binder
+from tidemill.explain.stream_model import Arrangement
 from tidemill.language import parse_script
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, Standing, change_plan
-from tidemill.share.explain_model import Arrangement
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts
 from tidemill.types import Type
 

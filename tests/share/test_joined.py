@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.plan.test_joins import WINDOW, bound
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.query import QueryPlan, in_users_words
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, SharedPlan, Standing, arrange_feeds, change_plan
-from tidemill.share.explain_words import in_users_words
 from tidemill.share.feeds import scan_of
 from tidemill.state.feed import Feed
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.share.plans import bound, planned
+from tidemill.explain.stream_model import Arrangement
 from tidemill.share import Sample
-from tidemill.share.explain_model import Arrangement
 from tidemill.share.key_tree import KeySet, key_tree
 
 # Attributes as in the papers: few values of A, B and C, and D as good as unique.

@@ -6,9 +6,9 @@ import pytest
 
 from tests.share.goldens import check
 from tests.share.plans import PACKETS, bound, packets_sample, planned
+from tidemill.explain.shared import explain_shared
+from tidemill.explain.stream_model import Arrangement
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
-from tidemill.share.explain import explain_shared
-from tidemill.share.explain_model import Arrangement
 from tidemill.share.optimiser import STEPS
 
 SCRIPT = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidemill.engine.show import table
 from tidemill.share.weave import MachineCosts, Machines
+from tidemill.words import table
 
 _UNIT = "ns of a core"
 _ROWS = {

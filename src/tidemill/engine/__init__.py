@@ -7,9 +7,9 @@ from tidemill.engine.query import Answers, Query
 from tidemill.engine.run import RunReport
 from tidemill.engine.sinks.cells import cell_texts
 from tidemill.engine.tick.context import TickReport
+from tidemill.explain.plan import window_text
 from tidemill.language.statements import CreateQuery
-from tidemill.plan.explain import window_text
-from tidemill.share.explain_words import many
+from tidemill.words import many
 
 __all__ = [
     "Answers",

@@ -42,15 +42,15 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import refuse
+from tidemill.explain.plan import explain_plan
 from tidemill.failpoints import armed
 from tidemill.language import render
 from tidemill.language.statements import CreateQuery, RunSelect
-from tidemill.plan.explain import explain_plan
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
-from tidemill.share.explain_words import many
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
+from tidemill.words import many
 
 Select = Callable[[QueryPlan, Catalog], Reply]
 

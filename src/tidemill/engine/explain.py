@@ -14,20 +14,20 @@ from tidemill.engine.beside.explain import (
 )
 from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.show import table
 from tidemill.engine.tick.journal import QueryState
+from tidemill.explain.drawing import draw
+from tidemill.explain.plan import explain_plan
+from tidemill.explain.query import explain_newcomer, explain_query
+from tidemill.explain.shared import explain_shared
+from tidemill.explain.stream_model import Arrangement
+from tidemill.explain.weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
-from tidemill.plan.explain import explain_plan
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
-from tidemill.share.drawing import draw
-from tidemill.share.explain import explain_shared
-from tidemill.share.explain_model import Arrangement
-from tidemill.share.explain_query import explain_newcomer, explain_query
-from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
 from tidemill.state.feed import Feed
+from tidemill.words import table
 
 # The name a SELECT has that is explained before it is registered.
 THIS_QUERY = "this_query"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from tidemill.catalog import Catalog, code_of
@@ -13,6 +13,7 @@ from tidemill.engine.register.aggregates import (
 )
 from tidemill.engine.tick.journal import QueryState
 from tidemill.errors import refuse, suggest
+from tidemill.explain.plan import window_text
 from tidemill.language import render
 from tidemill.language.statements import (
     CreateAggregate,
@@ -22,7 +23,7 @@ from tidemill.language.statements import (
     CreateTable,
     Definition,
 )
-from tidemill.plan.explain import window_text
+from tidemill.words import table
 
 
 def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
@@ -68,15 +69,6 @@ def describe(name: str, catalog: Catalog, states: Mapping[str, QueryState]) -> s
 def _trouble(definition: Definition, states: Mapping[str, QueryState]) -> list[str]:
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
     return [f"-- the first that raised: {state.trouble}"] if state and state.trouble else []
-
-
-def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Left-aligned columns under their names."""
-    if not rows:
-        return f"{header[0]}: none"
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [header, tuple("─" * width for width in widths), *rows]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def _queries(catalog: Catalog, states: Mapping[str, QueryState]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -203,3 +204,11 @@ class QueryPlan:
     @property
     def is_ordered(self) -> bool:
         return bool(self.order_by) or self.limit is not None
+
+
+def in_users_words(text: str, joins: Iterable[Join]) -> str:
+    """Columns of tables by the name the query gave the table; an inner join as a condition."""
+    for join in joins:
+        text = text.replace(f"{join.name}_", f"{join.alias}.")
+        text = text.replace(join.partner.name, f"(partner in {join.table})")
+    return text

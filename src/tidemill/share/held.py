@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from tidemill import words
 from tidemill.aggregates import ROWS, lanes_behind
 from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
 from tidemill.plan.predicates import Reading, Term, read_by
 from tidemill.plan.query import QueryPlan
-from tidemill.share import explain_words as words
 from tidemill.share.model import END_US, SharedPlan, specs_of
 from tidemill.share.needs import multiplying, needs_of
 from tidemill.share.synopses import Standing, complete_since
@@ -104,7 +104,7 @@ def _lacking(synopsis: Synopsis, query: QueryPlan, reading: Reading | None) -> I
 
 def _refuse_unheld(synopses: tuple[Synopsis, ...], query: QueryPlan) -> NoReturn:
     lines = [
-        f"{synopsis.id} by {words.keys_of(synopsis)}: "
+        f"{synopsis.id} by {synopsis.key_text}: "
         + ", ".join(_lacking(synopsis, query, _reading(synopsis, query)))
         for synopsis in synopses[:MOST_SHOWN]
     ]

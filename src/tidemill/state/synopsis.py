@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tidemill.aggregates import Lane
 from tidemill.plan.predicates import WORD_BITS, Predicate, Reading
-from tidemill.plan.query import Join, Key
+from tidemill.plan.query import Join, Key, in_users_words
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
@@ -88,6 +88,12 @@ class Synopsis:
         """The column that holds the values of a query's key."""
         place = next(n for n, mine in enumerate(self.keys) if mine.scalar.sql == key.scalar.sql)
         return f"_k{place}"
+
+    @property
+    def key_text(self) -> str:
+        """The keys as a user wrote them."""
+        text = ", ".join(key.scalar.sql for key in self.keys) or "(one group)"
+        return in_users_words(text, self.joins)
 
     @property
     def signature_columns(self) -> tuple[str, ...]:

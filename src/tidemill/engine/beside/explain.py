@@ -12,8 +12,8 @@ from tidemill.language import render_duration
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import DRAWN, ruler
 from tidemill.share import EngineCosts, SharedPlan
-from tidemill.share.explain_words import many, span
 from tidemill.state.store import Version
+from tidemill.words import many, span
 
 SCHEDULE_COLUMNS = (
     *("query", "asked", "achieved", "late", "last run", "with", "runs", "useful", "extra"),

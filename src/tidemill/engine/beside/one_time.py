@@ -14,7 +14,6 @@ from tidemill.answer.asked import Sheet
 from tidemill.answer.shapes import lift
 from tidemill.catalog import Catalog
 from tidemill.engine.home import Home
-from tidemill.engine.show import table
 from tidemill.engine.sinks.cells import cell_texts
 from tidemill.engine.tick.gathering import gathered
 from tidemill.engine.tick.journal import StreamState
@@ -24,11 +23,11 @@ from tidemill.failpoints import NOWHERE
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, Standing, specs_of
-from tidemill.share.explain_words import many
 from tidemill.share.held import Held, find_held, refuse_too_long
 from tidemill.spark.answer import CARRY, AnswerTask, Question, run_answers
 from tidemill.spark.session import Session
 from tidemill.state.store import Version
+from tidemill.words import many, table
 
 IntArray = NDArray[np.int64]
 NO_ROWS = "no rows"

@@ -21,7 +21,6 @@ from tidemill.share import (
     rebuild_plan,
     specs_of,
 )
-from tidemill.share.explain_words import instant
 from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.catalyst.admission import Admission
@@ -30,6 +29,7 @@ from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
 from tidemill.spark.session import Session
 from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
+from tidemill.words import instant
 
 Load = Callable[[str], StreamState]
 

@@ -10,10 +10,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from tidemill.share import explain_words as words
-from tidemill.share.explain_model import Arrangement
-from tidemill.share.svg import Box
-from tidemill.share.tree_layout import Tree, lay_out
+from tidemill import words
+from tidemill.explain import phrases
+from tidemill.explain.stream_model import Arrangement
+from tidemill.explain.svg import Box
+from tidemill.explain.tree_layout import Tree, lay_out
+from tidemill.plan.query import in_users_words
 from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis
 
@@ -57,7 +59,7 @@ def _pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
     scan = feeds[0].scan
     names = found.predicate_names
     shown, more = _first(scan.predicates, MOST_PREDICATES)
-    predicates = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in shown]
+    predicates = [f"{names[p]}: {in_users_words(p.sql, scan.joins)}" for p in shown]
     tables = [f"joined with {join.table}" for join in scan.joins]
     lines = [f"pass {number}", *tables, *map(_cut, predicates), *_and_more(more, "predicate")]
     made, left = _first(feeds, MOST_FEEDS)
@@ -68,7 +70,7 @@ def _pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
 def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
     node = feed.nodes[place]
     rate = f"{words.rows(found.partial_rows(feed, node))} partial rows/s"
-    box = Box((_cut(f"by {words.keys_at(feed, node)}"), rate), _NODE)
+    box = Box((_cut(f"by {phrases.keys_at(feed, node)}"), rate), _NODE)
     shown, more = _first(node.synopses, MOST_SYNOPSES)
     synopses = [_synopsis(found, feed.by_id[name]) for name in shown]
     below = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
@@ -77,9 +79,9 @@ def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
 
 
 def _synopsis(found: Arrangement, synopsis: Synopsis) -> Tree:
-    lanes = ", ".join(words.in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes)
+    lanes = ", ".join(in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes)
     cut = f"slices: {words.rows(found.slices(synopsis) * 60)} a minute"
-    title = _cut(f"{synopsis.id} by {words.keys_of(synopsis)}")
+    title = _cut(f"{synopsis.id} by {synopsis.key_text}")
     box = Box((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)
     return Tree(box, -2, (_readers(found, synopsis),))
 
@@ -89,9 +91,9 @@ def _readers(found: Arrangement, synopsis: Synopsis) -> Tree:
     shown, more = _first(readers, MOST_QUERIES)
     lines = [words.many(len(readers), "query")]
     for query, stint in shown:
-        rows = words.reading(stint.reading, synopsis, found.predicate_names)
+        rows = phrases.reading(stint.reading, synopsis, found.predicate_names)
         where = "" if rows == "all rows" else f"\tif {rows}"
-        lines.append(f"{_cut(query.name)}\t{words.window(query.window)}{_cut(where)}")
+        lines.append(f"{_cut(query.name)}\t{phrases.window(query.window)}{_cut(where)}")
     return Tree(Box((*lines, *_and_more(more)), _QUERIES), -1)
 
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.explain.test_explain_shared import MANY
 from tests.share.plans import (
     NETMON,
     PACKETS,
@@ -16,10 +17,9 @@ from tests.share.plans import (
     planned,
     planned_on_spark,
 )
-from tests.share.test_explain_shared import MANY
+from tidemill.explain.drawing import draw
+from tidemill.explain.stream_model import Arrangement
 from tidemill.settings import Settings
-from tidemill.share.drawing import draw
-from tidemill.share.explain_model import Arrangement
 
 QUERIES = bound(NETMON)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidemill.share import explain_words as words
-from tidemill.share.explain_model import Arrangement, Found
-from tidemill.share.explain_parts import explain_pass, explain_synopsis
+from tidemill import words
+from tidemill.explain.parts import explain_pass, explain_synopsis
+from tidemill.explain.stream_model import Arrangement, Found
 from tidemill.share.rules import SENTENCES
 from tidemill.share.sample import GUESSED_VALUES
 

@@ -24,15 +24,15 @@ from tests.share.plans import (
     planned_on_spark,
     query,
 )
-from tidemill.engine.show import table
+from tidemill.explain.query import explain_newcomer, explain_query
+from tidemill.explain.shared import explain_shared
+from tidemill.explain.stream_model import Arrangement, Edges
+from tidemill.explain.weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share.explain import explain_shared
-from tidemill.share.explain_model import Arrangement, Edges
-from tidemill.share.explain_query import explain_newcomer, explain_query
-from tidemill.share.explain_weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.share.weave import affinity
 from tidemill.windows import WindowSpec, edge_rate
+from tidemill.words import table
 
 QUERIES = bound(NETMON)
 SAMPLE = packets_sample(QUERIES)

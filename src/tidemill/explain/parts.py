@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidemill.share import explain_words as words
-from tidemill.share.explain_model import Arrangement
+from tidemill import words
+from tidemill.explain import phrases
+from tidemill.explain.stream_model import Arrangement
+from tidemill.plan.query import in_users_words
 from tidemill.state.feed import Feed, Node
 from tidemill.state.synopsis import Synopsis
 
@@ -19,10 +21,10 @@ def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iter
     scan = feeds[0].scan
     joined = "".join(f", joined with {join.table}" for join in scan.joins)
     yield f"pass {number} over {scan.stream}{joined}"
-    read = [words.in_users_words(name, scan.joins) for name in scan.columns]
+    read = [in_users_words(name, scan.joins) for name in scan.columns]
     yield words.wrapped("  reads       ", read or ["no columns"])
     names = found.predicate_names
-    told = [f"{names[p]}: {words.in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
+    told = [f"{names[p]}: {in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
     if told:
         yield words.wrapped("  predicates  ", told, between="; ")
     lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(found, feed)]
@@ -43,7 +45,7 @@ def _tree(found: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
 
 def _branches(feed: Feed, place: int, stem: str, below: str) -> Iterator[tuple[str, Node]]:
     node = feed.nodes[place]
-    yield f"{stem}{words.keys_at(feed, node)}", node
+    yield f"{stem}{phrases.keys_at(feed, node)}", node
     children = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
     for child in children:
         mark, rest = ("└─ ", "   ") if child == children[-1] else ("├─ ", "│  ")
@@ -54,15 +56,15 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
     """What it keeps, how it is cut, and who reads which rows of it."""
     readers = found.readers(synopsis)
     count = words.many(len(readers), "query")
-    asked = words.windows(query.window for query, _ in readers)
-    yield f"synopsis {synopsis.id} by {words.keys_of(synopsis)}: {count}, {asked}"
-    lanes = [words.in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes]
+    asked = phrases.windows(query.window for query, _ in readers)
+    yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {asked}"
+    lanes = [in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes]
     yield words.wrapped("  keeps  ", lanes)
     yield f"  slices {_edges(found, synopsis)}"
     by_reading: dict[str, list[str]] = {}
     for query, stint in readers:
-        rows = words.reading(stint.reading, synopsis, found.predicate_names)
-        by_reading.setdefault(rows, []).append(f"{query.name} ({words.window(query.window)})")
+        rows = phrases.reading(stint.reading, synopsis, found.predicate_names)
+        by_reading.setdefault(rows, []).append(f"{query.name} ({phrases.window(query.window)})")
     shown = list(by_reading.items())[:MOST_READINGS]
     is_short = len(readers) <= MOST_NAMES
     most = None if is_short else max(FEWEST_NAMES, MOST_NAMES // len(shown))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidemill.plan.query import QueryPlan
-from tidemill.share import explain_words as words
-from tidemill.share.explain_model import Arrangement
+from tidemill import words
+from tidemill.explain import phrases
+from tidemill.explain.stream_model import Arrangement
+from tidemill.plan.query import QueryPlan, in_users_words
 from tidemill.share.feeds import keeps_all
 from tidemill.share.rules import SENTENCES
 from tidemill.state.feed import Feed
@@ -17,7 +18,7 @@ _MOST_NAMES = 12
 
 def explain_query(found: Arrangement, without: Arrangement, query: QueryPlan) -> str:
     """What concerns a query that stands; `without` is the plan as it would be if it went."""
-    lines = [f"query {query.name} on {query.stream}, window {words.window(query.window)}"]
+    lines = [f"query {query.name} on {query.stream}, window {phrases.window(query.window)}"]
     lines += _place(found, query)
     saved = max(0.0, found.seconds - without.seconds)
     lines.append(
@@ -34,9 +35,9 @@ def explain_newcomer(
 
     `first_window` is when its first window would start; None: as the stream begins.
     """
-    lines = [f"if registered, a query on {query.stream} with window {words.window(query.window)}"]
+    lines = [f"if registered, a query on {query.stream} with window {phrases.window(query.window)}"]
     lines += _place(found, query)
-    added = [words.in_users_words(each, query.joins) for each in _added(found, before, query)]
+    added = [in_users_words(each, query.joins) for each in _added(found, before, query)]
     lines.append(words.wrapped("  adds    ", added or ["nothing"]))
     begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
     lines.append(f"  begins  {begins}")
@@ -53,9 +54,9 @@ def _place(found: Arrangement, query: QueryPlan) -> Iterator[str]:
     feed = _feed_of(found, synopsis)
     number = next(n for n, feeds in enumerate(found.passes, 1) if feed in feeds)
     rate = words.rows(found.partial_rows(feed, feed.nodes[0]))
-    grouped = words.keys_at(feed, feed.nodes[0])
+    grouped = phrases.keys_at(feed, feed.nodes[0])
     yield f"  fed by  pass {number}, group by {grouped}: {rate} partial rows/s"
-    yield f"  reads   synopsis {synopsis.id} by {words.keys_of(synopsis)}: {_rows(found, query)}"
+    yield f"  reads   synopsis {synopsis.id} by {synopsis.key_text}: {_rows(found, query)}"
     others = [other.name for other, _ in found.readers(synopsis) if other.name != query.name]
     yield words.wrapped("  with    ", others or ["nobody else"], _MOST_NAMES)
 
@@ -65,9 +66,9 @@ def _rows(found: Arrangement, query: QueryPlan) -> str:
     reading = found.plan.stints[query.name][-1].reading
     if reading.bits and synopsis.bit(query.predicate) is None:
         named = {bit.predicate: f"[{bit.predicate.sql}]" for bit in synopsis.bits}
-        return words.in_users_words(words.reading(reading, synopsis, named), synopsis.joins)
+        return in_users_words(phrases.reading(reading, synopsis, named), synopsis.joins)
     told = "all rows" if query.predicate.is_true else query.predicate.sql
-    return words.in_users_words(told, synopsis.joins)
+    return in_users_words(told, synopsis.joins)
 
 
 def _feed_of(found: Arrangement, synopsis: Synopsis) -> Feed:

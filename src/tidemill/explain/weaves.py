@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidemill.share import explain_words as words
-from tidemill.share.explain_model import Arrangement
+from tidemill import words
+from tidemill.explain.stream_model import Arrangement
 from tidemill.share.feeds import needs_of_synopsis
 from tidemill.state.synopsis import Synopsis
 
@@ -34,7 +34,7 @@ def _row(found: Arrangement, synopsis: Synopsis) -> tuple[str, ...]:
     return (
         synopsis.id,
         synopsis.stream,
-        words.keys_of(synopsis),
+        synopsis.key_text,
         f"{len(edges.members):,}",
         f"{sum(not bit.predicate.is_true for bit in synopsis.bits):,}",
         words.rows(edges.together * 60),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidemill.share.svg import Box, Curve, page
+from tidemill.explain.svg import Box, Curve, page
 
 _GAP_PX, _ROW_GAP_PX, _MARGIN_PX, _TITLE_PX = 56.0, 14.0, 20.0, 18.0
 
