@@ -27,6 +27,7 @@ from tidemill.engine.tick.record import TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import Answer, Row
+from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -41,7 +42,6 @@ from tidemill.share import (
 )
 from tidemill.share.weave import ARRAYS, MachineCosts
 from tidemill.spark.answer import CARRY, TaskResult
-from tidemill.spark.fold import FoldPlace, FoldReport
 from tidemill.spark.sources import Input
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed

@@ -14,7 +14,7 @@ from tidemill import Engine
 from tidemill.engine.tick.context import Stopwatch
 from tidemill.engine.tick.fold import Folding
 from tidemill.engine.tick.record import TickRecord
-from tidemill.spark.fold import FoldReport
+from tidemill.scan.contract import FoldReport
 
 S = 1_000_000
 HEAD = "CREATE STREAM s ({}) ORDER BY {} SOURCE 'parquet:in' WITH (lateness = '1 hour');"

@@ -13,7 +13,8 @@ from tidemill.plan.query import Join
 from tidemill.scan.arrays.files import parts_of, read_chunks
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.arrays.scan import scan
-from tidemill.spark.catalyst.admission import EARLIEST_US, Admission
+from tidemill.scan.contract import EARLIEST_US
+from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session

@@ -17,7 +17,7 @@ from tidemill.scan.arrays.files import Part, read_chunks, split
 from tidemill.scan.arrays.lines import NotPlainError
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.scan import Scanned, scan
-from tidemill.spark.fold import FoldPlace, FoldReport
+from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece
 

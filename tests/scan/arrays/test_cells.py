@@ -26,11 +26,10 @@ from tests.scan.arrays.rows import (
 )
 from tidemill.scan.arrays.program import hindrance, write_program
 from tidemill.scan.arrays.scan import Scanned, scan
+from tidemill.scan.contract import COUNTED, EARLIEST_US, FILTERED, LATE, LATEST_US, MALFORMED
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, Standing, arrange_feeds
 from tidemill.share.synopses import new_synopsis
-from tidemill.spark.catalyst.admission import EARLIEST_US, LATEST_US
-from tidemill.spark.catalyst.partials import COUNTED, FILTERED, LATE, MALFORMED
 from tidemill.state.feed import Feed
 
 

@@ -9,9 +9,9 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.plan.query import QueryPlan
+from tidemill.scan.contract import FoldReport
 from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
-from tidemill.spark.fold import FoldReport
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import StreamTime
 from tidemill.windows import WindowSpec

@@ -10,8 +10,8 @@ from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.gathering import by_question, gathered
 from tidemill.engine.tick.journal import QueryState
+from tidemill.scan.contract import FoldReport
 from tidemill.spark.answer import CARRY, Part, Question, TaskResult
-from tidemill.spark.fold import FoldReport
 
 
 class Delivering:

@@ -11,10 +11,11 @@ from tidemill.engine.tick.context import Stopwatch, Surroundings
 from tidemill.engine.tick.record import TickRecord
 from tidemill.scan.arrays.files import parts_of
 from tidemill.scan.arrays.program import parted, write_program
+from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.spark.array_fold import ArrayFold, run_columnar
 from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.partials import partials, passes_of
-from tidemill.spark.fold import FoldPlace, FoldReport, is_small, run_fold
+from tidemill.spark.fold import is_small, run_fold
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed

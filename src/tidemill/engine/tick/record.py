@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import Due
-from tidemill.spark.fold import FoldReport, read_piece, read_report
 from tidemill.spark.sources import Input
 from tidemill.state.store import Version
 from tidemill.time import StreamTime

@@ -16,10 +16,10 @@ from tidemill.engine.tick.deliver import Delivering
 from tidemill.engine.tick.fold import Folding
 from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.engine.tick.record import Decision, TickRecord
+from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.share import SharedPlan
 from tidemill.spark.answer import TaskResult
-from tidemill.spark.fold import FoldReport
 from tidemill.spark.sources import Input, Source
 from tidemill.state.pieces import Piece
 from tidemill.state.store import Version, sweep

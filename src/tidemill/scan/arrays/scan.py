@@ -14,7 +14,7 @@ from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import sign
 from tidemill.scan.arrays.times import Admitted, admit, slices
-from tidemill.spark.catalyst.partials import COUNTED, FILTERED
+from tidemill.scan.contract import COUNTED, FILTERED
 from tidemill.state.cells import Cells, joined, merged
 from tidemill.state.feed import Feed, classes_from
 

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tidemill.scan.arrays.chunk import Chunk
-from tidemill.spark.catalyst.admission import EARLIEST_US, LATEST_US
-from tidemill.spark.catalyst.partials import LATE, MALFORMED
+from tidemill.scan.contract import EARLIEST_US, LATE, LATEST_US, MALFORMED
 from tidemill.state.numbering import Digit
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts

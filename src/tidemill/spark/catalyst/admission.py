@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
+from tidemill.scan.contract import EARLIEST_US, LATEST_US
 
 TIME = "_t"
 CORRUPT = "_corrupt"
-# Beyond these the sum of a time and a window would leave 64 bits.
-EARLIEST_US, LATEST_US = -(2**60), 2**60
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
+from tidemill.scan.contract import COUNTED, FILTERED, LATE, MALFORMED
 from tidemill.spark.catalyst.admission import TIME, Admission
 from tidemill.spark.catalyst.joins import Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
@@ -30,7 +31,6 @@ from tidemill.state.partial_rows import SLICE
 from tidemill.windows import EdgeClass
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
-COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
 # Of the 64 bits of Spark's GROUPING_ID all but the sign.
 _MOST_GROUP_COLUMNS = 63
 
