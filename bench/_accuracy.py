@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from _rows import SCHEMA, Shape, make_files
-from numpy.typing import NDArray
 
 import tidemill
+from tidemill.arrays import FloatArray
 
-Numbers = NDArray[np.float64]
 _SKETCHES = {
     "HLL": ("APPROX_COUNT_DISTINCT(length)", "COUNT(DISTINCT length)"),
     "theta": ("APPROX_COUNT_DISTINCT(length, method => 'theta')", "COUNT(DISTINCT length)"),
@@ -60,5 +59,5 @@ def _accuracy(name: str, table: pa.Table) -> Accuracy:
     return Accuracy(name, len(table), float(errors.mean()), float(errors.max()), within)
 
 
-def _numbers(table: pa.Table, column: str) -> Numbers:
+def _numbers(table: pa.Table, column: str) -> FloatArray:
     return np.asarray(table.column(column).cast(pa.float64()).to_numpy())

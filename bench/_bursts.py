@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from _rows import zipf
-from numpy.typing import NDArray
+
+from tidemill.arrays import IntArray
 
 SOURCES = 1_647
 _SKEW = 1.1
@@ -14,7 +15,7 @@ _SHAPE, _MOST_ROWS = 1.15, 2_000
 _GAP = 12.0
 
 
-def burst_stream(rows: int, seed: int) -> NDArray[np.int64]:
+def burst_stream(rows: int, seed: int) -> IntArray:
     """So many rows: the source of each. A session is of one source and lasts for some time."""
     dice = np.random.default_rng(seed)
     sessions = rows // 4
@@ -28,5 +29,5 @@ def burst_stream(rows: int, seed: int) -> NDArray[np.int64]:
     at = begin[which] + waited - waited[first][which]
     inside = at < rows
     order = np.argsort(at[inside], kind="stable")
-    found: NDArray[np.int64] = source[which[inside][order]][:rows]
+    found: IntArray = source[which[inside][order]][:rows]
     return found

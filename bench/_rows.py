@@ -18,6 +18,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from tidemill.arrays import FloatArray, IntArray
+
 START_US = 1_767_225_600_000_000
 SCHEMA = "ts TIMESTAMP, src INT, proto STRING, port INT, zone STRING, length BIGINT"
 PROTOCOLS = {"TCP": 0.78, "UDP": 0.17, "ICMP": 0.03, "GRE": 0.01, "ESP": 0.007, "SCTP": 0.003}
@@ -52,10 +54,10 @@ class Shape:
         return self.rows / self.rate
 
 
-def zipf(count: int, skew: float) -> NDArray[np.float64]:
+def zipf(count: int, skew: float) -> FloatArray:
     """Shares of the ranks 1 to count."""
     weights = np.arange(1, count + 1, dtype=np.float64) ** -skew
-    shares: NDArray[np.float64] = weights / weights.sum()
+    shares: FloatArray = weights / weights.sum()
     return shares
 
 
@@ -78,7 +80,7 @@ def make_rows(shape: Shape, first: int, count: int, seed: int) -> pa.Table:
     )
 
 
-def _draw(dice: np.random.Generator, weights: NDArray[np.float64], count: int) -> NDArray[np.int32]:
+def _draw(dice: np.random.Generator, weights: FloatArray, count: int) -> NDArray[np.int32]:
     bounds = np.cumsum(weights / weights.sum())
     drawn = np.searchsorted(bounds, dice.random(count), side="right")
     return np.minimum(drawn, len(weights) - 1).astype(np.int32)
@@ -96,7 +98,7 @@ def _words(words: tuple[str, ...], numbers: NDArray[np.int32]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(numbers, list(words)).cast(pa.string())
 
 
-def _lengths(dice: np.random.Generator, count: int) -> NDArray[np.int64]:
+def _lengths(dice: np.random.Generator, count: int) -> IntArray:
     kind = dice.random(count)
     between = dice.integers(80, 1_400, count)
     small, large = dice.integers(40, 80, count), dice.integers(1_400, 1_501, count)

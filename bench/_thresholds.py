@@ -14,7 +14,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 from _rows import Shape, make_rows
-from numpy.typing import NDArray
+
+from tidemill.arrays import FloatArray
 
 PASSING = 0.02
 _SAMPLE_ROWS = 400_000
@@ -25,9 +26,9 @@ _DRAWS = 20_000
 class Groups:
     """One entry per group: rows a second, mean and variance of the lengths."""
 
-    rate: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    rate: FloatArray
+    mean: FloatArray
+    variance: FloatArray
 
 
 class Thresholds:

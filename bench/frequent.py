@@ -24,14 +24,13 @@ import numpy as np
 import pyarrow as pa
 from _bursts import burst_stream
 from _harness import print_table, tell, write_json
-from numpy.typing import NDArray
 from plots import plot_frequent
 
 from tidemill.aggregates import Bags, bags
 from tidemill.aggregates.sketches.frequent import Items
+from tidemill.arrays import IntArray
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
 
-IntArray = NDArray[np.int64]
 WINDOW_ROWS = 100_000
 SUBWINDOW_ROWS = (20, 100, 500)
 LISTS = range(1, 11)
@@ -121,7 +120,7 @@ def _counted(stream: IntArray, rows: int) -> SortedBags:
     )
 
 
-Sketched = dict[int, NDArray[np.int64]]
+Sketched = dict[int, IntArray]
 
 
 def _sketched(truth: IntArray) -> Sketched:
@@ -136,7 +135,7 @@ def _sketched(truth: IntArray) -> Sketched:
     return found
 
 
-def _above(items: NDArray[np.int64], delta: int) -> IntArray:
+def _above(items: IntArray, delta: int) -> IntArray:
     found: IntArray = items[items[:, 1] > delta, 0]
     return found
 

@@ -14,7 +14,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
-WORDS = ("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "words")
+WORDS = (
+    *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "arrays", "words"),
+)
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
     *("shed", "time", "scan", "operators", "answer", "connect", "reference", "spark", "explain"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tidemill.aggregates.limbs import split_int64
-from tidemill.state.kernels import AnyArray, BoolArray, IntArray
+from tidemill.state.kernels import Array, BoolArray, IntArray
 from tidemill.state.layouts.combine import Layout, lay_out
 from tidemill.state.layouts.lane_values import Lane
 
@@ -19,7 +19,7 @@ class Combined:
 
     window: IntArray
     group: IntArray
-    lanes: tuple[tuple[AnyArray, BoolArray], ...]
+    lanes: tuple[tuple[Array, BoolArray], ...]
 
 
 def combine_windows(
@@ -35,7 +35,7 @@ def combine_windows(
     """Blocks read whole, and once more cell by cell: both ways must agree."""
     laid = lay_out(slice_index, group, groups, slices, lo, hi, lanes, layout)
     rows: list[tuple[Any, ...]] = []
-    found: list[list[tuple[AnyArray, BoolArray]]] = [[] for _ in lanes]
+    found: list[list[tuple[Array, BoolArray]]] = [[] for _ in lanes]
     for block in laid.blocks(lo, hi):
         shape = block.shape
         here = np.ones(shape, bool) if block.present is None else block.present
@@ -62,11 +62,11 @@ def combine_windows(
     )
 
 
-def _joined(lane: Lane, parts: list[tuple[AnyArray, BoolArray]]) -> tuple[AnyArray, BoolArray]:
+def _joined(lane: Lane, parts: list[tuple[Array, BoolArray]]) -> tuple[Array, BoolArray]:
     none = lane.values[:0], np.zeros(0, bool)
     values, valid = zip(none, *parts, strict=True)
     return np.concatenate(values), np.concatenate(valid)
 
 
-def _full(values: AnyArray, valid: BoolArray | None) -> tuple[AnyArray, BoolArray]:
+def _full(values: Array, valid: BoolArray | None) -> tuple[Array, BoolArray]:
     return values, np.ones(len(values), bool) if valid is None else valid

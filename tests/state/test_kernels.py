@@ -21,6 +21,7 @@ from tidemill.aggregates.limbs import (
     to_float,
     to_int64,
 )
+from tidemill.arrays import IntArray
 from tidemill.state.kernels import (
     ALGEBRAS,
     COUNT,
@@ -32,7 +33,6 @@ from tidemill.state.kernels import (
     INTEGER_SUM,
     KERNELS,
     Algebra,
-    IntArray,
 )
 from tidemill.state.kernels.choose import choose
 from tidemill.state.kernels.running import Running

@@ -21,9 +21,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-AnyArray = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from tidemill.arrays import Array
+
 Ability = Literal["subtractable", "idempotent", "commutative"]
 
 
@@ -62,7 +61,7 @@ class Algebra:
                 f"the {kernel} kernel needs a {ability} algebra, and {self.name} is not"
             )
 
-    def filled(self, shape: Sequence[int], dtype: npt.DTypeLike) -> AnyArray:
+    def filled(self, shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
         """An array of identities."""
         if isinstance(self.identity, int | float) and self.identity == 0:
             # Memory comes as zeros, and is not touched before it is used.

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates import bags
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.encoding import flat
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import normalise, split_decimal, to_decimal
+from tidemill.arrays import Array
 from tidemill.plan.functions.basic import sum_type
-
-Array = NDArray[Any]
 
 
 def encode(lane: Lane, columns: Sequence[pa.ChunkedArray]) -> Bags:

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
-IntArray = NDArray[np.int64]
+from tidemill.arrays import Array, IntArray
+
 # Integers of pieces are kept as short as all of them allow.
 _WIDTHS = (np.uint8, np.uint16, np.int32, np.int64)
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from tidemill.aggregates.algebra import AnyArray, IntArray
+from tidemill.arrays import Array, IntArray
 
 
 class Elementwise:
     """The part of `np.ufunc` that kernels use."""
 
-    def __init__(self, combine: Callable[[AnyArray, AnyArray], AnyArray]) -> None:
+    def __init__(self, combine: Callable[[Array, Array], Array]) -> None:
         self._combine = combine
 
     def __call__(self, left: Any, right: Any, /, *, out: Any = None) -> Any:
@@ -70,7 +70,7 @@ class Elementwise:
             totals[place] = self._combine(totals[place - 1], array[place])
         return _into(out, totals)
 
-    def _runs(self, array: AnyArray, lengths: IntArray) -> AnyArray:
+    def _runs(self, array: Array, lengths: IntArray) -> Array:
         """One state for each run of neighbours, of these lengths, each at least one."""
         while len(array) > len(lengths):
             first = np.cumsum(lengths) - lengths
@@ -86,7 +86,7 @@ class Elementwise:
         return array
 
 
-def records(dtype: np.dtype[Any], *columns: Any) -> AnyArray:
+def records(dtype: np.dtype[Any], *columns: Any) -> Array:
     """An array of records from the arrays of their fields."""
     found = np.empty(np.shape(columns[0]), dtype)
     for name, column in zip(dtype.names or (), columns, strict=True):
@@ -94,7 +94,7 @@ def records(dtype: np.dtype[Any], *columns: Any) -> AnyArray:
     return found
 
 
-def put(array: AnyArray, places: IntArray, values: AnyArray) -> None:
+def put(array: Array, places: IntArray, values: Array) -> None:
     """`array[places] = values` of records, copied whole: field by field takes ten times as long.
 
     To read some, `take` is as much faster than an index.

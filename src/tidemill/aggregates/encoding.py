@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates import moments, sketches
 from tidemill.aggregates.elementwise import records
@@ -18,10 +17,9 @@ from tidemill.aggregates.limbs import fitted, normalise, split_decimal, split_in
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.aggregates.user.lanes import absent_user, decode_user, encode_user
+from tidemill.arrays import Array, BoolArray
 from tidemill.plan.functions.basic import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Encoded:
     """
 
     values: Array
-    valid: NDArray[np.bool_] | None
+    valid: BoolArray | None
     dictionary: pa.Array | None = None
 
     def take(self, rows: Array) -> Encoded:
@@ -155,7 +153,7 @@ def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column
 
 
-def _valid(array: pa.Array) -> NDArray[np.bool_] | None:
+def _valid(array: pa.Array) -> BoolArray | None:
     if array.null_count == 0:
         return None
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
@@ -186,7 +184,7 @@ def _is_ranked(kind: Type) -> bool:
     return kind.is_decimal or kind.name in ("STRING", "BINARY")
 
 
-def _rank(array: pa.Array, valid: NDArray[np.bool_] | None) -> Encoded:
+def _rank(array: pa.Array, valid: BoolArray | None) -> Encoded:
     coded = pc.dictionary_encode(array)
     order = pc.sort_indices(coded.dictionary)
     ranks = np.empty(len(order), dtype=np.int64)
@@ -196,7 +194,7 @@ def _rank(array: pa.Array, valid: NDArray[np.bool_] | None) -> Encoded:
     return Encoded(values, valid, coded.dictionary.take(order))
 
 
-def rank_pairs(pairs: pa.StructArray, valid: NDArray[np.bool_] | None) -> Encoded:
+def rank_pairs(pairs: pa.StructArray, valid: BoolArray | None) -> Encoded:
     """By time, then by value, so that of what came at once the least is first."""
     order = pc.sort_indices(
         pa.table(pairs.flatten(), ["t", "v"]), [("t", "ascending"), ("v", "ascending")]

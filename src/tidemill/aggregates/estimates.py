@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array
 from tidemill.plan.query import AggregateCall
 
-Array = NDArray[Any]
 # Bounds of distinct counts are so many standard deviations away: they hold 95 times in 100.
 DEVIATIONS = 2
 

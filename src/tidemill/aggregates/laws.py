@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tidemill.aggregates.algebra import Algebra, AnyArray, BoolArray
+from tidemill.aggregates.algebra import Algebra
+from tidemill.arrays import Array, BoolArray
 
 TOLERANCE = 1e-9
 _TRIPLES = 128
@@ -49,12 +50,12 @@ class _Sides:
 
     law: str
     names: tuple[str, str]
-    left: Callable[[], AnyArray]
-    right: Callable[[], AnyArray]
-    states: dict[str, AnyArray]
+    left: Callable[[], Array]
+    right: Callable[[], Array]
+    states: dict[str, Array]
 
 
-def broken_law(algebra: Algebra, states: AnyArray) -> Broken | None:
+def broken_law(algebra: Algebra, states: Array) -> Broken | None:
     """The first law that the algebra breaks on triples of the states, or None."""
     rng = np.random.default_rng(_SEED)
     a, b, c = (states[rng.integers(len(states), size=_TRIPLES)] for _ in range(3))
@@ -68,12 +69,12 @@ def broken_law(algebra: Algebra, states: AnyArray) -> Broken | None:
     return None
 
 
-def _laws(algebra: Algebra, a: AnyArray, b: AnyArray, c: AnyArray) -> Iterator[_Sides]:
+def _laws(algebra: Algebra, a: Array, b: Array, c: Array) -> Iterator[_Sides]:
     nothing = algebra.filled(a.shape, a.dtype)
 
-    def both(left: AnyArray, right: AnyArray) -> AnyArray:
+    def both(left: Array, right: Array) -> Array:
         with np.errstate(all="ignore"):
-            found: AnyArray = algebra.combine(left, right)
+            found: Array = algebra.combine(left, right)
         return found
 
     one, two, three = {"a": a}, {"a": a, "b": b}, {"a": a, "b": b, "c": c}
@@ -100,7 +101,7 @@ def _laws(algebra: Algebra, a: AnyArray, b: AnyArray, c: AnyArray) -> Iterator[_
         yield _Sides("subtract", ("(a ∘ b) − b", "a"), lambda: less(both(a, b), b), lambda: a, two)
 
 
-def agree(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...] = ()) -> BoolArray:
+def agree(left: Array, right: Array, behind: tuple[Array, ...] = ()) -> BoolArray:
     """Where states are equal; floats within 1e-9 of the largest behind them.
 
     Large numbers that cancel leave their roundings, so what went in decides how close is close.
@@ -115,7 +116,7 @@ def agree(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...] = ()) ->
     return np.asarray(same.reshape(len(same), -1).all(axis=1))
 
 
-def _close(left: AnyArray, right: AnyArray, behind: tuple[AnyArray, ...]) -> BoolArray:
+def _close(left: Array, right: Array, behind: tuple[Array, ...]) -> BoolArray:
     sizes = [np.where(np.isfinite(one), np.abs(one), 0) for one in (left, right, *behind)]
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(left - right) <= TOLERANCE * np.maximum.reduce(sizes)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import AnyArray, BoolArray, IntArray
+from tidemill.arrays import Array, BoolArray, IntArray
 
 _BITS = 32
 _MASK = 2**_BITS - 1
@@ -107,7 +107,7 @@ def to_decimal(limbs: IntArray, precision: int, scale: int) -> pa.Decimal128Arra
     return pa.Array.from_buffers(pa.decimal128(precision, scale), len(words), buffers)
 
 
-def to_float(limbs: IntArray) -> AnyArray:
+def to_float(limbs: IntArray) -> Array:
     """The nearest double or its neighbour: within one unit in the last place."""
     limbs = _widened(limbs, 2)
     negative = limbs[..., -1] < 0
@@ -127,7 +127,7 @@ def _widened(limbs: IntArray, least: int) -> IntArray:
     return normalise(limbs)
 
 
-def _below(high: IntArray, low: AnyArray, bound: int) -> BoolArray:
+def _below(high: IntArray, low: Array, bound: int) -> BoolArray:
     """Whether each 128-bit value (signed high, unsigned low half) is below the bound."""
     bound_high, bound_low = bound >> 64, np.uint64(bound & (2**64 - 1))
     result: BoolArray = (high < bound_high) | ((high == bound_high) & (low < bound_low))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates import lower_bags
 from tidemill.aggregates.encoding import Encoded, decode, mask_out
@@ -16,16 +15,16 @@ from tidemill.aggregates.estimates import Estimates, Sketched
 from tidemill.aggregates.lanes import BAGS, Lane, lanes_behind
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.user.lanes import lower_user
+from tidemill.arrays import Array, BoolArray
 from tidemill.plan.functions.basic import sum_type
 from tidemill.plan.query import AggregateCall
 from tidemill.types import Type
 
-Mask = NDArray[np.bool_]
 # What a lane is for the cells that are answered.
 Lowering = Encoded | lower_bags.Runs | Sketched
-Lowered = tuple[pa.Array, Mask]
+Lowered = tuple[pa.Array, BoolArray]
 # Values, which of them are not NULL, and where Spark would have raised; None: all, nowhere.
-Numbers = tuple[NDArray[Any], Mask | None, Mask | None]
+Numbers = tuple[Array, BoolArray | None, BoolArray | None]
 # Spark divides decimals to 39 places first, then rounds to the scale of the result.
 _DIVISION_PLACES = Decimal(1).scaleb(-39)
 # What is taken off the count before it divides, and whether the root is drawn.
@@ -105,7 +104,7 @@ def _encoded(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Encode
     return [lane for lane in found if isinstance(lane, Encoded)]
 
 
-def _absent(encoded: Encoded) -> Mask:
+def _absent(encoded: Encoded) -> BoolArray:
     if encoded.valid is None:
         return np.zeros(len(encoded.values), dtype=np.bool_)
     return ~encoded.valid
@@ -119,7 +118,7 @@ def _average(total: Encoded, count: Encoded) -> Numbers:
     return sums / np.where(empty, 1, count.values), ~empty, None
 
 
-def _spread(function: str, moments: NDArray[Any]) -> Numbers:
+def _spread(function: str, moments: Array) -> Numbers:
     """NULL of nothing at all; of a single value Spark's sample variance is NULL, too."""
     taken_off, is_root = _SPREADS[function]
     known = moments["n"] > taken_off
@@ -146,7 +145,7 @@ def _decimal(
 
 
 def _decimal_average(
-    sums: pa.Array, counts: NDArray[Any], gone: Mask, raised: Mask, result: Type
+    sums: pa.Array, counts: Array, gone: BoolArray, raised: BoolArray, result: Type
 ) -> Lowered:
     unit = Decimal(1).scaleb(-result.scale)
     limit = Decimal(10) ** (result.precision - result.scale)

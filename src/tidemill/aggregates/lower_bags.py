@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.limbs import to_decimal, to_int64
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.language.durations import parse_duration
 from tidemill.plan.query import AggregateCall
 from tidemill.types import Type
-
-Array = NDArray[Any]
-IntArray = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,14 @@ class Runs(Protocol):
 
     def total(self) -> IntArray: ...
 
-    def percentile(self, fraction: float, numbers: Array) -> tuple[Array, Mask]: ...
+    def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]: ...
 
     def pick(self, most: int, by_weight: bool) -> Picked: ...
 
     def frequent(self, most: int, length_us: int) -> Frequent: ...
 
 
-def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, Mask | None]:
+def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, BoolArray | None]:
     """Plain numbers, and which of them are not NULL."""
     if call.function == "COUNT_DISTINCT":
         return runs.distinct(), None
@@ -81,7 +78,7 @@ def numbers(call: AggregateCall, runs: Runs) -> tuple[Array, Mask | None]:
     return runs.percentile(float(fraction), _doubles(runs.dictionary))
 
 
-def lists(call: AggregateCall, runs: Runs) -> tuple[pa.Array, Mask]:
+def lists(call: AggregateCall, runs: Runs) -> tuple[pa.Array, BoolArray]:
     """Arrays, and where Spark would have raised. Where there is no value they are NULL."""
     nowhere = np.zeros(len(runs), np.bool_)
     if call.function == "FREQUENT":
@@ -130,13 +127,13 @@ def _subwindows(call: AggregateCall) -> tuple[int, int]:
     return most, parse_duration(length)
 
 
-def _listed(offsets: IntArray, values: pa.Array, kind: Type, absent: Mask) -> pa.Array:
+def _listed(offsets: IntArray, values: pa.Array, kind: Type, absent: BoolArray) -> pa.Array:
     places = pa.array(offsets.astype(np.int32))
     lists = pa.ListArray.from_arrays(places, values, mask=pa.array(absent))
     return lists.cast(kind.arrow)
 
 
-def _weights(weights: Array, kind: Type) -> tuple[pa.Array, Mask]:
+def _weights(weights: Array, kind: Type) -> tuple[pa.Array, BoolArray]:
     """As Spark's sums are, NULL where one has too many digits; and where that is."""
     wanted = dict(kind.inner[0][1].inner)["weight"]
     if wanted.is_decimal:

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from tidemill.aggregates.algebra import AnyArray, IntArray
+from tidemill.arrays import Array, IntArray
 
 Merge = Callable[[Sequence[Any]], Any]
 _NOTHING: Any = None
 
 
-def merged_at(merge: Merge, states: AnyArray, places: IntArray, count: int) -> AnyArray:
+def merged_at(merge: Merge, states: Array, places: IntArray, count: int) -> Array:
     """The states of each place, of so many, merged."""
     there = np.flatnonzero(states != _NOTHING)
     order = there[np.argsort(places[there], kind="stable")]
@@ -38,7 +38,7 @@ def merged_at(merge: Merge, states: AnyArray, places: IntArray, count: int) -> A
     return objects(found)
 
 
-def objects(states: Sequence[Any]) -> AnyArray:
+def objects(states: Sequence[Any]) -> Array:
     """An array of just these, whatever they are."""
     found = np.empty(len(states), dtype=object)
     found[:] = states

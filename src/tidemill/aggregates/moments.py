@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tidemill.aggregates.algebra import Algebra, AnyArray
+from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
 
 DTYPE = np.dtype([("n", np.float64), ("mean", np.float64), ("m2", np.float64)])
@@ -26,7 +27,7 @@ class _Moments(Elementwise):
         _merge_at(_plain(array), np.asarray(indices), _plain(values))
 
 
-def combine(left: AnyArray, right: AnyArray) -> AnyArray:
+def combine(left: Array, right: Array) -> Array:
     """The moments of both together.
 
     >>> one = np.array([(2.0, 1.5, 0.5)], DTYPE)
@@ -38,25 +39,25 @@ def combine(left: AnyArray, right: AnyArray) -> AnyArray:
     return both
 
 
-def _plain(records: AnyArray) -> AnyArray:
+def _plain(records: Array) -> Array:
     """Records as rows of their three numbers; those that are one after another are not copied."""
     return np.ascontiguousarray(records).view(np.float64).reshape(-1, 3)
 
 
 @compiled
-def _merge(into: AnyArray, more: AnyArray) -> None:
+def _merge(into: Array, more: Array) -> None:
     for row in range(len(into)):
         _add(into, row, more, row)
 
 
 @compiled
-def _merge_at(into: AnyArray, place: AnyArray, more: AnyArray) -> None:
+def _merge_at(into: Array, place: Array, more: Array) -> None:
     for row in range(len(place)):
         _add(into, place[row], more, row)
 
 
 @compiled
-def _add(into: AnyArray, at: int, more: AnyArray, row: int) -> None:
+def _add(into: Array, at: int, more: Array, row: int) -> None:
     # Nothing beside something: the formula would make NaN of an infinite mean.
     if more[row, 0] == 0:
         return

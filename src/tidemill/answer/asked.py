@@ -9,15 +9,14 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, from_arrow
 from tidemill.answer.shapes import Lifted, Shape
+from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall
 
-IntArray = NDArray[np.int64]
 T = TypeVar("T", bound=Hashable)
 
 

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.answer.expressions.finish import Finished, evaluate
 from tidemill.answer.ordering import top_per_window
+from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Node
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
-
-IntArray = NDArray[np.int64]
 
 
 def finish(

@@ -11,21 +11,18 @@ those that HAVING keeps, the select list for the rows that are delivered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.answer.asked import Evaluations
 from tidemill.answer.expressions.columns import EVERY, NOWHERE, Flags, to_arrow
 from tidemill.answer.rows import order_name, output_name, tie_name, worked_out_schema
 from tidemill.answer.slots import Slots, Source
 from tidemill.answer.top import Order, top_cells
+from tidemill.arrays import Array, IntArray
 from tidemill.state.layouts.bundles import Naming
 from tidemill.state.layouts.combine import Block
-
-IntArray = NDArray[np.int64]
 
 
 class Evaluating:
@@ -165,5 +162,5 @@ def _also(flags: Flags | None, raised: Flags, where: Flags | None) -> Flags | No
     return more if flags is None else flags | more
 
 
-def _flat(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def _flat(values: Array, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(values, shape).ravel()

@@ -10,12 +10,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.answer.asked import Asked, Sheet
 from tidemill.answer.shapes import Shape
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.answer.evaluating import Evaluating
 from tidemill.answer.forms import Form
 from tidemill.answer.rows import RAISED, bound_columns, output_name
-
-IntArray = NDArray[np.int64]
+from tidemill.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class _Handing:
             return Answers(counts, raised, None)
         return Answers(counts, raised, self._rows(number, queries, windows, wrong))
 
-    def _marks(self, wrong: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    def _marks(self, wrong: BoolArray | None) -> BoolArray | None:
         """The rows that raised and are not counted yet, nor bear flags to be counted by."""
         if not self._found.is_ordered:
             return None if wrong is None else wrong & ~self._found.flags()
@@ -73,7 +71,7 @@ class _Handing:
             return None
         return self._found.flags() if wrong is None else wrong | self._found.flags()
 
-    def _raised_in(self, marks: NDArray[np.bool_], queries: slice, windows: slice) -> IntArray:
+    def _raised_in(self, marks: BoolArray, queries: slice, windows: slice) -> IntArray:
         """By query, how many of its rows are marked."""
         before = np.concatenate([[0], np.cumsum(marks)])
         wanted = self._found.wanted
@@ -83,7 +81,7 @@ class _Handing:
         return np.bincount(owner, counts, queries.stop - queries.start).astype(np.int64)
 
     def _rows(
-        self, number: int, queries: slice, windows: slice, wrong: NDArray[np.bool_] | None
+        self, number: int, queries: slice, windows: slice, wrong: BoolArray | None
     ) -> pa.Table:
         wanted, lengths = self._found.wanted, self._lengths[windows]
         behind = wanted.of_window[windows]

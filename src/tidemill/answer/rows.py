@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.answer.asked import Sheet
 from tidemill.answer.ordering import top_per_window
 from tidemill.answer.shapes import Shape
+from tidemill.arrays import IntArray
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.types import TIMESTAMP
 
-IntArray = NDArray[np.int64]
 QUERY, RAISED = "_query", "_raised"
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates import (
     Bags,
@@ -33,6 +32,7 @@ from tidemill.answer.expressions.columns import (
 )
 from tidemill.answer.expressions.finish import evaluate_column
 from tidemill.answer.ordering import order_rows
+from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells
@@ -41,8 +41,6 @@ from tidemill.state.layouts.bundles import Naming
 from tidemill.state.layouts.combine import Block
 from tidemill.state.sketched.rows import SketchRuns
 from tidemill.state.synopsis import Synopsis
-
-IntArray = NDArray[np.int64]
 
 
 class Source:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.answer.expressions.columns import EVERY, Column, Flags
 from tidemill.answer.ordering import LARGEST, Keys, cut_runs, order_keys
 from tidemill.answer.slots import Slots
+from tidemill.arrays import IntArray
 from tidemill.plan.query import Ordering
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

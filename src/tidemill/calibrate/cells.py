@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane
 from tidemill.plan.predicates import has_bit
 from tidemill.state.cells import Cells
 from tidemill.state.synopsis import Partials
-
-IntArray = NDArray[np.int64]
 
 GROUPS = 2_000
 _SECOND_US = 1_000_000

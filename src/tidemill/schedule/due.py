@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import IntArray
 from tidemill.windows import WindowSpec, closed_windows
 
-IntArray = NDArray[np.int64]
 # A spec whose windows are more than this many to a slice has gaps without rows in between.
 TRIED_PER_SLICE = 8
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import BoolArray
 from tidemill.schedule.soft import JointCost, Task
 
 # Updates looked at: all of them up to the time when everything is due at once again, or, where
@@ -52,7 +52,7 @@ class Rates:
                 self._known[key] = self._cost_at(tasks, due[:, place])
         return sum(map(self._known.__getitem__, sets)) / updates
 
-    def _cost_at(self, tasks: Sequence[Task], due: NDArray[np.bool_]) -> float:
+    def _cost_at(self, tasks: Sequence[Task], due: BoolArray) -> float:
         together = (task for task, is_due in zip(tasks, due.tolist(), strict=True) if is_due)
         return self._cost([member for task in together for member in task.members])
 
@@ -62,8 +62,8 @@ def _updates(periods: Sequence[int]) -> int:
 
 
 @lru_cache(4096)
-def _due(period: int, updates: int) -> NDArray[np.bool_]:
-    due: NDArray[np.bool_] = np.arange(1, updates + 1) % period == 0
+def _due(period: int, updates: int) -> BoolArray:
+    due: BoolArray = np.arange(1, updates + 1) % period == 0
     return due
 
 

@@ -21,12 +21,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import Predicate
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 # The share of keys and predicates that a sample should know.
 _ENOUGH = 0.75

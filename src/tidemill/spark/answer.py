@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tidemill.aggregates.user import take_told
@@ -22,12 +20,12 @@ from tidemill.answer.answer import answer
 from tidemill.answer.asked import Asked
 from tidemill.answer.handing import Answers
 from tidemill.answer.rows import together
+from tidemill.arrays import IntArray
 from tidemill.failpoints import Failpoint
 from tidemill.state.cells import Cells, joined, merged, rolled_up
 from tidemill.state.pieces import Piece, read_bucket, write_piece
 from tidemill.state.synopsis import Synopsis
 
-IntArray = NDArray[np.int64]
 STAGE, COUNT, CARRY = "stage", "count", "carry"
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from tidemill.aggregates.user import take_told
+from tidemill.arrays import BoolArray
 from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
 from tidemill.spark.catalyst.partials import NEWEST, VERDICT, Pass
 from tidemill.spark.catalyst.values import raised_column
@@ -126,7 +127,7 @@ def _pieces(
     return place.write(fold_feed(feed, gather(feed, counted)))
 
 
-def _where(rows: pa.Table, wanted: NDArray[np.bool_]) -> pa.Table:
+def _where(rows: pa.Table, wanted: BoolArray) -> pa.Table:
     # Nearly always all of them; then nothing need be copied.
     return rows if wanted.all() else rows.filter(pa.array(wanted))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from tidemill.arrays import IntArray
 from tidemill.plan.predicates import has_bit
 from tidemill.share import Sample
 from tidemill.spark.catalyst.admission import TIME, Admission
@@ -15,7 +15,6 @@ from tidemill.spark.catalyst.partials import signed_rows, word_columns
 from tidemill.spark.catalyst.values import read_value
 from tidemill.state.feed import Scan
 
-IntArray = NDArray[np.int64]
 SAMPLED_ROWS = 8192
 # Files of so many bytes have as many rows, unless rows are long.
 SAMPLED_BYTES = 8 << 20

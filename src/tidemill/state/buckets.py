@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.arrays import IntArray
+
 Hashes = NDArray[np.uint64]
 _NULL = 0x9E3779B97F4A7C15
 
 
-def buckets_of(groups: pa.Table, buckets: int) -> NDArray[np.int64]:
+def buckets_of(groups: pa.Table, buckets: int) -> IntArray:
     """The bucket of each row of a table of keys; without keys all are in the first."""
     hashes: Hashes = np.zeros(len(groups), dtype=np.uint64)
     for column in groups.columns:

@@ -12,14 +12,12 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Kept, Lane, concatenated
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.state.combining import combined
 from tidemill.state.numbering import Digit, factorise, number
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Cells:
         """Without keys there is one group, if there is anything; a table cannot say that."""
         return len(self.groups) if self.groups.column_names else min(1, len(self))
 
-    def with_signatures(self, wanted: NDArray[np.bool_]) -> IntArray:
+    def with_signatures(self, wanted: BoolArray) -> IntArray:
         """The rows that have one of the signatures, those of each together."""
         order, bounds = self._by_signature
         runs = [order[bounds[n] : bounds[n + 1]] for n in np.flatnonzero(wanted).tolist()]
@@ -59,7 +57,7 @@ class Cells:
         counts = np.bincount(self.signature, minlength=len(self.signatures))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
-    def where(self, wanted: NDArray[np.bool_]) -> Cells:
+    def where(self, wanted: BoolArray) -> Cells:
         return self.at(np.flatnonzero(wanted))
 
     def at(self, rows: IntArray) -> Cells:

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Algebra, Bags, Encoded, Kept, Lane, sketches
 from tidemill.aggregates.bag_columns import carried
 from tidemill.aggregates.limbs import normalise, summable
 from tidemill.aggregates.merging import merged_at
+from tidemill.arrays import Array, BoolArray
 from tidemill.state.loops import bags as bag_loops
 from tidemill.state.loops import cells as loops
-
-Array = NDArray[Any]
 
 _LOOPS: dict[Any, Callable[[Array, Array, Array, Array], None]] = {
     np.add: loops.add_at,
@@ -73,7 +71,7 @@ def _combine_at(algebra: Algebra, into: Array, place: Array, values: Array, rows
     algebra.combine.at(into, place, values[rows])
 
 
-def masked(values: Array, valid: NDArray[np.bool_] | None, algebra: Algebra) -> Array:
+def masked(values: Array, valid: BoolArray | None, algebra: Algebra) -> Array:
     """The values with the identity in place of NULLs, of which nothing is assumed."""
     if valid is None or valid.all():
         return values

@@ -12,16 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.plan.predicates import has_bit, set_bit
 from tidemill.state.cells import Cells, factorise_words, merged, rolled_up
 from tidemill.state.feed import Feed
 from tidemill.state.routing import routed
 from tidemill.state.synopsis import Synopsis
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 def fold_feed(feed: Feed, root: Cells) -> Iterator[tuple[Synopsis, Cells]]:

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Kept, absent, decode, encode
 from tidemill.aggregates.encoding import flat
+from tidemill.arrays import IntArray
 from tidemill.state.cells import Cells, merged
 from tidemill.state.numbering import factorise
 from tidemill.state.synopsis import Partials
 
-IntArray = NDArray[np.int64]
 SLICE, GROUP, SIGNATURE = "slice", "group", "signature"
 
 

@@ -14,16 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import flat
 from tidemill.aggregates.lanes import BAGS
+from tidemill.arrays import IntArray
 from tidemill.state.buckets import buckets_of
 from tidemill.state.cells import Cells
 from tidemill.state.partial_rows import SLICE, code_rows, decode_rows
 from tidemill.state.synopsis import Partials
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.predicates import has_bit, set_bit
 from tidemill.state.cells import Cells
 from tidemill.state.combining import combined
@@ -15,10 +14,6 @@ from tidemill.state.feed import Feed
 from tidemill.state.loops.cells import hand_out
 from tidemill.state.numbering import Digit, distinct_codes
 from tidemill.state.synopsis import Synopsis
-
-IntArray = NDArray[np.int64]
-Codes = NDArray[Any]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
     return holds
 
 
-def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Codes, Codes]:
+def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Array, Array]:
     """Home and group of each cell under each predicate that holds for it, as a code; the cell."""
     _, takers = np.nonzero(holds)
     counts = np.count_nonzero(holds, axis=1)

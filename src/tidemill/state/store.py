@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import IntArray
 from tidemill.state.pieces import Piece
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.windows.edges import IntArray
+from tidemill.arrays import IntArray
 from tidemill.windows.spec import WindowSpec
 
 _INT64 = np.iinfo(np.int64)

@@ -18,16 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tidemill.windows.edges import (
-    EdgeClass,
-    IntArray,
-    edge_classes,
-    holds_edges,
-    slice_end,
-    slice_starts,
-)
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.windows.edges import EdgeClass, edge_classes, holds_edges, slice_end, slice_starts
 from tidemill.windows.spec import WindowSpec
 
 # Before any time a row may have, and far enough inside 64 bits to add a range to.
@@ -99,7 +92,7 @@ class Cuts:
         """The start of each instant's slice."""
         return self._by_cut(times_us, _starts)
 
-    def in_some_window(self, starts_us: IntArray) -> NDArray[np.bool_]:
+    def in_some_window(self, starts_us: IntArray) -> BoolArray:
         """Which slices some window reads; those in gaps of hopping windows nobody does."""
         found = self._by_cut(starts_us, _read_by_some)
         return found.astype(np.bool_)

@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from tidemill.arrays import IntArray
 from tidemill.windows.spec import WindowSpec
-
-IntArray = npt.NDArray[np.int64]
 
 # Edges listed at most when a rate is counted: 8 MiB of instants, sorted in about 0.1 s.
 MOST_COUNTED_EDGES = 2**20

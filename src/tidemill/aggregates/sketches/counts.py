@@ -21,12 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.merging import objects
+from tidemill.arrays import Array, IntArray
 from tidemill.plan.functions.keys import Key
 
 # How the bytes begin, which no sketch of the library does; then values, what is missed, texts.
@@ -39,12 +38,12 @@ HEAD_SIZE, ROWS_AT = _HEAD.size, struct.calcsize("<5s?")
 class Counts:
     """A value is there as often as its count says, or up to `missed` times more."""
 
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: IntArray
+    counts: IntArray
     missed: int = 0
-    texts: NDArray[Any] | None = None
+    texts: Array | None = None
 
-    def take(self, places: NDArray[Any]) -> Counts:
+    def take(self, places: Array) -> Counts:
         texts = None if self.texts is None else self.texts[places]
         return Counts(self.keys[places], self.counts[places], self.missed, texts)
 

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,10 @@ class Flat:
     """Sketch i has the bytes `at[i]:at[i + 1]`; where there is none it has no bytes."""
 
     data: NDArray[np.uint8]
-    at: NDArray[np.int64]
+    at: IntArray
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         return np.diff(self.at)
 
 

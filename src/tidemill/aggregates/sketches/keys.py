@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array, IntArray
 from tidemill.plan.functions.keys import Key
 from tidemill.types import BOOLEAN, DATE, Type
 
@@ -39,7 +39,7 @@ def keys_of(array: pa.Array, kind: Type) -> list[Any]:
     return list(_whole(array).to_pylist())
 
 
-def float_bits(values: NDArray[Any]) -> NDArray[np.int64]:
+def float_bits(values: Array) -> IntArray:
     """The bits of doubles; all NaN are one value, and so are the zeros."""
     canonical = np.asarray(values, np.float64) + 0.0
     return np.where(np.isnan(canonical), np.nan, canonical).view(np.int64)

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import datasketches
-import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches.base import State
+from tidemill.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Quantiles:
 
     size: int
 
-    def of(self, values: NDArray[np.float64]) -> State:
+    def of(self, values: FloatArray) -> State:
         sketch = datasketches.kll_doubles_sketch(self.size)
         sketch.update(values)
         return sketch

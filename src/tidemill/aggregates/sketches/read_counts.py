@@ -11,14 +11,13 @@ from typing import Any
 
 import datasketches
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.flat import Flat, whole
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 from tidemill.plan.functions.sketches import COUNT_MIN_ROWS
 
-Array = NDArray[Any]
 _MARK, _ROWS_AT, _KEYS_AT = counts.MARK[0], counts.ROWS_AT, counts.HEAD_SIZE
 _WEIGHT_AT, _COUNTERS_AT, _EMPTY_SIZE = 16, 24, 16
 
@@ -32,7 +31,7 @@ def places(width: int, key: int) -> tuple[int, ...]:
     return tuple(np.flatnonzero(counters).tolist())
 
 
-def counters(states: Flat, width: int, key: int) -> NDArray[np.int64]:
+def counters(states: Flat, width: int, key: int) -> IntArray:
     """By sketch: the counters of the value, then the weight of all values in a sketch.
 
     Of exact counts the last is 0, as they leave no doubt.

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import datasketches
 import numpy as np
 from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches.flat import plain, whole
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 HEAD = 40  # bytes before the registers
 MODE_AT, REGISTERS = 7, 0x0A  # of a byte each
 VALUE_SHIFT = 26
@@ -35,11 +34,11 @@ _LIST_AT, _SET_AT = 8, 12
 class Coupons:
     """Sketch i has the coupons `begin[i]:end[i]`, or registers in `data`, or nothing."""
 
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    coupons: NDArray[np.int64]
+    begin: IntArray
+    end: IntArray
+    coupons: IntArray
     data: NDArray[np.uint8]
-    registers: NDArray[np.int64]  # where they begin, or -1
+    registers: IntArray  # where they begin, or -1
 
 
 def read(states: Sequence[bytes | None], log_size: int) -> Coupons:

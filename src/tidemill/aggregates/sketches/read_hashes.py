@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import datasketches
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches.flat import plain, whole
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 ALL = 2**63 - 1  # hashes are below it, all of them
 _VERSION_AT, _FLAGS_AT, _COUNT_AT, _LIMIT_AT = 1, 5, 8, 16
 _PLAIN_VERSION, _EMPTY = 3, 4
@@ -33,10 +31,10 @@ _PLAIN_VERSION, _EMPTY = 3, 4
 class Hashes:
     """Sketch i has the hashes `begin[i]:end[i]`: all below the limit that its values have."""
 
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    hashes: NDArray[np.int64]
-    limit: NDArray[np.int64]
+    begin: IntArray
+    end: IntArray
+    hashes: IntArray
+    limit: IntArray
 
 
 def read(states: Sequence[bytes | None]) -> Hashes:

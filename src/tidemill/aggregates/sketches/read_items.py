@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.flat import plain, whole
 from tidemill.aggregates.sketches.frequent import Items
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 _MARK, _ROWS_AT, _KEYS_AT = counts.MARK[0], counts.ROWS_AT, counts.HEAD_SIZE
 
 
@@ -30,11 +28,11 @@ _MARK, _ROWS_AT, _KEYS_AT = counts.MARK[0], counts.ROWS_AT, counts.HEAD_SIZE
 class Tallies:
     """State i has the entries `begin[i]:end[i]`, and up to `missed[i]` more of any value."""
 
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
+    begin: IntArray
+    end: IntArray
     keys: pa.Array
-    counts: NDArray[np.int64]
-    missed: NDArray[np.int64]
+    counts: IntArray
+    missed: IntArray
 
 
 def read(states: Sequence[bytes | None], family: Items) -> Tallies:

@@ -17,15 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches.flat import flat, whole
+from tidemill.arrays import Array, BoolArray, FloatArray, IntArray
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 _FLAGS_AT, _LEVELS_AT, _HEAD = 3, 18, 20
 _EMPTY, _SINGLE = 1, 4
 _ENDS = 16  # bytes of the least and the greatest
@@ -38,11 +36,11 @@ class Values:
     One that is thinned has its least and its greatest value among them, with no weight.
     """
 
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    values: NDArray[np.float64]
-    weights: NDArray[np.int64]
-    is_thinned: NDArray[np.bool_]
+    begin: IntArray
+    end: IntArray
+    values: FloatArray
+    weights: IntArray
+    is_thinned: BoolArray
 
 
 def read(states: Sequence[bytes | None]) -> Values:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import AnyArray, BoolArray
 from tidemill.aggregates.user.running import Running, running
+from tidemill.arrays import Array, BoolArray
 from tidemill.plan.query import AggregateCall
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def running_lane(lane: Lane) -> Running:
     return running(lane.code, lane.parameters)
 
 
-def encode_user(lane: Lane, arrays: list[pa.Array]) -> AnyArray:
+def encode_user(lane: Lane, arrays: list[pa.Array]) -> Array:
     """States of rows that hold one value of each argument and how often; or as they were kept.
 
     The first column is that of states, which only pieces have.
@@ -32,15 +32,15 @@ def encode_user(lane: Lane, arrays: list[pa.Array]) -> AnyArray:
     return mine.power(mine.lift(values), np.array(times.to_numpy(zero_copy_only=False)))
 
 
-def decode_user(lane: Lane, states: AnyArray) -> list[pa.Array]:
+def decode_user(lane: Lane, states: Array) -> list[pa.Array]:
     return [running_lane(lane).states.to_arrow(states)]
 
 
-def absent_user(lane: Lane, rows: int) -> AnyArray:
+def absent_user(lane: Lane, rows: int) -> Array:
     mine = running_lane(lane)
     return mine.algebra.filled((rows,), mine.states.dtype)
 
 
-def lower_user(call: AggregateCall, states: AnyArray) -> tuple[pa.Array, BoolArray]:
+def lower_user(call: AggregateCall, states: Array) -> tuple[pa.Array, BoolArray]:
     assert call.code is not None
     return running(call.code, call.parameters).lower(states)

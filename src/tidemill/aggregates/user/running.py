@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates.algebra import Algebra, AnyArray, BoolArray, IntArray
+from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise, put
 from tidemill.aggregates.user.failing import in_parts
 from tidemill.aggregates.user.results import as_result
 from tidemill.aggregates.user.states import RAISED, States
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
 from tidemill.plan.functions.user import declared, made
 
-Both = Callable[[AnyArray, AnyArray], AnyArray]
+Both = Callable[[Array, Array], Array]
 
 
 @lru_cache(maxsize=1024)
@@ -57,7 +58,7 @@ class Running:
 
     # Rows of which some may raise: these become NULL.
 
-    def lift(self, arrays: Sequence[pa.Array]) -> AnyArray:
+    def lift(self, arrays: Sequence[pa.Array]) -> Array:
         """A state for each row; that of nothing where an argument is NULL."""
         typed = [
             array.cast(argument.type.arrow, safe=False)
@@ -66,7 +67,7 @@ class Running:
         rows = _known(typed)
         mine = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
 
-        def work(part: slice) -> AnyArray:
+        def work(part: slice) -> Array:
             return self.lift_all([a.slice(part.start, part.stop - part.start) for a in mine])
 
         lifted = self._states("lift", len(mine[0]), work)
@@ -76,17 +77,17 @@ class Running:
         put(found, rows, lifted)
         return found
 
-    def combine(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def combine(self, left: Array, right: Array) -> Array:
         found = self._both("combine", self.combine_all, left, right)
         found[RAISED] += left[RAISED] + right[RAISED]
         return found
 
-    def subtract(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def subtract(self, left: Array, right: Array) -> Array:
         found = self._both("subtract", self.subtract_all, left, right)
         found[RAISED] += left[RAISED] - right[RAISED]
         return found
 
-    def power(self, states: AnyArray, times: IntArray) -> AnyArray:
+    def power(self, states: Array, times: IntArray) -> Array:
         """Each state combined with itself, so many in all, by doubling."""
         found = self.algebra.filled((len(states),), states.dtype)
         left = times.copy()
@@ -100,7 +101,7 @@ class Running:
             states = states.copy()
             put(states, rest, self.combine(states.take(rest), states.take(rest)))
 
-    def lower(self, records: AnyArray) -> tuple[pa.Array, BoolArray]:
+    def lower(self, records: Array) -> tuple[pa.Array, BoolArray]:
         """The results, NULL where the user's code has raised on the way, and where that was."""
         kind = self.declared.result.arrow
         raised: BoolArray = records[RAISED] > 0
@@ -118,31 +119,31 @@ class Running:
 
     # All rows at once: whatever the user's code raises goes through.
 
-    def lift_all(self, arrays: Sequence[pa.Array]) -> AnyArray:
+    def lift_all(self, arrays: Sequence[pa.Array]) -> Array:
         return self.states.records(self.user.lift(*arrays), len(arrays[0]))
 
-    def combine_all(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def combine_all(self, left: Array, right: Array) -> Array:
         given = self.user.combine(self.states.columns(left), self.states.columns(right))
         return self.states.records(given, len(left))
 
-    def subtract_all(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def subtract_all(self, left: Array, right: Array) -> Array:
         given = self.user.subtract(self.states.columns(left), self.states.columns(right))
         return self.states.records(given, len(left))
 
-    def lower_all(self, records: AnyArray) -> pa.Array:
+    def lower_all(self, records: Array) -> pa.Array:
         given = self.user.lower(self.states.columns(records))
         return as_result(given, self.declared.result, len(records))
 
-    def _both(self, method: str, work: Both, left: AnyArray, right: AnyArray) -> AnyArray:
+    def _both(self, method: str, work: Both, left: Array, right: Array) -> Array:
         """State by state, whatever the shape of the arrays."""
         left, right = np.broadcast_arrays(left, right)
         flat, other, shape = left.ravel(), right.ravel(), left.shape
         found = self._states(method, len(flat), lambda part: work(flat[part], other[part]))
         return found.reshape(shape)
 
-    def _states(self, method: str, count: int, work: Callable[[slice], AnyArray]) -> AnyArray:
+    def _states(self, method: str, count: int, work: Callable[[slice], Array]) -> Array:
         """The states of all rows; the identity, marked, where the user's code raises."""
-        whole: AnyArray | None = None
+        whole: Array | None = None
         for part, found in in_parts(self.code, method, count, work):
             if found is not None and part == slice(0, count):
                 return found

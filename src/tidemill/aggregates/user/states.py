@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import AnyArray
+from tidemill.arrays import Array
 from tidemill.plan.functions.user import Field
 
 RAISED = "_raised"
@@ -47,7 +47,7 @@ class States:
         own = [(f.name, *_plain(f)) for f in self.fields]
         return np.dtype([*own, (RAISED, "i8")], align=True)
 
-    def columns(self, records: AnyArray) -> dict[str, AnyArray]:
+    def columns(self, records: Array) -> dict[str, Array]:
         """The fields, for the user to read."""
         found = {}
         for field in self.fields:
@@ -56,7 +56,7 @@ class States:
             found[field.name] = view
         return found
 
-    def records(self, given: Any, count: int | None) -> AnyArray:
+    def records(self, given: Any, count: int | None) -> Array:
         """What a method gave, as so many records; None: as a single one."""
         if not isinstance(given, Mapping) or set(given) != {f.name for f in self.fields}:
             shown = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
@@ -68,12 +68,12 @@ class States:
             found[field.name] = _fitted(field, given[field.name], shape)
         return found
 
-    def to_arrow(self, records: AnyArray) -> pa.StructArray:
+    def to_arrow(self, records: Array) -> pa.StructArray:
         """One column of structs; times are kept as numbers, since NaT is not NULL."""
         arrays = [_to_arrow(records[name]) for name in self.dtype.names or ()]
         return pa.StructArray.from_arrays(arrays, self.dtype.names)
 
-    def from_arrow(self, structs: pa.StructArray) -> AnyArray:
+    def from_arrow(self, structs: pa.StructArray) -> Array:
         found = np.zeros(len(structs), self.dtype)
         for name, array in zip(self.dtype.names or (), structs.flatten(), strict=True):
             target = found[name]
@@ -88,7 +88,7 @@ def _plain(field: Field) -> tuple[Any, ...]:
     return (kind,) if field.length is None else (kind, (field.length,))
 
 
-def _fitted(field: Field, given: Any, shape: tuple[int, ...]) -> AnyArray:
+def _fitted(field: Field, given: Any, shape: tuple[int, ...]) -> Array:
     """The values of a field, or a mistake that says how they are not."""
     values = as_numpy(given)
     wanted = shape if field.length is None else (*shape, field.length)
@@ -103,7 +103,7 @@ def _fitted(field: Field, given: Any, shape: tuple[int, ...]) -> AnyArray:
         ) from None
 
 
-def as_numpy(given: Any) -> AnyArray:
+def as_numpy(given: Any) -> Array:
     """Whatever array a user has made."""
     if isinstance(given, pa.ChunkedArray):
         given = given.combine_chunks()
@@ -116,7 +116,7 @@ def as_numpy(given: Any) -> AnyArray:
     return np.asarray(given.to_numpy(zero_copy_only=False))
 
 
-def _to_arrow(values: AnyArray) -> pa.Array:
+def _to_arrow(values: Array) -> pa.Array:
     plain = np.ascontiguousarray(values)
     if plain.dtype.kind == "M":
         plain = plain.view(np.int64)

@@ -14,13 +14,14 @@ from typing import NoReturn, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra, AnyArray
+from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise
 from tidemill.aggregates.laws import agree, broken_law, plain
 from tidemill.aggregates.user.failing import quiet
 from tidemill.aggregates.user.running import Running, running
 from tidemill.aggregates.user.samples import ROWS, sample
 from tidemill.aggregates.user.states import MistakeError
+from tidemill.arrays import Array
 from tidemill.catalog import Code
 from tidemill.errors import refuse
 from tidemill.plan.expressions import Value
@@ -51,22 +52,22 @@ class _Trial:
         self._check_row_by_row("combine", pairs, self._combine(states[::-1], states)[::-1])
         self._check_results(np.append(many, self._mine.identity))
 
-    def _lifted(self) -> AnyArray:
+    def _lifted(self) -> Array:
         states = self._lift(self._rows)
         back = pa.array(np.arange(ROWS)[::-1])
         self._check_row_by_row("lift", states, self._lift([r.take(back) for r in self._rows])[::-1])
         return states
 
-    def _lift(self, rows: list[pa.Array]) -> AnyArray:
+    def _lift(self, rows: list[pa.Array]) -> Array:
         return self._call("lift", lambda: self._mine.lift_all(rows))
 
-    def _combine(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def _combine(self, left: Array, right: Array) -> Array:
         return self._call("combine", lambda: self._mine.combine_all(left, right))
 
-    def _subtract(self, left: AnyArray, right: AnyArray) -> AnyArray:
+    def _subtract(self, left: Array, right: Array) -> Array:
         return self._call("subtract", lambda: self._mine.subtract_all(left, right))
 
-    def _check_laws(self, states: AnyArray) -> None:
+    def _check_laws(self, states: Array) -> None:
         algebra = Algebra(
             self._code.name,
             Elementwise(self._combine),
@@ -78,7 +79,7 @@ class _Trial:
         if broken := broken_law(algebra, finite):
             self._refuse(f"it breaks a law: {broken.law}", str(broken), _HINTS[broken.law])
 
-    def _is_finite(self, states: AnyArray) -> AnyArray:
+    def _is_finite(self, states: Array) -> Array:
         """What is infinite cannot be subtracted, and never is."""
         columns = (states[f.name] for f in self._mine.declared.state if f.type.is_float)
         kept = np.ones(len(states), np.bool_)
@@ -86,7 +87,7 @@ class _Trial:
             kept &= np.isfinite(column).reshape(len(states), -1).all(axis=1)
         return kept
 
-    def _check_row_by_row(self, method: str, found: AnyArray, again: AnyArray) -> None:
+    def _check_row_by_row(self, method: str, found: Array, again: Array) -> None:
         """The same rows in another order must give the same, in that order."""
         wrong = np.flatnonzero(~agree(found, again, (found,)))
         if len(wrong):
@@ -98,7 +99,7 @@ class _Trial:
                 "work on the arrays element by element",
             )
 
-    def _check_results(self, states: AnyArray) -> None:
+    def _check_results(self, states: Array) -> None:
         found, again = (self._call("lower", lambda: self._mine.lower_all(states)) for _ in range(2))
         if repr(found.to_pylist()) != repr(again.to_pylist()):
             self._refuse("its lower gives another result the second time")

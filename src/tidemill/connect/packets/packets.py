@@ -16,16 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tidemill.arrays import Array, FloatArray
 from tidemill.connect.packets.model import BLOCK_US, PacketModel
 from tidemill.connect.packets.times import (
     CONTENT,
-    Floats,
     Ints,
     arrival_times,
     arrived_before,
@@ -103,7 +101,7 @@ class _Codes:
     length: Ints
     flags: Ints
 
-    def take(self, which: slice | npt.NDArray[Any]) -> _Codes:
+    def take(self, which: slice | Array) -> _Codes:
         return _Codes(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
@@ -140,12 +138,12 @@ def _event_codes(model: PacketModel, block: int) -> _Codes:
 
 def _content(
     model: PacketModel,
-    src: Floats,
-    dst: Floats,
-    proto: Floats,
-    port: Floats,
-    length: Floats,
-    flags: Floats,
+    src: FloatArray,
+    dst: FloatArray,
+    proto: FloatArray,
+    port: FloatArray,
+    length: FloatArray,
+    flags: FloatArray,
 ) -> tuple[Ints, ...]:
     hosts = _zipf_steps(model.hosts, model.zipf)
     sources = _pick(hosts, src)
@@ -161,15 +159,15 @@ def _content(
     )
 
 
-def _pick(steps: Floats, draws: Floats) -> Ints:
+def _pick(steps: FloatArray, draws: FloatArray) -> Ints:
     """The step each draw in [0, 1) falls on; the last takes what rounding leaves over."""
     return np.searchsorted(steps[:-1], draws, side="right")
 
 
 @lru_cache(maxsize=16)
-def _zipf_steps(count: int, exponent: float) -> Floats:
+def _zipf_steps(count: int, exponent: float) -> FloatArray:
     weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
-    steps: Floats = np.cumsum(weights) / weights.sum()
+    steps: FloatArray = np.cumsum(weights) / weights.sum()
     return steps
 
 

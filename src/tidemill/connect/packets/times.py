@@ -11,12 +11,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from tidemill.arrays import FloatArray, IntArray
 from tidemill.connect.packets.model import BLOCK_US, EPOCH_BLOCKS, PacketModel
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Ints = IntArray
 
 # With the default shape 1.5 a period lasts 3 s in the mean, and the longest fill an epoch.
 SHORTEST_PERIOD_US = BLOCK_US
@@ -89,7 +88,7 @@ def blocks_by_rows(model: PacketModel, rows: int) -> int:
     return block if longest is None else min(block, longest)
 
 
-def _on_us(model: PacketModel, source: int, epoch: int) -> Floats:
+def _on_us(model: PacketModel, source: int, epoch: int) -> FloatArray:
     """How long a source is ON in each block of an epoch."""
     random = random_for(model, PERIODS, source, epoch)
     # No period is shorter than a block, so these fill the epoch. ON and OFF have one law and a

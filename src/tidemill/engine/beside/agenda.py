@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.engine.beside.costs import JointCosts
 from tidemill.engine.beside.selects import Selected
@@ -19,7 +19,6 @@ from tidemill.share import SharedPlan, Stint
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
-IntArray = NDArray[np.int64]
 _NONE: IntArray = np.zeros(0, np.int64)
 # After the last row nobody waits for anything: every query sees the last update.
 _ALL = 2**62

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates.user import give_back
 from tidemill.answer.asked import Sheet
 from tidemill.answer.shapes import lift
+from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.engine.home import Home
 from tidemill.engine.sinks.cells import cell_texts
@@ -29,7 +29,6 @@ from tidemill.spark.session import Session
 from tidemill.state.store import Version
 from tidemill.words import many, table
 
-IntArray = NDArray[np.int64]
 NO_ROWS = "no rows"
 
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from tidemill.arrays import IntArray
 
 # Called with a query's name and its answers of one tick; who shows them decides how.
 Printer = Callable[[str, pa.Table], None]
@@ -24,7 +25,7 @@ class Batch:
 
     tick: int
     queries: tuple[str, ...]
-    counts: NDArray[np.int64]
+    counts: IntArray
     rows: pa.Table | None = None
     staged: str = ""
 

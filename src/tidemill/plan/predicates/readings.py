@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from tidemill.arrays import BoolArray, IntArray
 
 WORD_BITS = 63  # of a signed 64-bit word; the sign is left alone
 _WORD = (1 << WORD_BITS) - 1
 
-Signatures = npt.NDArray[np.int64]
+Signatures = IntArray
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Term:
         used = self.must | self.forbid
         return tuple(bit for bit in range(used.bit_length()) if used >> bit & 1)
 
-    def matches(self, signatures: Signatures) -> npt.NDArray[np.bool_]:
+    def matches(self, signatures: Signatures) -> BoolArray:
         found = np.ones(len(signatures), dtype=np.bool_)
         for word in range(word_count(self.must | self.forbid)):
             must, forbid = (mask >> WORD_BITS * word & _WORD for mask in (self.must, self.forbid))
@@ -49,7 +50,7 @@ class Reading:
         """The bits it looks at."""
         return tuple(sorted({bit for term in self.terms for bit in term.bits}))
 
-    def matches(self, signatures: Signatures) -> npt.NDArray[np.bool_]:
+    def matches(self, signatures: Signatures) -> BoolArray:
         """One flag per row of a (signatures × words) array."""
         found = np.zeros(len(signatures), dtype=np.bool_)
         for term in self.terms:
@@ -71,14 +72,14 @@ def word_count(mask: int) -> int:
     return -(-mask.bit_length() // WORD_BITS)
 
 
-def has_bit(signatures: Signatures, bit: int) -> npt.NDArray[np.bool_]:
+def has_bit(signatures: Signatures, bit: int) -> BoolArray:
     """Which signatures hold the bit."""
     word, place = divmod(bit, WORD_BITS)
-    found: npt.NDArray[np.bool_] = (signatures[:, word] >> place & 1).astype(np.bool_)
+    found: BoolArray = (signatures[:, word] >> place & 1).astype(np.bool_)
     return found
 
 
-def set_bit(signatures: Signatures, bit: int, where: npt.NDArray[np.bool_]) -> None:
+def set_bit(signatures: Signatures, bit: int, where: BoolArray) -> None:
     """Set the bit in the signatures marked, in place."""
     word, place = divmod(bit, WORD_BITS)
     signatures[:, word] |= where.astype(np.int64) << place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.scan.arrays.chunk import Column
 from tidemill.scan.arrays.reduce import lift
@@ -14,9 +14,6 @@ from tidemill.scan.arrays.times import Admitted
 from tidemill.state.cells import Cells, factorise_words
 from tidemill.state.feed import Feed
 from tidemill.state.numbering import Digit, number
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 def cells_of(

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates.encoding import flat
+from tidemill.arrays import Array, BoolArray
 from tidemill.state.numbering import Digit, distinct_codes
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
-BoolArray = NDArray[np.bool_]
-Array = NDArray[Any]
 _MOST_MS = (2**63 - 1) // 1000
 _FEW = 1 << 16
 _DENSE = 1 << 10

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Bags, Encoded, Kept, Lane, moments
 from tidemill.aggregates.bags import from_codes
@@ -15,13 +12,12 @@ from tidemill.aggregates.encoding import rank_pairs
 from tidemill.aggregates.lanes import BAGS
 from tidemill.aggregates.limbs import split_int64
 from tidemill.aggregates.user.lanes import running_lane
+from tidemill.arrays import Array, IntArray
 from tidemill.scan.arrays.sketching import sketched
 from tidemill.scan.arrays.times import Admitted
 from tidemill.state.combining import combined
 from tidemill.state.loops import cells as loops
 
-Array = NDArray[Any]
-IntArray = NDArray[np.int64]
 # States that are lifted and combined at a time. A few megabytes stay in a core's cache; with
 # 64 MiB a million rows took two to four times as long.
 _MOST_STATE_BYTES = 2**21

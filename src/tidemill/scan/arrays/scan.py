@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tidemill.arrays import BoolArray
 from tidemill.scan.arrays.cells import cells_of
 from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.program import ArrayPass, Program
@@ -17,8 +17,6 @@ from tidemill.scan.arrays.times import Admitted, admit, slices
 from tidemill.scan.contract import COUNTED, FILTERED
 from tidemill.state.cells import Cells, joined, merged
 from tidemill.state.feed import Feed, classes_from
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.scan.arrays.chunk import Chunk, Column
 from tidemill.state.numbering import Digit, number
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Side:
         by_code = np.concatenate([by_code, np.repeat(self.classes[-1:], few.nulls)])
         return Digit(by_code[few.digit.codes], len(self.masks))
 
-    def _stretches(self, column: Column) -> NDArray[Any]:
+    def _stretches(self, column: Column) -> Array:
         places = np.searchsorted(self.cuts.to_numpy(), column.numbers, side="right")
         if column.valid is not None:
             places[~column.valid] = len(self.classes) - 1
@@ -61,7 +59,7 @@ class Signing:
     sides: tuple[Side, ...]
     spares: tuple[tuple[int, int, int], ...]
 
-    def of(self, classes: Sequence[NDArray[Any]], rows: int) -> IntArray:
+    def of(self, classes: Sequence[Array], rows: int) -> IntArray:
         """One row of words for each combination of classes."""
         found = np.tile(self.whole, (rows, 1))
         for side, mine in zip(self.sides, classes, strict=True):
@@ -103,7 +101,7 @@ def sign(how: Signing, chunk: Chunk) -> Signed:
     return Signed(found.ids, how.of(classes, found.count))
 
 
-def stretches(values: pa.Array, cuts: pa.Array) -> NDArray[Any]:
+def stretches(values: pa.Array, cuts: pa.Array) -> Array:
     """How many cuts are not after each value."""
     if not pa.types.is_binary(cuts.type):
         return np.searchsorted(np.asarray(cuts), np.asarray(values), side="right")

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Encoded, Lane, sketches
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.keys import float_bits
+from tidemill.arrays import Array
 from tidemill.scan.arrays.chunk import Column
 from tidemill.state.loops import cells as loops
 from tidemill.state.numbering import Digit, number
-
-Array = NDArray[Any]
 
 
 def sketched(lane: Lane, column: Column, rows: Array, ids: Array, count: int) -> Encoded:

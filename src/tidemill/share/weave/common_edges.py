@@ -20,8 +20,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.share.weave.holders import Holders
-from tidemill.share.weave.timeline import IntArray, Mask, Places
+from tidemill.share.weave.timeline import Places
 
 Words = npt.NDArray[np.uint64]
 
@@ -142,7 +143,7 @@ class CommonEdges:
         self._flat = np.concatenate(lists) if lists else np.empty(0, np.int32)
         self._starts = np.cumsum([0, *(places.size for places in lists)])[:-1]
 
-    def _look_up(self, mask: Mask, counts: IntArray, rank: int = 0) -> None:
+    def _look_up(self, mask: BoolArray, counts: IntArray, rank: int = 0) -> None:
         """Fill in the counts of the groups laid out, from that rank on."""
         if rank < len(self._laid):
             first = self._starts[rank]
@@ -167,23 +168,23 @@ class CommonEdges:
             else packed(self._marked(self._lists[slot]))
         )
 
-    def _marked(self, places: Places) -> Mask:
+    def _marked(self, places: Places) -> BoolArray:
         mask = np.zeros(self._size, np.bool_)
         mask[places] = True
         return mask
 
 
-def packed(mask: Mask) -> Words:
+def packed(mask: BoolArray) -> Words:
     """Sixty-four places a word."""
     return np.packbits(mask).view(np.uint64)
 
 
-def _unpacked(words: Words) -> Mask:
+def _unpacked(words: Words) -> BoolArray:
     return np.unpackbits(words.view(np.uint8)).view(np.bool_)
 
 
-def _probed(words: Words, places: Places) -> Mask:
+def _probed(words: Words, places: Places) -> BoolArray:
     """Which of the places are in the bitmap, whose bytes begin with their highest bit."""
     bits = np.right_shift(128, places & 7).astype(np.uint8)
-    found: Mask = (words.view(np.uint8).take(places >> 3) & bits) != 0
+    found: BoolArray = (words.view(np.uint8).take(places >> 3) & bits) != 0
     return found

@@ -22,8 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from tidemill.arrays import BoolArray
 from tidemill.share.weave.model import Groups, Workload
-from tidemill.share.weave.timeline import Mask, Places
+from tidemill.share.weave.timeline import Places
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Counted:
 class _Tree:
     members: tuple[int, ...]
     weight: int
-    mask: Mask
+    mask: BoolArray
     places: Places
 
     @property

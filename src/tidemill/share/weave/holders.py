@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tidemill.share.weave.timeline import IntArray, Places
+from tidemill.arrays import IntArray
+from tidemill.share.weave.timeline import Places
 
 
 class Holders:

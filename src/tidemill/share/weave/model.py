@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tidemill.arrays import Array
 from tidemill.share.weave.timeline import Timeline
 from tidemill.windows import WindowSpec
 
-Numbers = npt.NDArray[Any]
+Numbers = Array
 # Operations a second as exact rationals, or seconds of machine a second as floats.
 Cost = Fraction | float
 Groups = tuple[tuple[int, ...], ...]

@@ -11,9 +11,9 @@ from random import Random
 
 import numpy as np
 
+from tidemill.arrays import BoolArray
 from tidemill.share.weave.linkage import link
 from tidemill.share.weave.model import Cost, CostModel, Groups, Processing, Workload
-from tidemill.share.weave.timeline import Mask
 
 # The search adds 3^n numbers; beyond this it takes minutes.
 MOST_TRIED = 12
@@ -62,7 +62,7 @@ def exhaustive(load: Workload, processing: Processing, model: CostModel) -> tupl
 def _inserted(load: Workload, processing: Processing, model: CostModel, charge: Cost) -> Groups:
     weights, seconds = model.weights(load.windows), load.timeline.seconds
     groups: list[list[int]] = []
-    masks: list[Mask] = []
+    masks: list[BoolArray] = []
     for member, window in enumerate(load.windows):
         places = load.timeline.places(window)
         edges = np.array([np.count_nonzero(mask) for mask in masks], np.int64)

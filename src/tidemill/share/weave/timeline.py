@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.windows import (
     EdgeClass,
     WindowSpec,
@@ -28,8 +29,6 @@ from tidemill.windows import (
     pruned_classes,
 )
 
-IntArray = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
 
 # Places are one bit per tree; these bound a bitmap, and all bitmaps of a workload together.
@@ -86,7 +85,7 @@ class Timeline:
         """Where the edges of one window are, ascending, each once."""
         return np.sort(np.concatenate([self._places(edge) for edge in edge_classes([window])]))
 
-    def mask(self, windows: Iterable[WindowSpec]) -> Mask:
+    def mask(self, windows: Iterable[WindowSpec]) -> BoolArray:
         """Which places hold an edge of any of the windows."""
         mask = np.zeros(self.size, np.bool_)
         for edge in edge_classes(windows):
@@ -97,7 +96,7 @@ class Timeline:
                 mask[self._places(edge)] = True
         return mask
 
-    def times(self, mask: Mask) -> IntArray:
+    def times(self, mask: BoolArray) -> IntArray:
         """The instants of the places marked."""
         marked = np.flatnonzero(mask)
         if self.instants is None:

@@ -15,9 +15,6 @@ from tidemill.aggregates.algebra import (
     INTEGER_MIN,
     INTEGER_SUM,
     Algebra,
-    AnyArray,
-    BoolArray,
-    IntArray,
 )
 from tidemill.state.kernels.choose import KERNELS, Combiner, Kernel, combiner
 
@@ -32,7 +29,7 @@ __all__ = [
     "INTEGER_SUM",
     "KERNELS",
     "Algebra",
-    "AnyArray",
+    "Array",
     "BoolArray",
     "Combiner",
     "IntArray",

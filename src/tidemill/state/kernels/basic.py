@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra
+from tidemill.arrays import Array, IntArray
 
 # From this many elements a slice on, one `reduce` call a window (1.2 µs and 0.2 ns an element)
 # beats one `reduceat` for all windows (0.3 to 2 ns an element).
@@ -22,10 +23,10 @@ WIDE_ELEMENTS = 96
 class Basic:
     """Windows combined slice by slice; empty windows give the identity."""
 
-    def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
+    def __init__(self, cells: Array, algebra: Algebra) -> None:
         self._cells, self._algebra = cells, algebra
 
-    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+    def windows(self, lo: IntArray, hi: IntArray) -> Array:
         result = self._algebra.filled((len(lo), *self._cells.shape[1:]), self._cells.dtype)
         mine = np.nonzero(lo < hi)[0]
         if mine.size == 0:
@@ -37,7 +38,7 @@ class Basic:
                 _one_by_one(self._cells, lo, hi, self._algebra, result)
         return result
 
-    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Array:
         """The group of each window, whose slices are a run once they are laid out for it."""
         lengths = np.maximum(hi - lo, 0)
         slices, groups = self._cells.shape[:2]
@@ -56,19 +57,17 @@ class Basic:
         return Basic(column, self._algebra)
 
 
-def _at_once(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> AnyArray:
+def _at_once(cells: Array, lo: IntArray, hi: IntArray, algebra: Algebra) -> Array:
     """`reduceat` over lo, hi, lo, hi, …; what it finds between windows is thrown away."""
     bounds = np.empty(2 * len(lo), dtype=np.int64)
     bounds[::2], bounds[1::2] = lo, hi
     # A bound must be an index, so the slice after the last has to exist.
     padded = np.concatenate([cells, cells[-1:]])
-    result: AnyArray = algebra.combine.reduceat(padded, bounds, axis=0)[::2]
+    result: Array = algebra.combine.reduceat(padded, bounds, axis=0)[::2]
     return result
 
 
-def _one_by_one(
-    cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra, result: AnyArray
-) -> None:
+def _one_by_one(cells: Array, lo: IntArray, hi: IntArray, algebra: Algebra, result: Array) -> None:
     for window, (first, last) in enumerate(zip(lo.tolist(), hi.tolist(), strict=True)):
         if first < last:
             algebra.combine.reduce(cells[first:last], axis=0, out=result[window])

@@ -20,8 +20,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise
+from tidemill.arrays import Array, IntArray
 from tidemill.state.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
 from tidemill.state.kernels.basic import Basic
 from tidemill.state.kernels.interval import Interval
@@ -34,15 +35,15 @@ Kernel = Literal["running", "interval", "basic"]
 class Combiner(Protocol):
     """Slices made ready for windows `lo:hi` of them."""
 
-    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+    def windows(self, lo: IntArray, hi: IntArray) -> Array:
         """All groups of each window."""
 
-    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Array:
         """One group of each window."""
 
 
 class MakeCombiner(Protocol):
-    def __call__(self, cells: AnyArray, algebra: Algebra) -> Combiner: ...
+    def __call__(self, cells: Array, algebra: Algebra) -> Combiner: ...
 
 
 KERNELS: dict[Kernel, MakeCombiner] = {
@@ -52,7 +53,7 @@ KERNELS: dict[Kernel, MakeCombiner] = {
 }
 
 
-def combiner(cells: AnyArray, lo: IntArray, hi: IntArray, algebra: Algebra) -> Combiner:
+def combiner(cells: Array, lo: IntArray, hi: IntArray, algebra: Algebra) -> Combiner:
     """The slices in the hands of the kernel that `choose` names for windows like these."""
     kernel = choose(algebra, len(cells), lo, hi, cells[:1].size)
     return KERNELS[kernel](cells, algebra)

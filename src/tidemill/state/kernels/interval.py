@@ -17,11 +17,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.aggregates.algebra import Algebra, AnyArray, IntArray
+from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import put
+from tidemill.arrays import Array, IntArray
 
 # (level, runs wanted of it, by which windows) ⇒ the values of those runs.
-Take = Callable[[int, IntArray, IntArray], AnyArray]
+Take = Callable[[int, IntArray, IntArray], Array]
 
 
 class Interval:
@@ -30,32 +31,32 @@ class Interval:
     Infinities of both signs in one float sum give NaN, as they do in Spark.
     """
 
-    def __init__(self, cells: AnyArray, algebra: Algebra) -> None:
+    def __init__(self, cells: Array, algebra: Algebra) -> None:
         self._levels, self._algebra = [cells], algebra
 
-    def windows(self, lo: IntArray, hi: IntArray) -> AnyArray:
+    def windows(self, lo: IntArray, hi: IntArray) -> Array:
         shape = (len(lo), *self._levels[0].shape[1:])
         return self._combined(
             shape, lo, hi, lambda level, runs, _: self._level(level).take(runs, axis=0)
         )
 
-    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> AnyArray:
-        def take(level: int, runs: IntArray, mine: IntArray) -> AnyArray:
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Array:
+        def take(level: int, runs: IntArray, mine: IntArray) -> Array:
             cells = self._level(level)
             flat = cells.reshape(-1, *cells.shape[2:])
-            taken: AnyArray = flat.take(runs * cells.shape[1] + group[mine], axis=0)
+            taken: Array = flat.take(runs * cells.shape[1] + group[mine], axis=0)
             return taken
 
         return self._combined((len(lo), *self._levels[0].shape[2:]), lo, hi, take)
 
-    def _combined(self, shape: tuple[int, ...], lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+    def _combined(self, shape: tuple[int, ...], lo: IntArray, hi: IntArray, take: Take) -> Array:
         result = self._algebra.filled(shape, self._levels[0].dtype)
         with np.errstate(invalid="ignore", over="ignore"):
             if self._algebra.idempotent:
                 return self._overlapping(result, lo, hi, take)
             return self._aligned(result, lo, hi, take)
 
-    def _overlapping(self, result: AnyArray, lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+    def _overlapping(self, result: Array, lo: IntArray, hi: IntArray, take: Take) -> Array:
         lengths = hi - lo
         for level in range(int(lengths.max(initial=0)).bit_length()):
             mine = np.nonzero(lengths >> level == 1)[0]
@@ -65,7 +66,7 @@ class Interval:
                 put(result, mine, self._algebra.combine(*runs))
         return result
 
-    def _aligned(self, left: AnyArray, lo: IntArray, hi: IntArray, take: Take) -> AnyArray:
+    def _aligned(self, left: Array, lo: IntArray, hi: IntArray, take: Take) -> Array:
         """Climb the levels from both ends of each window, taking the run that sticks out."""
         combine, right, level = self._algebra.combine, left.copy(), 0
         first, last = lo.copy(), hi.copy()
@@ -77,10 +78,10 @@ class Interval:
             last[odd] -= 1
             put(right, odd, combine(take(level, last[odd], odd), right.take(odd, axis=0)))
             first, last, level = first >> 1, last >> 1, level + 1
-        result: AnyArray = combine(left, right)
+        result: Array = combine(left, right)
         return result
 
-    def _level(self, level: int) -> AnyArray:
+    def _level(self, level: int) -> Array:
         """Runs of two to the level: every one if they may overlap, else the aligned ones."""
         while len(self._levels) <= level:
             runs, length = self._levels[-1], 1 << (len(self._levels) - 1)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +25,11 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.lower_bags import Frequent, Picked
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.loops.bags import count_distinct, sort_by
 from tidemill.state.loops.frequent import part, together
 from tidemill.state.loops.picks import pick, to_and_fro
 from tidemill.state.loops.ranks import at_fraction
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-Array = NDArray[Any]
 
 
 class SortedBags:

@@ -15,16 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates import Lane
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
 from tidemill.state.layouts.dense import MOST_CELLS
 from tidemill.state.layouts.lane_values import Rows, rows_of
 from tidemill.state.sketched.rows import Reader
-
-IntArray = NDArray[np.int64]
 
 # Cells left empty for the sake of a common matrix, in all: a lane of them takes about as long
 # as asking once more. Readings with half as many groups as the widest are taken anyhow.
@@ -98,7 +96,7 @@ def bundles(
         yield _bundle(given, mine, rows, spans, layout)
 
 
-def _reached(cells: Cells, spans: Spans) -> NDArray[np.bool_]:
+def _reached(cells: Cells, spans: Spans) -> BoolArray:
     """By reading and slice, whether it lies between the first and the last of any window."""
     readings, slices = len(cells.signatures), len(cells.slices)
     asked = spans.lo < spans.hi
@@ -111,7 +109,7 @@ def _reached(cells: Cells, spans: Spans) -> NDArray[np.bool_]:
 
 
 def _arranged(
-    cells: Cells, spans: Spans, reached: NDArray[np.bool_], places: IntArray
+    cells: Cells, spans: Spans, reached: BoolArray, places: IntArray
 ) -> list[tuple[list[int], Layout]]:
     """Which readings go together, and how they are laid out."""
     readings = len(cells.signatures)
@@ -128,7 +126,7 @@ def _arranged(
 
 
 def _sizes(
-    cells: Cells, spans: Spans, reached: NDArray[np.bool_], places: IntArray
+    cells: Cells, spans: Spans, reached: BoolArray, places: IntArray
 ) -> tuple[IntArray, IntArray]:
     """By reading: rows and pairs of window and group; slices and windows."""
     readings, slices = reached.shape
@@ -187,7 +185,7 @@ def _renumbered(cells: Cells) -> tuple[IntArray, IntArray, IntArray]:
     return group, used % max(1, groups), first
 
 
-def _is_used(cells: Cells) -> NDArray[np.bool_]:
+def _is_used(cells: Cells) -> BoolArray:
     is_used = np.zeros(len(cells.signatures) * cells.group_count, dtype=np.bool_)
     is_used[cells.signature * cells.group_count + cells.group] = True
     return is_used

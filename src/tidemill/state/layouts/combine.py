@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tidemill.aggregates.algebra import BoolArray, IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.state.layouts.cell_runs import AnyRuns
 from tidemill.state.layouts.dense import DenseCells
 from tidemill.state.layouts.lane_values import Rows, Values

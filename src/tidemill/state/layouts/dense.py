@@ -15,8 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.combining import at_places
-from tidemill.state.kernels import COUNT, Algebra, AnyArray, BoolArray, IntArray, combiner
+from tidemill.state.kernels import COUNT, Algebra, combiner
 from tidemill.state.layouts.cell_runs import AnyRuns, Apart, RunMatrix
 from tidemill.state.layouts.lane_values import Lane, PreparedLane, Rows, Values
 
@@ -157,7 +158,7 @@ class _Matrix:
         self._place, self._rows = slice_index * groups + group, rows
         self._slices, self.groups = slices, groups
 
-    def __call__(self, values: AnyArray, algebra: Algebra) -> AnyArray:
+    def __call__(self, values: Array, algebra: Algebra) -> Array:
         cells = self._slices * self.groups
         laid = at_places(algebra, values, self._place, cells, self._rows)
         return laid.reshape(self._slices, self.groups, *values.shape[1:])
@@ -167,7 +168,7 @@ class _Matrix:
         return RunMatrix(cells.take(self._rows), at, group, self._slices, self.groups)
 
     @cached_property
-    def counts(self) -> AnyArray:
+    def counts(self) -> Array:
         """How many rows are in each."""
         found = np.bincount(self._place, minlength=self._slices * self.groups)
         return found.reshape(self._slices, self.groups)

@@ -11,31 +11,23 @@ import numpy as np
 from tidemill import aggregates
 from tidemill.aggregates import Bags, Kept
 from tidemill.aggregates.limbs import summable
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.combining import masked
-from tidemill.state.kernels import (
-    COUNT,
-    INTEGER_SUM,
-    Algebra,
-    AnyArray,
-    BoolArray,
-    Combiner,
-    IntArray,
-    combiner,
-)
+from tidemill.state.kernels import COUNT, INTEGER_SUM, Algebra, Combiner, combiner
 from tidemill.state.layouts.cell_runs import Apart
 from tidemill.state.sketched.rows import Reader, SketchRows
 
 # Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
-Values = tuple[AnyArray, BoolArray | None]
+Values = tuple[Array, BoolArray | None]
 # (values by row, how they combine) ⇒ the cells a kernel takes.
-Lay = Callable[[AnyArray, Algebra], AnyArray]
+Lay = Callable[[Array, Algebra], Array]
 
 
 @dataclass(frozen=True)
 class Lane:
     """Values by row (or rows by limbs), how they combine, and which are not NULL (None: all)."""
 
-    values: AnyArray
+    values: Array
     algebra: Algebra
     valid: BoolArray | None = None
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidemill.state.kernels import Algebra, AnyArray, BoolArray, IntArray
+from tidemill.arrays import Array, BoolArray, IntArray
+from tidemill.state.kernels import Algebra
 from tidemill.state.layouts.cell_runs import AnyRuns, RunColumn
 from tidemill.state.layouts.lane_values import Lane, PreparedLane, Rows, Values
 
@@ -98,7 +99,7 @@ def rows_before(slice_index: IntArray, slices: int) -> IntArray:
     return np.concatenate([[0], np.cumsum(np.bincount(slice_index, minlength=slices))])
 
 
-def _column(values: AnyArray, _algebra: Algebra) -> AnyArray:
+def _column(values: Array, _algebra: Algebra) -> Array:
     return values
 
 
@@ -156,6 +157,6 @@ def _spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     return row, np.arange(len(row)) + (begin - skipped)[row]
 
 
-def _narrow(window: IntArray, windows: int) -> AnyArray:
+def _narrow(window: IntArray, windows: int) -> Array:
     """NumPy sorts 16-bit integers by radix, several times as fast as wider ones."""
     return window.astype(np.uint16) if windows <= 2**16 else window

@@ -13,11 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
-
-Array = NDArray[Any]
 
 
 @compiled

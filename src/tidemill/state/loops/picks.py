@@ -7,14 +7,11 @@ anew. What is not exact is never taken out.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 _BITS, _MASK = 32, 2**32 - 1
 
 

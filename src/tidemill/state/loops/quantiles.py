@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
 from tidemill.state.loops.ranks import bits_of, entries_of, matrix_of, part_of, ranked
-
-Array = NDArray[Any]
 
 
 @compiled

@@ -7,14 +7,11 @@ what weight lie before each place. To find a rank is then a look at two places a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 # Entries in one matrix: a hundred megabytes for long dictionaries. Beyond it overlapping
 # requests are parted, and one that is larger by itself is sorted.
 MOST_ENTRIES = 1 << 19

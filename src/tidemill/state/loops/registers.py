@@ -8,15 +8,13 @@ of bytes, of which a core compares many at once.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.sketches.read_coupons import VALUE_SHIFT
+from tidemill.arrays import Array
 from tidemill.compiling import compiled
 
-Array = NDArray[Any]
 # Bytes of the registers of one table, the runs of cells not counted, which are as many again.
 MOST_BYTES = 1 << 26
 _VALUES = 64  # of a register; the greatest stands for all beyond it

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from tidemill.arrays import IntArray
 
 
 def before(values: IntArray) -> IntArray:

@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import counts, read_counts
 from tidemill.aggregates.sketches.flat import Flat, flat
+from tidemill.arrays import IntArray
 from tidemill.plan.functions.keys import key_of
 from tidemill.plan.query import AggregateCall
 from tidemill.state.sketched.before import before, within
 from tidemill.types import Type
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,16 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import of_cells
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import Items, is_text_key, read_items
 from tidemill.aggregates.sketches.keys import values_of
+from tidemill.arrays import IntArray
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
 from tidemill.state.sketched.before import before, within
 from tidemill.types import Type
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

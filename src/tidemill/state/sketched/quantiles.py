@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import read_quantiles
+from tidemill.arrays import BoolArray, FloatArray, IntArray
 from tidemill.plan.functions.sketches import quantile_error
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import in_order
 from tidemill.state.loops.quantiles import at_shares
 from tidemill.state.sketched.before import before, within
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class QuantileCells:
 
     size: int
     bags: Bags
-    is_thinned: NDArray[np.bool_]
+    is_thinned: BoolArray
 
     @staticmethod
     def read(states: Sequence[bytes | None], size: int) -> QuantileCells:
@@ -75,6 +73,6 @@ class QuantileCells:
         return before(self.is_thinned.astype(np.int64))
 
     @cached_property
-    def _numbers(self) -> NDArray[np.float64]:
+    def _numbers(self) -> FloatArray:
         """By code; the last, which stands for no value, is 0."""
         return np.append(self.bags.dictionary.to_numpy(zero_copy_only=False), 0.0)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import DEVIATIONS, Estimates, whole_counts
 from tidemill.aggregates.sketches import read_coupons
+from tidemill.arrays import FloatArray, IntArray
 from tidemill.plan.functions.sketches import HLL_FACTOR
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import in_order
@@ -28,8 +29,6 @@ from tidemill.state.loops.bags import count_distinct
 from tidemill.state.loops.registers import estimate_registers
 from tidemill.state.sketched.before import before, within
 
-IntArray = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _PLACES = 2.0**read_coupons.VALUE_SHIFT
 # A coupon has the value r once in 2^r; beyond these it hardly ever is.
 _SHARES = 2.0 ** -np.arange(1, 41)
@@ -88,7 +87,7 @@ class RegisterCells:
         return before((self.registers >= 0).astype(np.int64))
 
 
-def from_coupons(distinct: IntArray) -> Floats:
+def from_coupons(distinct: IntArray) -> FloatArray:
     """How many values have so many different coupons, by Newton's method.
 
     >>> from_coupons(np.array([0, 100, 10**6])).round(1).tolist()

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates import Encoded, Kept, Lane, sketches
-from tidemill.aggregates.algebra import AnyArray, IntArray
 from tidemill.aggregates.estimates import Estimates
+from tidemill.arrays import Array, IntArray
 from tidemill.plan.query import AggregateCall
 from tidemill.state.cells import Cells
 from tidemill.state.sketched.counting import CountMinCells
@@ -38,7 +38,7 @@ class SketchCells(Protocol):
 class Reader:
     """The sketches of a lane as they were kept."""
 
-    def __init__(self, lane: Lane, states: AnyArray) -> None:
+    def __init__(self, lane: Lane, states: Array) -> None:
         self._lane, self._states = lane, states
 
     @cached_property

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import DEVIATIONS, Estimates, whole_counts
 from tidemill.aggregates.sketches import read_hashes
+from tidemill.arrays import IntArray
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import in_order
 from tidemill.state.loops.bags import count_distinct
 from tidemill.state.sketched.before import before, within
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
 
 
