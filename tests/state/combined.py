@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tidemill.aggregates.limbs import split_int64
-from tidemill.state.kernels import Array, BoolArray, IntArray
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.layouts.combine import Layout, lay_out
 from tidemill.state.layouts.lane_values import Lane
 
