@@ -18,7 +18,7 @@ from tidemill.share.weave.figures import ARRAYS
 # A merge of two intervals' counters. The papers print none: with this one, forty queries at the
 # low rate keep the machine about two thirds busy if each runs alone.
 MERGE_S = 0.002
-# What `spark/answer.py` measured: a row read from a piece and put into its cell.
+# What `answer/task.py` measured: a row read from a piece and put into its cell.
 ROW_S = 150e-9
 # What a whole tick of one query takes in `tidemill bench ticks`.
 TICK_S = 0.008

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidemill.answer.delivery import stage
 from tidemill.engine.sinks import Batch, ParquetSink
 from tidemill.settings import Settings
-from tidemill.spark.answer import stage
 
 QUERIES = tuple(f"q{number}" for number in range(5))
 COUNTS = np.array([2, 0, 1, 3, 1])

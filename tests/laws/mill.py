@@ -16,6 +16,8 @@ import pyarrow as pa
 from tests.laws.conditions import Truth
 from tests.laws.lifting import partial_rows, passes
 from tests.laws.queries import STREAM, Asked, truths_of
+from tidemill.answer.delivery import CARRY
+from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.home import Home
 from tidemill.engine.sinks.base import Batch
@@ -41,7 +43,6 @@ from tidemill.share import (
     retire_stints,
 )
 from tidemill.share.weave import ARRAYS, MachineCosts
-from tidemill.spark.answer import CARRY, TaskResult
 from tidemill.spark.sources import Input
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed

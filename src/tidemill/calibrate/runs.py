@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.delivery import COUNT
 from tidemill.answer.shapes import lift
+from tidemill.answer.task import AnswerTask, Question, run_task
 from tidemill.calibrate.cells import make_cells
 from tidemill.calibrate.fitting import Job, Watch
 from tidemill.calibrate.stage import query, suited
@@ -19,7 +21,6 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.record import TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.schedule import History
-from tidemill.spark.answer import COUNT, AnswerTask, Question, run_task
 from tidemill.spark.sources import Input
 from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.store import Version

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from tidemill.aggregates.user import give_back
 from tidemill.answer.asked import Sheet
+from tidemill.answer.delivery import CARRY
 from tidemill.answer.shapes import lift
+from tidemill.answer.task import AnswerTask, Question
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.engine.home import Home
@@ -24,7 +26,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, Standing, specs_of
 from tidemill.share.held import Held, find_held, refuse_too_long
-from tidemill.spark.answer import CARRY, AnswerTask, Question, run_answers
+from tidemill.spark.answer import run_answers
 from tidemill.spark.session import Session
 from tidemill.state.store import Version
 from tidemill.words import many, table

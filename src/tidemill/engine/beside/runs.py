@@ -10,12 +10,12 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
+from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.beside.agenda import Once, Wanted
 from tidemill.engine.closing import Closing
 from tidemill.engine.tick.context import TickReport
 from tidemill.schedule import Shares
-from tidemill.spark.answer import TaskResult
 
 # Runs that have been answered and wait for the tick under way to end.
 MOST_WAITING = 32

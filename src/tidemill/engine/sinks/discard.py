@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from tidemill.answer.delivery import COUNT
 from tidemill.engine.sinks.base import Batch
-from tidemill.spark.answer import COUNT
 
 
 class DiscardSink:

@@ -6,9 +6,9 @@ from collections import defaultdict, deque
 
 import pyarrow as pa
 
+from tidemill.answer.delivery import CARRY
 from tidemill.engine.sinks.base import Batch
 from tidemill.engine.sinks.discard import DiscardSink
-from tidemill.spark.answer import CARRY
 
 # Per query. A process that watches for weeks must not grow for weeks.
 MOST_ROWS = 1_000_000

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.answer.delivery import STAGE, stage
 from tidemill.engine.sinks.base import Batch
 from tidemill.errors import refuse
 from tidemill.settings import Settings
-from tidemill.spark.answer import STAGE, stage
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS staged_rows (

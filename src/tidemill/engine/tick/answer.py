@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tidemill.answer.task import AnswerTask, Question, TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.pages import Pages
 from tidemill.schedule import Due
-from tidemill.spark.answer import AnswerTask, Question, TaskResult, run_answers
+from tidemill.spark.answer import run_answers
 from tidemill.state.pieces import Piece
 from tidemill.state.store import Version
 from tidemill.state.synopsis import Synopsis

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.delivery import CARRY
+from tidemill.answer.task import Part, Question, TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.gathering import by_question, gathered
 from tidemill.engine.tick.journal import QueryState
 from tidemill.scan.contract import FoldReport
-from tidemill.spark.answer import CARRY, Part, Question, TaskResult
 
 
 class Delivering:

@@ -9,8 +9,8 @@ import numpy as np
 from tidemill.answer.by_spark import finish
 from tidemill.answer.rows import Together, together
 from tidemill.answer.shapes import finishes_here
+from tidemill.answer.task import Part, Question, TaskResult
 from tidemill.plan.query import QueryPlan
-from tidemill.spark.answer import Part, Question, TaskResult
 from tidemill.spark.finishing import finish_by_spark
 from tidemill.spark.session import Session
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.delivery import COUNT
+from tidemill.answer.task import Question
 from tidemill.schedule import Due
-from tidemill.spark.answer import COUNT, Question
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from tidemill.answer.asked import Sheet
+from tidemill.answer.delivery import CARRY, COUNT
 from tidemill.answer.shapes import Lifted, lift
+from tidemill.answer.task import Question
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.page import Page
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint
-from tidemill.spark.answer import CARRY, COUNT, Question
 
 
 class Pages:

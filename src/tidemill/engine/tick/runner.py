@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
 from tidemill.engine.beside import Agenda, Once, Wanted
 from tidemill.engine.beside.pins import Pins
@@ -19,7 +20,6 @@ from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.share import SharedPlan
-from tidemill.spark.answer import TaskResult
 from tidemill.spark.sources import Input, Source
 from tidemill.state.pieces import Piece
 from tidemill.state.store import Version, sweep
