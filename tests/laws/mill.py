@@ -19,8 +19,8 @@ from tests.laws.queries import STREAM, Asked, truths_of
 from tidemill.answer.delivery import CARRY
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
+from tidemill.connect.sinks.base import Batch
 from tidemill.engine.home import Home
-from tidemill.engine.sinks.base import Batch
 from tidemill.engine.tick.answer import Answering
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.decide import Deciding

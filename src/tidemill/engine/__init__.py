@@ -1,11 +1,11 @@
 """Assembly: register, start, tick, recover, deliver."""
 
+from tidemill.connect.packets.files import write_packets
+from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.engine import Engine
 from tidemill.engine.mailbox import Attached
-from tidemill.engine.packet_files import write_packets
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.run import RunReport
-from tidemill.engine.sinks.cells import cell_texts
 from tidemill.engine.tick.context import TickReport
 from tidemill.explain.plan import window_text
 from tidemill.language.statements import CreateQuery

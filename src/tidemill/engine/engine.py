@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Clock, SystemClock
+from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers
+from tidemill.connect.sinks.console import print_frame
 from tidemill.engine.beside.one_time import Selecting, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import Selects
@@ -35,8 +37,6 @@ from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import Requests
 from tidemill.engine.run import Listener, Run, RunReport, describe_run
 from tidemill.engine.serving import serving
-from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers
-from tidemill.engine.sinks.console import print_frame
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets

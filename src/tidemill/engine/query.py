@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tidemill.answer.rows import answer_schema
-from tidemill.engine.sinks import MemorySink, ParquetSink
+from tidemill.connect.sinks import MemorySink, ParquetSink
 from tidemill.errors import refuse
 
 if TYPE_CHECKING:

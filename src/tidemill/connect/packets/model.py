@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
 from tidemill.errors import listing, refuse, suggest
+from tidemill.language import parse_duration
 
 BLOCK_US = 1_000_000
 # ON/OFF periods are drawn anew each epoch: long enough for bursts of minutes to show, short
@@ -60,6 +61,15 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 }
 OPTIONS = tuple(field.name for field in fields(PacketModel))
 _FRACTIONS = ("zipf", "shape")
+_DURATIONS = {"duration": "duration_us", "disorder": "disorder_us"}
+
+
+def with_microseconds(options: dict[str, str]) -> dict[str, str]:
+    """`duration=60s` and the like become the model's microseconds."""
+    return {
+        _DURATIONS.get(name, name): str(parse_duration(text)) if name in _DURATIONS else text
+        for name, text in options.items()
+    }
 
 
 def _parse_option(name: str, text: str) -> Any:

@@ -15,8 +15,8 @@ from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerTask, Question
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
+from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.home import Home
-from tidemill.engine.sinks.cells import cell_texts
 from tidemill.engine.tick.gathering import gathered
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.page import Page

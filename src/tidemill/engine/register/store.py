@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, CatalogStore, Stream
+from tidemill.connect.sinks import distinct_writers
 from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.shared_plan import PlanStore
 from tidemill.engine.register.tables import restored
-from tidemill.engine.sinks import distinct_writers
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
 from tidemill.share import SharedPlan

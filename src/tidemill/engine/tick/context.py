@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.one_time import Selecting
 from tidemill.engine.beside.selects import Selects
 from tidemill.engine.home import Home
-from tidemill.engine.sinks import SinkWriter
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.failpoints import Failpoint
 from tidemill.plan.query import QueryPlan

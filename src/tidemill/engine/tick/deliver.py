@@ -8,7 +8,7 @@ import pyarrow as pa
 from tidemill.answer.delivery import CARRY
 from tidemill.answer.task import Part, Question, TaskResult
 from tidemill.catalog import Stream
-from tidemill.engine.sinks import Batch, SinkWriter, distinct_writers
+from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.gathering import by_question, gathered
 from tidemill.engine.tick.journal import QueryState

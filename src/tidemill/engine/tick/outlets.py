@@ -7,8 +7,8 @@ import sqlite3
 from tidemill.answer.rows import answer_schema
 from tidemill.catalog import Catalog, Sink
 from tidemill.catalog.streams import Address
+from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.home import Home
-from tidemill.engine.sinks import Printer, SinkWriter, distinct_writers, open_sink
 from tidemill.share import SharedPlan
 
 Writers = dict[str, SinkWriter]  # by query

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.packets.model import with_microseconds
 from tidemill.connect.packets.packets import (
     BLOCK_US,
     SCHEMA,
@@ -18,11 +19,8 @@ from tidemill.connect.packets.packets import (
     rows_in_block,
 )
 from tidemill.errors import listing, refuse, suggest
-from tidemill.language import parse_duration
 from tidemill.settings import Settings
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
-
-_DURATIONS = {"duration": "duration_us", "disorder": "disorder_us"}
 
 
 class GenerateSource:
@@ -92,14 +90,6 @@ class GenerateSource:
             self._started_us = now - round(low * BLOCK_US / self._pace)
         reached = int((now - self._started_us) * self._pace) // BLOCK_US
         return reached if self._blocks is None else min(reached, self._blocks)
-
-
-def with_microseconds(options: dict[str, str]) -> dict[str, str]:
-    """`duration=60s` and the like become the model's microseconds."""
-    return {
-        _DURATIONS.get(name, name): str(parse_duration(text)) if name in _DURATIONS else text
-        for name, text in options.items()
-    }
 
 
 def _pace(text: str) -> float:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.answer.delivery import STAGE, stage
-from tidemill.engine.sinks.base import Batch
+from tidemill.connect.sinks.base import Batch
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tidemill.answer.delivery import COUNT
-from tidemill.engine.sinks.base import Batch
+from tidemill.connect.sinks.base import Batch
 
 
 class DiscardSink:

@@ -6,12 +6,12 @@ import sqlite3
 from pathlib import Path
 
 from tidemill.catalog import Sink
-from tidemill.engine.sinks.base import Batch, Printer, SinkWriter, distinct_writers
-from tidemill.engine.sinks.console import ConsoleSink
-from tidemill.engine.sinks.discard import DiscardSink
-from tidemill.engine.sinks.json_lines import JsonSink
-from tidemill.engine.sinks.memory import MemorySink
-from tidemill.engine.sinks.parquet import ParquetSink
+from tidemill.connect.sinks.base import Batch, Printer, SinkWriter, distinct_writers
+from tidemill.connect.sinks.console import ConsoleSink
+from tidemill.connect.sinks.discard import DiscardSink
+from tidemill.connect.sinks.json_lines import JsonSink
+from tidemill.connect.sinks.memory import MemorySink
+from tidemill.connect.sinks.parquet import ParquetSink
 from tidemill.settings import Settings
 
 __all__ = [

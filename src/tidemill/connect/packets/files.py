@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.connect.packets.model import with_microseconds
 from tidemill.connect.packets.packets import PacketModel, blocks, make_block, rows_in_block
 from tidemill.errors import refuse
-from tidemill.spark.sources.generate import with_microseconds
 
 
 def write_packets(

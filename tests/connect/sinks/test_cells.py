@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidemill.engine.sinks.cells import cell_texts
-from tidemill.engine.sinks.console import print_frame
+from tidemill.connect.sinks.cells import cell_texts
+from tidemill.connect.sinks.console import print_frame
 
 AT = datetime(2026, 3, 1, 8, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")

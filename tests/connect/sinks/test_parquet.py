@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill.answer.delivery import stage
-from tidemill.engine.sinks import Batch, ParquetSink
+from tidemill.connect.sinks import Batch, ParquetSink
 from tidemill.settings import Settings
 
 QUERIES = tuple(f"q{number}" for number in range(5))

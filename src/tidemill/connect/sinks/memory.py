@@ -7,8 +7,8 @@ from collections import defaultdict, deque
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY
-from tidemill.engine.sinks.base import Batch
-from tidemill.engine.sinks.discard import DiscardSink
+from tidemill.connect.sinks.base import Batch
+from tidemill.connect.sinks.discard import DiscardSink
 
 # Per query. A process that watches for weeks must not grow for weeks.
 MOST_ROWS = 1_000_000

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY
-from tidemill.engine.sinks.base import Batch
-from tidemill.engine.sinks.cells import date_texts, timestamp_texts
+from tidemill.connect.sinks.base import Batch
+from tidemill.connect.sinks.cells import date_texts, timestamp_texts
 from tidemill.errors import refuse
 
 _TABLE = "CREATE TABLE IF NOT EXISTS json_sinks (path TEXT PRIMARY KEY, length INTEGER NOT NULL)"

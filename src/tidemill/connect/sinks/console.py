@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY
-from tidemill.engine.sinks.base import Batch, Printer
-from tidemill.engine.sinks.cells import cell_texts, is_nested
-from tidemill.engine.sinks.discard import DiscardSink
+from tidemill.connect.sinks.base import Batch, Printer
+from tidemill.connect.sinks.cells import cell_texts, is_nested
+from tidemill.connect.sinks.discard import DiscardSink
 
 
 class ConsoleSink(DiscardSink):
