@@ -8,18 +8,15 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
+from _weave.counted import VARIANTS, Variant, counted_weave
+from _weave.live import Policy, added, begin, rebuilt
 from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
     Operations,
-    Policy,
     Processing,
     Workload,
-    added,
-    begin,
     link,
-    rebuilt,
 )
-from tidemill.share.weave.counted import VARIANTS, Variant, counted_weave
 from tidemill.windows import WindowSpec
 
 TREES = Processing.TREES

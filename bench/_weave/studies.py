@@ -8,6 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from _weave.averages import Aggregated, average_costs
+from _weave.local_search import local_search
+from _weave.rivals import exhaustive, insert_then_weave, random_plan
 from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
     MODES,
@@ -21,9 +24,6 @@ from tidemill.share.weave import (
     everything,
     plan_cost,
 )
-from tidemill.share.weave.averages import Aggregated, average_costs
-from tidemill.share.weave.local_search import local_search
-from tidemill.share.weave.rivals import exhaustive, insert_then_weave, random_plan
 from tidemill.windows import WindowSpec
 
 US = 1_000_000

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from tests.share.shared import context, query
-from tidemill.share.drift import arrangement_cost, has_drifted, with_point
+from tidemill.share.drift import arrangement_cost, extrapolated, has_drifted, with_point
 from tidemill.share.optimiser import Group
 
 
@@ -28,3 +30,11 @@ def test_sharing_equal_windows_costs_less_than_not(sharing: str) -> None:
     together = arrangement_cost([Group(twins)], context(sharing))
     apart = arrangement_cost([Group((one,)) for one in twins], context(sharing))
     assert 0 < together < apart
+
+
+def test_the_expected_cost_is_the_line_through_the_last_two():
+    assert extrapolated((), 5) == 0
+    assert extrapolated(((4, Fraction(8)),), 6) == 12
+    assert extrapolated(((4, Fraction(8)), (6, Fraction(10))), 9) == 13
+    assert extrapolated(((4, Fraction(8)), (4, Fraction(8))), 5) == 10
+    assert extrapolated(((0, Fraction(0)), (2, Fraction(3))), 4) == 6

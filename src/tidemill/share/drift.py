@@ -8,12 +8,12 @@ costs more than that by some share, everything is arranged anew, if that is chea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from tidemill.plan.query import QueryPlan
 from tidemill.share.needs import needs_of
 from tidemill.share.optimiser import Context, Group, longest
-from tidemill.share.weave import Processing, Workload, plan_cost
-from tidemill.share.weave.live import extrapolated
+from tidemill.share.weave import Cost, Processing, Workload, plan_cost
 
 # Number of queries and cost, of the last plans that were made anew.
 Made = tuple[tuple[int, float], ...]
@@ -34,6 +34,16 @@ def has_drifted(made: Made, queries: int, cost: float, percent: int) -> bool:
     """Whether a plan costs more than expected by more than so many percent."""
     expected = float(extrapolated(made, queries))
     return bool(made) and expected > 0 and cost / expected - 1 > percent / 100
+
+
+def extrapolated(made: tuple[tuple[int, Cost], ...], count: int) -> Cost:
+    """The line through the last two costs; with one, through the origin."""
+    if not made:
+        return Fraction(0)
+    (before, cheap), (last, dear) = ((0, Fraction(0)), *made)[-2:]
+    if before == last:
+        before, cheap = 0, Fraction(0)
+    return dear + (dear - cheap) / max(1, last - before) * (count - last)
 
 
 def _families(groups: Sequence[Group]) -> Iterable[list[Group]]:

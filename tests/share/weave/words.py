@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from tidemill.share.weave import Operations, Workload
+from tidemill.share.weave import Machine, Operations, Statistics, Workload
 from tidemill.windows import WindowSpec
 
 US = 1_000_000
@@ -38,3 +38,26 @@ def window_lists(least=1, most=6, longest=12):
 
 # Rows per second around the edge rates, where plans differ; and thirds, which floats lack.
 rates = st.fractions(0, 30, max_denominator=3)
+
+machines = st.builds(
+    lambda rows, groups, subtractable: Machine(Statistics(rows, groups, subtractable)),
+    st.sampled_from([0.1, 5.0, 1e3, 1e6]),
+    st.sampled_from([1.0, 1e3, 1e6]),
+    st.booleans(),
+)
+models = st.one_of(rates.map(operations), machines)
+
+
+@st.composite
+def partitions(draw, count):
+    labels = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    groups = [tuple(i for i in range(count) if labels[i] == label) for label in set(labels)]
+    return tuple(sorted(groups))
+
+
+@st.composite
+def plans(draw, most=5, longest=6):
+    """Windows in units of one, with any grouping of them."""
+    specs = draw(window_lists(1, most, longest))
+    units = [WindowSpec(w.range_us // US, w.slide_us // US, w.start_us // US) for w in specs]
+    return units, draw(partitions(len(units)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidemill.engine.tick.journal import StreamState
-from tidemill.share.weave import RateMemo, RateRanges, observe
+from tidemill.share.weave import RateRanges
 
 _US_PER_SECOND = 1_000_000
 # How much the newest tick counts.
@@ -17,7 +17,7 @@ class RateWatch:
     """Rows per second of one stream's own time, smoothed, and the range that they are in."""
 
     ranges: RateRanges = field(default_factory=RateRanges)
-    memo: RateMemo[float] = field(default_factory=RateMemo)
+    current: int | None = None
     rows_per_second: float | None = None
     _rows: int = 0
     _newest_us: int | None = None
@@ -40,8 +40,8 @@ class RateWatch:
     def _changed(self) -> float | None:
         if self.rows_per_second is None:
             return None
-        before = self.memo.current
-        self.memo = observe(self.ranges, self.memo, self.rows_per_second).memo
-        if self.memo.current == before or self.memo.current is None:
+        before = self.current
+        self.current = self.ranges.next_range(before, self.rows_per_second)
+        if before is None or self.current == before:
             return None
-        return self.ranges.rates[self.memo.current] if before is not None else None
+        return self.ranges.rates[self.current]

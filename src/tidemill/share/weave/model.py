@@ -82,11 +82,6 @@ class Workload:
         return int(np.count_nonzero(self.timeline.mask(specs)))
 
 
-def group_rates(load: Workload, groups: Groups) -> tuple[Fraction, ...]:
-    """Edges per second of each group."""
-    return tuple(load.timeline.rate(load.edges(group)) for group in groups)
-
-
 def plan_cost(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> Cost:
     """Of any plan, counted afresh."""
     weights = model.weights(load.windows)
@@ -114,11 +109,6 @@ def everything(count: int) -> Groups:
 def alone(count: int) -> Groups:
     """Every window by itself."""
     return tuple((number,) for number in range(count))
-
-
-def bypassed(processing: Processing, groups: int) -> Processing:
-    """One group needs no intercede: it would copy every slice as it is."""
-    return Processing.SHARED if groups <= 1 else processing
 
 
 def total(numbers: Numbers) -> Cost:

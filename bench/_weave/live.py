@@ -27,9 +27,10 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from tidemill.share.drift import extrapolated
 from tidemill.share.weave.choose import woven
 from tidemill.share.weave.common_edges import Words, packed
-from tidemill.share.weave.model import Cost, CostModel, Numbers, Processing, Workload, bypassed
+from tidemill.share.weave.model import Cost, CostModel, Numbers, Processing, Workload
 from tidemill.share.weave.timeline import Timeline
 from tidemill.windows import WindowSpec
 
@@ -138,14 +139,9 @@ def rebuilt(plan: LivePlan) -> LivePlan:
     return replace(better, made=(*plan.made[-1:], (len(names), offline.cost)))
 
 
-def extrapolated(made: tuple[tuple[int, Cost], ...], count: int) -> Cost:
-    """The line through the last two costs; with one, through the origin."""
-    if not made:
-        return Fraction(0)
-    (before, cheap), (last, dear) = ((0, Fraction(0)), *made)[-2:]
-    if before == last:
-        before, cheap = 0, Fraction(0)
-    return dear + (dear - cheap) / max(1, last - before) * (count - last)
+def bypassed(processing: Processing, groups: int) -> Processing:
+    """One group needs no intercede: it would copy every slice as it is."""
+    return Processing.SHARED if groups <= 1 else processing
 
 
 def _on_line(plan: LivePlan, window: WindowSpec) -> LivePlan:

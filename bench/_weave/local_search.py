@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from _weave.rivals import tidy
 from tidemill.arrays import IntArray
 from tidemill.share.weave.model import CostModel, Groups, Numbers, Processing, Workload
-from tidemill.share.weave.rivals import tidy
 
 
 def local_search(

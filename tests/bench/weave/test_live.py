@@ -7,25 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from _weave.live import Policy, added, begin, bypassed, rebuilt, removed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.share.weave.words import operations, rates, seconds, window_lists, windows
 from tidemill.share.weave import (
     Machine,
-    Policy,
     Processing,
     Statistics,
     Workload,
-    added,
-    begin,
     choose,
     plan_cost,
-    rebuilt,
-    removed,
 )
-from tidemill.share.weave.live import extrapolated
-from tidemill.share.weave.model import bypassed
 
 TREES, TRIOPS = Processing.TREES, Processing.TRIOPS
 
@@ -91,14 +85,6 @@ def test_without_tolerance_no_plan_stays_dearer_than_expected_or_than_one_made_a
             assert plan.made[-1][0] == len(plan.windows)
         assert plan.drift <= 1e-12 or plan.made[-1][0] == len(plan.windows)
     assert offline
-
-
-def test_the_expected_cost_is_the_line_through_the_last_two():
-    assert extrapolated((), 5) == 0
-    assert extrapolated(((4, Fraction(8)),), 6) == 12
-    assert extrapolated(((4, Fraction(8)), (6, Fraction(10))), 9) == 13
-    assert extrapolated(((4, Fraction(8)), (4, Fraction(8))), 5) == 10
-    assert extrapolated(((0, Fraction(0)), (2, Fraction(3))), 4) == 6
 
 
 def test_a_plan_that_drifted_is_made_anew_and_then_costs_less():

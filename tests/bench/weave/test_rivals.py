@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from _weave.averages import Aggregated, average_costs
+from _weave.local_search import local_search
+from _weave.rivals import exhaustive, insert_then_weave, random_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.share.weave.words import operations, rates, seconds, window_lists, workload
 from tidemill.share.weave import Processing, Workload, alone, everything, plan_cost
-from tidemill.share.weave.averages import Aggregated, average_costs
-from tidemill.share.weave.local_search import local_search
-from tidemill.share.weave.rivals import exhaustive, insert_then_weave, random_plan
 
 TREES = Processing.TREES
 
