@@ -41,3 +41,8 @@ def test_a_slip_is_refused_with_the_choices(name, value, primary, hint):
     assert (problem.code, problem.primary) == ("E_SETTING", primary)
     assert problem.detail.startswith("choices: ")
     assert problem.hint.endswith(hint)
+
+
+def test_the_code_may_ask_only_for_steps_that_there_are():
+    with pytest.raises(ValueError, match="no step 'predicate'"):
+        Settings().is_on("predicate")

@@ -25,15 +25,17 @@ SCHEDULES = (
     "hybrid-late-pending",
     "free",
 )
-OPTIMISER_STEPS = (
-    "slices",
-    "predicates",
-    "routing",
-    "weave",
-    "covers",
-    "group_by_tree",
-    "grouping_sets",
-)
+# The steps of the optimiser, in the order in which it takes them, and what each decides.
+STEP_SENTENCES = {
+    "slices": "equal keys and predicate: one set of slices for any windows",
+    "predicates": "equal keys: partials per signature of predicates",
+    "routing": "partials per predicate where that makes fewer",
+    "weave": "windows that are better kept apart get their own slices",
+    "covers": "a predicate that others make up is read from their bits",
+    "group_by_tree": "coarser keys are rolled up from a finer sub-aggregation",
+    "grouping_sets": "several sub-aggregations are made in one pass over the rows",
+}
+OPTIMISER_STEPS = tuple(STEP_SENTENCES)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Settings:
 
     def is_on(self, step: str) -> bool:
         """Whether the optimiser takes this step."""
+        if step not in OPTIMISER_STEPS:
+            raise ValueError(f"the optimiser has no step '{step}'")
         return step not in self.steps_off.split(", ")
 
     def with_value(self, name: str, text: str) -> Settings:

@@ -3,13 +3,12 @@
 from tidemill.share.costs import EngineCosts
 from tidemill.share.feeds import arrange_feeds
 from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
-from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
+from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.optimiser import Context
 from tidemill.share.sample import Sample
 from tidemill.share.synopses import Standing, first_window
 
 __all__ = [
-    "END_US",
     "Context",
     "EngineCosts",
     "Sample",

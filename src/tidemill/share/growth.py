@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from tidemill.plan.query import QueryPlan
 from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
-from tidemill.share.model import END_US, SharedPlan, Stint, specs_of
+from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
 from tidemill.share.optimiser import Context, Group, optimise
 from tidemill.share.synopses import Standing, Suited, complete_since, new_synopsis, suited
 from tidemill.state.synopsis import Synopsis
+from tidemill.windows import END_US
 
 Around = Callable[[str], tuple[Standing, Context]]
 

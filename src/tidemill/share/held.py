@@ -16,10 +16,11 @@ from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
 from tidemill.plan.predicates import Reading, Term, read_by
 from tidemill.plan.query import QueryPlan
-from tidemill.share.model import END_US, SharedPlan, specs_of
+from tidemill.share.model import SharedPlan, specs_of
 from tidemill.share.needs import multiplying, needs_of
 from tidemill.share.synopses import Standing, complete_since
 from tidemill.state.synopsis import Synopsis
+from tidemill.windows import END_US
 
 _KEEP = "CREATE QUERY name AS … keeps what it needs from then on"
 MOST_SHOWN = 10

@@ -9,10 +9,7 @@ from functools import cached_property
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.state.synopsis import Synopsis
-from tidemill.windows import BEGINNING_US, WindowSpec
-
-# After any window that can start.
-END_US = 2**62
+from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ answers are the same with any of them off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 from tidemill.plan.query import QueryPlan
-from tidemill.settings import Settings
+from tidemill.settings import STEP_SENTENCES, Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
@@ -89,23 +89,30 @@ def weave_windows(groups: Groups, context: Context) -> Groups:
     return tuple(part for group in groups for part in _woven(group, context))
 
 
+Regroup = Callable[[Groups, Context], Groups]
+
+
 @dataclass(frozen=True)
 class Step:
     """One decision of the optimiser; `regroup` is there for those made over groups of queries."""
 
     name: str
     sentence: str
-    regroup: Callable[[Groups, Context], Groups] | None = None
+    regroup: Regroup | None = None
 
 
-STEPS: tuple[Step, ...] = (
-    Step("slices", "equal keys and predicate: one set of slices for any windows", share_slices),
-    Step("predicates", "equal keys: partials per signature of predicates", share_predicates),
-    Step("routing", "partials per predicate where that makes fewer", route_predicates),
-    Step("weave", "windows that are better kept apart get their own slices", weave_windows),
-    Step("covers", "a predicate that others make up is read from their bits"),
-    Step("group_by_tree", "coarser keys are rolled up from a finer sub-aggregation"),
-    Step("grouping_sets", "several sub-aggregations are made in one pass over the rows"),
+_REGROUPING: Mapping[str, Regroup] = {
+    "slices": share_slices,
+    "predicates": share_predicates,
+    "routing": route_predicates,
+    "weave": weave_windows,
+}
+if unknown := _REGROUPING.keys() - STEP_SENTENCES.keys():
+    raise LookupError(f"steps that no setting names: {sorted(unknown)}")
+# The settings list the names and their order; `covers` is taken in `synopses.py`, and the last
+# two in `feeds.py`.
+STEPS: tuple[Step, ...] = tuple(
+    Step(name, sentence, _REGROUPING.get(name)) for name, sentence in STEP_SENTENCES.items()
 )
 
 

@@ -1,7 +1,7 @@
 """Window specs, edges, slices and membership: arithmetic on whole microseconds, nothing else."""
 
 from tidemill.windows.closing import closed_windows
-from tidemill.windows.cuts import BEGINNING_US, Cut, Cuts
+from tidemill.windows.cuts import BEGINNING_US, END_US, Cut, Cuts
 from tidemill.windows.edges import (
     EdgeClass,
     edge_classes,
@@ -19,6 +19,7 @@ from tidemill.windows.spec import WindowSpec
 
 __all__ = [
     "BEGINNING_US",
+    "END_US",
     "Cut",
     "Cuts",
     "EdgeClass",

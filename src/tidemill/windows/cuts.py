@@ -23,9 +23,10 @@ from tidemill.arrays import BoolArray, IntArray
 from tidemill.windows.edges import EdgeClass, edge_classes, holds_edges, slice_end, slice_starts
 from tidemill.windows.spec import WindowSpec
 
-# Before any time a row may have, and far enough inside 64 bits to add a range to.
+# Before and after any time a row or a window may have, and far enough inside 64 bits to add a
+# range to.
 BEGINNING_US = -(2**62)
-_END_US = 2**62
+END_US = 2**62
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Cuts:
 
     def since(self, spec: WindowSpec) -> int:
         """From when on the edges of the window are edges here; never: the end of time."""
-        since = _END_US
+        since = END_US
         for cut in reversed(self.cuts):
             if not cut.serves(spec):
                 break
@@ -85,7 +86,7 @@ class Cuts:
 
     def after(self, watermark_us: int) -> Cuts:
         """Without the cuts that no row and no slice from the watermark on belongs to."""
-        ends = [*(cut.from_us for cut in self.cuts[1:]), _END_US]
+        ends = [*(cut.from_us for cut in self.cuts[1:]), END_US]
         return Cuts(tuple(c for c, end in zip(self.cuts, ends, strict=False) if end > watermark_us))
 
     def starts(self, times_us: IntArray) -> IntArray:
@@ -111,9 +112,9 @@ class Cuts:
         return result
 
     def _spans(self) -> Iterator[tuple[Cut, int]]:
-        ends = [cut.from_us for cut in self.cuts[1:]] + [_END_US]
+        ends = [cut.from_us for cut in self.cuts[1:]] + [END_US]
         # Times before the first cut that is kept are of windows closed long ago.
-        first = Cut(-_END_US, self.cuts[0].windows)
+        first = Cut(BEGINNING_US, self.cuts[0].windows)
         return zip((first, *self.cuts[1:]), ends, strict=True)
 
 

@@ -18,10 +18,11 @@ from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, ta
 from tidemill.share import SharedPlan, Stint
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
+from tidemill.windows import BEGINNING_US, END_US
 
 _NONE: IntArray = np.zeros(0, np.int64)
-# After the last row nobody waits for anything: every query sees the last update.
-_ALL = 2**62
+# An update is a whole number of update lengths since 1970, so none lies beyond these.
+_BEFORE_ALL_UPDATES, _AFTER_ALL_UPDATES = BEGINNING_US, END_US
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Agenda:
         self._deadlines = Deadlines.starting(
             tasks_of(policy, [soft_of(around.plan, q) for q in self._queries.values()], cost),
             policy.joining,
-            -_ALL,
+            _BEFORE_ALL_UPDATES,
             ran,
         )
         self._ahead = 0
@@ -80,7 +81,8 @@ class Agenda:
         """Where a tick brings several updates, what the next one would find late is due now."""
         first, last = self._update(before), self._update(after)
         if is_last:
-            self._ahead = _ALL
+            # Nobody waits after the last row: every query sees the last update.
+            self._ahead = _AFTER_ALL_UPDATES
         elif first is not None and last is not None and last > first:
             self._ahead = last - first - 1
 
@@ -135,7 +137,7 @@ class Agenda:
 
     def _last(self, name: str) -> int:
         last = self._around.queries[name].history.last
-        return -_ALL if last is None else last
+        return _BEFORE_ALL_UPDATES if last is None else last
 
     def _due(self, name: str, update: int, slices: Mapping[str, IntArray]) -> Iterator[Due]:
         """The window that ends with the update, of each length; none that is without rows."""

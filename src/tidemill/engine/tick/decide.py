@@ -14,10 +14,7 @@ from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import StreamTime
-from tidemill.windows import WindowSpec
-
-# A flush closes everything; no window ends after this.
-END_OF_TIME_US = 2**62
+from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
 class Deciding:
@@ -31,7 +28,7 @@ class Deciding:
         """`version` is the store with the tick's own pieces added."""
         before = record.time.watermark_us
         after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
-        until = END_OF_TIME_US if record.flush else after.watermark_us
+        until = END_US if record.flush else after.watermark_us
         if until is None:
             return Decision(after, folded)
         due = tuple(
@@ -53,7 +50,7 @@ class Deciding:
         """
         watermark = decision.time.watermark_us
         if watermark is None:
-            return -END_OF_TIME_US
+            return BEGINNING_US
         strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
         before = watermark - self._stream.update_us
         horizons = [oldest_needed(strict, watermark)] if strict.specs else []

@@ -5,6 +5,7 @@
 
 E are edges per second, ω how many windows an instant belongs to, Ω their sum in a group.
 
+>>> from tidemill.share.weave.model import Workload, plan_cost
 >>> load = Workload.of([WindowSpec(r * 10**6, s * 10**6) for r, s in ((16, 4), (10, 5), (8, 4))])
 >>> model = Operations(Fraction("1.2"))
 >>> float(plan_cost(load, ((0, 2), (1,)), Processing.TREES, model))
