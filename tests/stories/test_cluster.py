@@ -34,9 +34,8 @@ SOURCE = Path(__file__).parents[2] / "src"
 START_SECONDS = 60
 # However little there is to do, workers do it.
 RUN = """
-from tidemill.spark import answer
-from tidemill.spark import array_fold as fold
-fold.MOST_ROWS_HERE = answer.MOST_WORK_HERE_NS = answer.LEAST_WORK_APART_NS = -1
+from tidemill.spark.jobs import LIMITS, Limits
+LIMITS["scanned_rows"] = LIMITS["answer_ns"] = Limits(-1, -1)
 from tidemill.cli import main
 main()
 """

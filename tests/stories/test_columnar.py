@@ -28,7 +28,7 @@ from tests.stories.streams import (
 )
 from tidemill.engine import Engine
 from tidemill.engine.run import RunReport
-from tidemill.spark import array_fold as fold
+from tidemill.spark.jobs import LIMITS, Limits
 
 pytestmark = pytest.mark.usefixtures("spark")
 ROUTES = {"catalyst": "catalyst", "threads": "columnar", "tasks": "columnar"}
@@ -72,7 +72,7 @@ def tell(
     folder: Path, route: str, script: str, queries: list[str], patched: pytest.MonkeyPatch
 ) -> Told:
     if route == "tasks":
-        patched.setattr(fold, "MOST_ROWS_HERE", 0)
+        patched.setitem(LIMITS, "scanned_rows", Limits(0, 0))
     scan = "catalyst" if route == "catalyst" else "auto"
     names = [f"q{number}" for number in range(len(queries))]
     with Engine(folder / f"home-{route}") as engine:

@@ -28,7 +28,7 @@ from tests.stories.streams import (
 )
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
-from tidemill.spark import array_fold as fold
+from tidemill.spark.jobs import LIMITS, Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ def test_answers_equal_batch(
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
     cases = list(cases_of(rng, odd=route == "catalyst"))
     if route == "tasks":
-        monkeypatch.setattr(fold, "MOST_ROWS_HERE", 0)
+        monkeypatch.setitem(LIMITS, "scanned_rows", Limits(0, 0))
     with Engine(folder / "home") as engine:
         scan = "SET scan = 'catalyst';" if route == "catalyst" else ""
         creates = "".join(case.create("out") for case in cases)

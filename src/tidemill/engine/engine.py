@@ -345,7 +345,7 @@ class Engine(Closing):
         cores = self.session.sparkContext.defaultParallelism
         wanted = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
         around = Surroundings(
-            session=self.session,
+            session=lambda: self.session,
             home=self.home,
             journal=journal,
             clock=self._clock,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tidemill.aggregates.user import take_told
 from tidemill.scan.arrays.chunk import OutOfRangeError
@@ -18,18 +16,23 @@ from tidemill.scan.arrays.lines import NotPlainError
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.scan.contract import FoldPlace, FoldReport
+from tidemill.spark.jobs import (
+    MOST_SCANNING_THREADS,
+    GetSession,
+    Place,
+    cores,
+    in_job,
+    in_threads,
+    place_of,
+    scan_work,
+)
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 COLUMNAR = "columnar"
-# A Spark job costs a tenth of a second before it reads anything: a million rows' worth of work.
-# Threads read well together but fold in turn, so many cells are better folded by tasks.
-MOST_ROWS_HERE = 1_000_000
-MOST_CELLS_HERE = 100_000
-# To sketch a row takes as long as everything else that is done with so many.
-_SKETCHED_ROW = 5
-# Two threads share an interpreter, and more than a few only wait for each other.
-_MOST_THREADS = 4
 _UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
 
 
@@ -64,55 +67,44 @@ class ArrayFold:
             route=COLUMNAR,
         )
 
+    def scan_and_fold(self, parts: Sequence[Part]) -> FoldReport | None:
+        """Pieces of some parts; None if one of them cannot be read here after all."""
+        try:
+            scanned = self.scan(parts)
+        except _UNREADABLE:
+            return None
+        return self.fold(scanned)
 
-def run_columnar(
-    session: SparkSession, fold: ArrayFold, parts: Sequence[Part], last_cells: int
+
+def fold_on_arrays(
+    session: GetSession, fold: ArrayFold, parts: Sequence[Part], last_cells: int
 ) -> FoldReport | None:
-    """Fold the files; None if a part of them cannot be read here after all.
-
-    How many cells will come is only known afterwards: it is guessed by the last tick.
-    """
-    cores = session.sparkContext.defaultParallelism
+    """Fold the files; None if a part of them cannot be read here after all."""
     rows = sum(part.rows for part in parts)
-    if fold.program.holds_interpreter:
-        rows *= _SKETCHED_ROW
-    if rows <= MOST_ROWS_HERE and last_cells <= MOST_CELLS_HERE:
-        return _fold_here(fold, split(parts, min(_MOST_THREADS, cores)))
-    return _fold_there(session, fold, split(parts, cores))
+    work = scan_work(rows, last_cells, fold.program.holds_interpreter)
+    if place_of(work) is Place.JOB:
+        return _fold_there(session(), fold, parts)
+    return _fold_here(fold, split(parts, min(MOST_SCANNING_THREADS, cores())))
 
 
 def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> FoldReport | None:
     whole = Scanned()
     try:
-        with ThreadPoolExecutor(max_workers=max(1, len(runs))) as pool:
-            for scanned in pool.map(fold.scan, runs):
-                whole.add(scanned)
+        for scanned in in_threads(fold.scan, runs, MOST_SCANNING_THREADS):
+            whole.add(scanned)
     except _UNREADABLE:
         return None
     return fold.fold(whole)
 
 
-def _fold_there(
-    session: SparkSession, fold: ArrayFold, runs: list[tuple[Part, ...]]
-) -> FoldReport | None:
+def _fold_there(session: SparkSession, fold: ArrayFold, parts: Sequence[Part]) -> FoldReport | None:
     """One Spark job: each task folds what it has read."""
-    # Spark's own pickling, made for code typed at a prompt, takes three times as long.
-    work = [pickle.dumps((fold, run)) for run in runs]
-    done = session.sparkContext.parallelize(work, len(work)).map(_fold_run).collect()
-    together = FoldReport(route=COLUMNAR)
-    reports = [pickle.loads(one) for one in done]
+    runs = split(parts, session.sparkContext.defaultParallelism)
+    reports = in_job(session, fold.scan_and_fold, runs)
+    total = FoldReport(route=COLUMNAR)
     for report in filter(None, reports):
-        together = together.joined(report)
+        total = total.joined(report)
     if None not in reports:
-        return together
-    fold.place.take_back(together)
+        return total
+    fold.place.take_back(total)
     return None
-
-
-def _fold_run(work: bytes) -> bytes:
-    fold, run = pickle.loads(work)
-    try:
-        scanned = fold.scan(run)
-    except _UNREADABLE:
-        return pickle.dumps(None)
-    return pickle.dumps(fold.fold(scanned))

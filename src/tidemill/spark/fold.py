@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -19,40 +18,32 @@ from tidemill.arrays import BoolArray
 from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
 from tidemill.spark.catalyst.partials import NEWEST, VERDICT, Pass
 from tidemill.spark.catalyst.values import raised_column
+from tidemill.spark.jobs import Place, Work, in_threads, place_of
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
 from tidemill.state.pieces import Piece
 
-# Up to this many partial rows are folded by the driver: a Python stage in the job costs a
-# tenth of a second whatever it does, and so many rows come over in less. A first tick has
-# only its input to judge by, which is usually many times more than its partials.
-MOST_ROWS_HERE = 100_000
-MOST_INPUT_ROWS_HERE = 3_000_000
 CATALYST = "catalyst"
+# Passes that Spark runs side by side.
+_MOST_JOBS = 4
 
 
-def run_fold(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, small: bool) -> FoldReport:
+def fold_in_catalyst(
+    frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, work: Work
+) -> FoldReport:
     """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
-    reports = _fold_here(frames, place) if small else _fold_there(frames, place)
-    together = FoldReport()
-    for report in reports:
-        together = together.beside(report)
-    return replace(together, route=CATALYST)
-
-
-def is_small(last_partial_rows: int | None, most_input_rows: int | None) -> bool:
-    """Whether few partial rows will come. That is only known afterwards: guess by the last tick."""
-    if last_partial_rows is not None:
-        return last_partial_rows <= MOST_ROWS_HERE
-    return most_input_rows is not None and most_input_rows <= MOST_INPUT_ROWS_HERE
+    fold = _fold_there if place_of(work) is Place.JOB else _fold_here
+    total = FoldReport()
+    for report in fold(frames, place):
+        total = total.beside(report)
+    return replace(total, route=CATALYST)
 
 
 def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
-    with ThreadPoolExecutor(max_workers=min(4, len(frames))) as pool:
-        tables = list(pool.map(DataFrame.toArrow, (frame for _, frame in frames)))
+    tables = in_threads(DataFrame.toArrow, [frame for _, frame in frames], _MOST_JOBS)
     place.failpoint.reach("partials", place.tick)
     reports = [
         _timed(one_pass, place, rows) for (one_pass, _), rows in zip(frames, tables, strict=True)

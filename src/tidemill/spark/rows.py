@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.spark.catalyst.admission import CORRUPT, Admission
+from tidemill.spark.jobs import GetSession
 from tidemill.spark.sources import Input, Source
 
 Rows = DataFrame
@@ -29,7 +30,7 @@ def read_rows(
 
 
 def set_aside(
-    session: SparkSession,
+    session: GetSession,
     source: Source,
     taken: Input,
     admission: Admission,
@@ -48,7 +49,9 @@ def set_aside(
         return
     stream = admission.stream
     names = [column.name for column in stream.columns]
-    rows = read_rows(session, stream, source, taken, names).selectExpr("*", *admission.timed_items)
+    rows = read_rows(session(), stream, source, taken, names).selectExpr(
+        "*", *admission.timed_items
+    )
     if late:
         kept = rows.where(f"NOT ({admission.malformed_sql}) AND {admission.late_sql}")
         _write(kept.select(*map(quote_name, names)), folder / "late", tick)

@@ -39,7 +39,7 @@ class Answering:
             questions, from_us = self._pages[key].questions(due), snapshots.get(key)
             if version.of(key) and (questions or from_us is not None):
                 tasks += self._tasks(tick, synopsis, version.of(key), questions, from_us)
-        return run_answers(lambda: self._around.session, tasks)
+        return run_answers(self._around.session, tasks)
 
     def _tasks(
         self,

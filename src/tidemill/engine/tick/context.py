@@ -28,7 +28,7 @@ from tidemill.state.synopsis import Synopsis
 
 @dataclass(frozen=True)
 class Surroundings:
-    session: Session
+    session: Callable[[], Session]  # starts Spark when it is first called
     home: Home
     journal: Journal
     clock: Clock

@@ -63,7 +63,7 @@ class Delivering:
         sink = self._around.sinks[question.queries[0]]
         if question.route == CARRY:
             plan = self._around.plan.query(question.queries[0])
-            found = gathered(lambda: self._around.session, plan, question, parts)
+            found = gathered(self._around.session, plan, question, parts)
             raised, counts = raised + found.raised, found.counts
             batch = Batch(tick, question.queries, counts, rows=found.rows)
             sink.deliver(batch)

@@ -12,10 +12,11 @@ from tidemill.engine.tick.record import TickRecord
 from tidemill.scan.arrays.files import parts_of
 from tidemill.scan.arrays.program import parted, write_program
 from tidemill.scan.contract import FoldPlace, FoldReport
-from tidemill.spark.array_fold import ArrayFold, run_columnar
+from tidemill.spark.array_fold import ArrayFold, fold_on_arrays
 from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.partials import partials, passes_of
-from tidemill.spark.fold import is_small, run_fold
+from tidemill.spark.fold import fold_in_catalyst
+from tidemill.spark.jobs import catalyst_work
 from tidemill.spark.rows import Rows, read_rows, set_aside
 from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
@@ -68,7 +69,7 @@ class Folding:
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
             fold = ArrayFold(program, since_us, self._place(record))
-            return run_columnar(around.session, fold, parts, self._last_partial_rows or 0)
+            return fold_on_arrays(around.session, fold, parts, self._last_partial_rows or 0)
 
     def _in_catalyst(
         self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch
@@ -80,10 +81,12 @@ class Folding:
         readings = len(passes) + sum(one.looks_up_slices for one in passes)
         with self._kept(rows, readings):
             with watch.phase("admit"):
-                frames = [(p, partials(around.session, rows, p, around.tables)) for p in passes]
+                session = around.session()
+                frames = [(p, partials(session, rows, p, around.tables)) for p in passes]
             with watch.phase("partials"):
-                small = is_small(self._last_partial_rows, self._source.most_rows(record.taken))
-                return run_fold(frames, self._place(record), small)
+                most_rows = self._source.most_rows(record.taken)
+                work = catalyst_work(self._last_partial_rows, most_rows)
+                return fold_in_catalyst(frames, self._place(record), work)
 
     def _place(self, record: TickRecord) -> FoldPlace:
         around = self._around
@@ -96,7 +99,7 @@ class Folding:
 
     def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
         columns = [name for feed in feeds for name in feed.scan.columns]
-        return read_rows(self._around.session, self._stream, self._source, record.taken, columns)
+        return read_rows(self._around.session(), self._stream, self._source, record.taken, columns)
 
     @contextmanager
     def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
@@ -112,7 +115,7 @@ class Folding:
 
     def _without_unreadable(self, record: TickRecord) -> TickRecord:
         """Called while a failed read is being handled: goes on without its cause, or raises it."""
-        bad = self._source.unreadable(self._around.session, record.taken)
+        bad = self._source.unreadable(self._around.session(), record.taken)
         if not bad:
             raise
         good = tuple(path for path in record.taken.files if path not in bad)

@@ -1,0 +1,148 @@
+"""Who does a piece of work: the driver at once, threads of the driver, or a Spark job.
+
+A Spark job costs a tenth of a second before it does anything, a thread 0.1 ms. The limits below
+say how much work is worth which. Nothing here starts Spark before a job is due.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Load = TypeVar("Load")
+Result = TypeVar("Result")
+GetSession = Callable[[], "SparkSession"]
+
+
+class Place(IntEnum):
+    """In the order of what they cost to begin with."""
+
+    HERE = 0
+    THREADS = 1
+    JOB = 2
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most of a measure that is done here, and the most that is done in threads."""
+
+    here: int
+    threads: int
+
+    def place_of(self, amount: int) -> Place:
+        if amount <= self.here:
+            return Place.HERE
+        return Place.THREADS if amount <= self.threads else Place.JOB
+
+
+@dataclass(frozen=True)
+class Work:
+    """The size of a piece of work, in those measures of `LIMITS` in which it is known."""
+
+    answer_ns: int = 0
+    scanned_rows: int = 0
+    scanned_cells: int = 0
+    partial_rows: int = 0
+    input_rows: int = 0
+    is_one_task: bool = False  # which nobody can share
+
+
+# By measure of `Work`.
+LIMITS = {
+    # Each task of a job beyond the number of cores costs 0.04 s more. NumPy lets go of the
+    # interpreter in its long loops, so threads use the cores.
+    "answer_ns": Limits(here=5_000_000, threads=200_000_000),
+    # Arrays scan a million rows in the time that a job takes to begin.
+    "scanned_rows": Limits(here=0, threads=1_000_000),
+    # Threads read well together but fold in turn, so many cells are better folded by tasks.
+    "scanned_cells": Limits(here=100_000, threads=100_000),
+    # A Python stage in Catalyst's job costs a tenth of a second whatever it does, and so many
+    # partial rows come over to the driver in less.
+    "partial_rows": Limits(here=100_000, threads=100_000),
+    # A first tick has only its input to judge by, usually many times more than its partials.
+    "input_rows": Limits(here=3_000_000, threads=3_000_000),
+}
+# To sketch a row takes as long as everything else that is done with so many.
+SKETCHED_ROW = 5
+# Threads share an interpreter: of those that scan, more than a few only wait for each other.
+MOST_SCANNING_THREADS = 4
+
+
+def place_of(work: Work) -> Place:
+    """The place that the largest of the work's measures asks for."""
+    if work.is_one_task:
+        return Place.HERE
+    return max(limits.place_of(getattr(work, measure)) for measure, limits in LIMITS.items())
+
+
+def scan_work(rows: int, last_cells: int, is_sketched: bool) -> Work:
+    """A scan on arrays. The cells that will come are guessed from the last tick."""
+    return Work(scanned_rows=rows * (SKETCHED_ROW if is_sketched else 1), scanned_cells=last_cells)
+
+
+def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) -> Work:
+    """A fold of Catalyst's partial rows, whose number is guessed from the last tick.
+
+    Before the first tick the input decides; if its size is not known, the work is large.
+    """
+    if last_partial_rows is not None:
+        return Work(partial_rows=last_partial_rows)
+    limit = LIMITS["input_rows"].threads
+    return Work(input_rows=limit + 1 if most_input_rows is None else most_input_rows)
+
+
+def cores() -> int:
+    """The cores that threads of the driver have."""
+    return os.cpu_count() or 1
+
+
+def in_threads(
+    function: Callable[[Load], Result], loads: Sequence[Load], most: int
+) -> list[Result]:
+    """The result of each load in order, by up to so many threads; a single load needs none."""
+    if len(loads) < 2 or most < 2:
+        return [function(load) for load in loads]
+    with ThreadPoolExecutor(max_workers=min(most, len(loads))) as pool:
+        return list(pool.map(function, loads))
+
+
+def in_job(
+    session: SparkSession, function: Callable[[Load], Result], loads: Sequence[Load]
+) -> list[Result]:
+    """The result of each load in order, by one Spark job with a task for each.
+
+    The function is pickled, so it is one of a module, or a method of what can be pickled.
+    """
+    # Spark's own pickling, made for code typed at a prompt, takes three times as long.
+    packed = [pickle.dumps((function, load)) for load in loads]
+    results = session.sparkContext.parallelize(packed, len(packed)).map(_run_packed).collect()
+    return [pickle.loads(result) for result in results]
+
+
+def _run_packed(packed: bytes) -> bytes:
+    function, load = pickle.loads(packed)
+    result: Any = function(load)
+    return pickle.dumps(result)
+
+
+def balanced(work: Sequence[int], most: int) -> list[list[int]]:
+    """Places of the work in up to so many loads: each goes, the largest first, to the least.
+
+    >>> balanced([5, 3, 3, 4], 2)
+    [[0, 2], [3, 1]]
+    """
+    loads: list[list[int]] = [[] for _ in range(min(most, len(work)))]
+    weights = [0] * len(loads)
+    for place in sorted(range(len(work)), key=lambda place: -work[place]):
+        least = weights.index(min(weights))
+        loads[least].append(place)
+        weights[least] += work[place]
+    return loads

@@ -1,0 +1,65 @@
+"""Who does a piece of work: pure decisions, and threads; jobs are in the stories."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tidemill.spark.jobs import (
+    LIMITS,
+    Place,
+    Work,
+    balanced,
+    catalyst_work,
+    in_threads,
+    place_of,
+    scan_work,
+)
+
+
+@pytest.mark.parametrize(
+    ("work", "place"),
+    [
+        (Work(), Place.HERE),
+        (Work(answer_ns=5_000_000), Place.HERE),
+        (Work(answer_ns=5_000_001), Place.THREADS),
+        (Work(answer_ns=200_000_000), Place.THREADS),
+        (Work(answer_ns=200_000_001), Place.JOB),
+        (Work(answer_ns=10**12, is_one_task=True), Place.HERE),
+        (scan_work(0, 0, is_sketched=False), Place.HERE),
+        (scan_work(1, 0, is_sketched=False), Place.THREADS),
+        (scan_work(1_000_000, 100_000, is_sketched=False), Place.THREADS),
+        (scan_work(1_000_001, 0, is_sketched=False), Place.JOB),
+        (scan_work(1, 100_001, is_sketched=False), Place.JOB),
+        (scan_work(200_000, 0, is_sketched=True), Place.THREADS),
+        (scan_work(200_001, 0, is_sketched=True), Place.JOB),
+        (catalyst_work(100_000, 10**9), Place.HERE),
+        (catalyst_work(100_001, 1), Place.JOB),
+        (catalyst_work(None, 3_000_000), Place.HERE),
+        (catalyst_work(None, 3_000_001), Place.JOB),
+        (catalyst_work(None, None), Place.JOB),
+    ],
+)
+def test_the_place_of_work(work: Work, place: Place) -> None:
+    assert place_of(work) is place
+
+
+def test_every_measure_of_work_has_its_limits() -> None:
+    assert set(LIMITS) == set(vars(Work())) - {"is_one_task"}
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_results_come_in_the_order_of_the_loads(most: int) -> None:
+    assert in_threads(abs, [-3, 1, -2], most) == [3, 1, 2]
+
+
+def test_a_single_load_needs_no_thread() -> None:
+    assert in_threads(lambda _: threading.current_thread(), [0], 4) == [threading.current_thread()]
+
+
+def test_loads_are_balanced_without_losing_any() -> None:
+    loads = balanced([7, 1, 1, 1, 5, 5], 3)
+    assert sorted(place for load in loads for place in load) == list(range(6))
+    assert sorted(sum([7, 1, 1, 1, 5, 5][place] for place in load) for load in loads) == [6, 7, 7]
+    assert balanced([], 4) == []
