@@ -3,6 +3,7 @@
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
 from tidemill.plan.functions.user import aggregate
+from tidemill.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["Engine", "TidemillError", "__version__", "aggregate"]

@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
 WORDS = (
     *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "arrays", "words"),
+    "version",
 )
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from tidemill.cli import bench, calibrate, demo, explain, generate, run, sql
+from tidemill.version import VERSION
 
 app = typer.Typer(
     name="tidemill",
-    help="Many sliding-window SQL queries over shared streams, on Spark.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -23,6 +25,22 @@ app.command("generate")(generate.command)
 app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     bench.command
 )
+
+
+def _tell_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"tidemill {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="tell the version", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Many sliding-window SQL queries over shared streams, on Spark."""
 
 
 def main() -> None:

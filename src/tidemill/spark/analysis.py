@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn
-
-from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DataType, StructType
+from typing import TYPE_CHECKING, NoReturn
 
 from tidemill.errors import refuse, suggest
 from tidemill.types import Type, parse_type
 
+if TYPE_CHECKING:
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
 
 def spark_oracle(session: SparkSession, sql: str, columns: Mapping[str, Type]) -> Type:
     """The type of a piece of Spark SQL over these columns, or Spark's own refusal."""
+    from pyspark.errors import AnalysisException, ParseException
+
     empty = session.createDataFrame([], _schema(columns))
     try:
         analysed = empty.selectExpr(f"({sql}) AS value")
@@ -26,6 +29,8 @@ def spark_oracle(session: SparkSession, sql: str, columns: Mapping[str, Type]) -
 
 
 def _schema(columns: Mapping[str, Type]) -> StructType:
+    from pyspark.sql.types import DataType, StructType
+
     ddl = ", ".join(f"`{name}` {type.sql}" for name, type in columns.items() if type.name != "VOID")
     schema = DataType.fromDDL(ddl) if ddl else StructType()
     assert isinstance(schema, StructType)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING, Any
 
 from tidemill.catalog import Stream
 from tidemill.errors import refuse
@@ -18,6 +16,9 @@ from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sources import Input, Source
 from tidemill.state.feed import Feed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def explain_partials(

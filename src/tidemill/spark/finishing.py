@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
 
 from tidemill.answer.expressions.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.query import QueryPlan
 from tidemill.spark.catalyst.values import guard
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _ROW = "_row"
 

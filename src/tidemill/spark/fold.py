@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
 
 from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
@@ -22,6 +22,9 @@ from tidemill.spark.jobs import Place, Work, in_threads, place_of
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
 from tidemill.state.pieces import Piece
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 CATALYST = "catalyst"
 # Passes that Spark runs side by side.
@@ -43,7 +46,7 @@ def fold_in_catalyst(
 
 
 def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
-    tables = in_threads(DataFrame.toArrow, [frame for _, frame in frames], _MOST_JOBS)
+    tables = in_threads(lambda part: part[1].toArrow(), frames, _MOST_JOBS)
     place.failpoint.reach("partials", place.tick)
     reports = [
         _timed(one_pass, place, rows) for (one_pass, _), rows in zip(frames, tables, strict=True)

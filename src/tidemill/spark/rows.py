@@ -6,8 +6,7 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING, TypeAlias
 
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
@@ -15,7 +14,10 @@ from tidemill.spark.catalyst.admission import CORRUPT, Admission
 from tidemill.spark.jobs import GetSession
 from tidemill.spark.sources import Input, Source
 
-Rows = DataFrame
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Rows: TypeAlias = "DataFrame"
 
 
 def read_rows(

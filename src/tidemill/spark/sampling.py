@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.arrays import IntArray
 from tidemill.plan.predicates import has_bit
@@ -14,6 +14,9 @@ from tidemill.spark.catalyst.admission import TIME, Admission
 from tidemill.spark.catalyst.partials import signed_rows, word_columns
 from tidemill.spark.catalyst.values import read_value
 from tidemill.state.feed import Scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 SAMPLED_ROWS = 8192
 # Files of so many bytes have as many rows, unless rows are long.
@@ -28,6 +31,8 @@ def take_sample(
 
     Rows that cannot be read are the tick's to report: here they only mean that one guesses.
     """
+    from pyspark.errors import PySparkException
+
     try:
         return _sample(scan, _looked_at(session, rows, scan, admission), files)
     except PySparkException:

@@ -10,14 +10,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, TypeAlias
 
 from tidemill.errors import refuse
 from tidemill.spark.java import MESSAGE, find_java
 
-# The engine names the type of what it holds; pyspark itself is imported in this folder alone.
-Session = SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The engine names the type of what it holds; pyspark itself is imported in this folder alone, and
+# only once something needs it: that takes a third of a second, and pandas another.
+Session: TypeAlias = "SparkSession"
 
 # Each line is here because a default hurt; the reason stands beside it.
 CONFIGURATION = {
@@ -57,6 +60,8 @@ JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
 
 def start_session(master: str | None = None, app: str = "tidemill") -> SparkSession:
     """The running session if there is one, else a new one on Java 17 or 21."""
+    from pyspark.sql import SparkSession
+
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
@@ -71,6 +76,8 @@ def start_session(master: str | None = None, app: str = "tidemill") -> SparkSess
 
 
 def _build(master: str, app: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.master(master).appName(app)
     cores = str(_cores(master))
     options = {**CONFIGURATION, "spark.sql.shuffle.partitions": cores}

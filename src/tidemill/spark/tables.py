@@ -6,12 +6,11 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Table
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
@@ -19,6 +18,9 @@ from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.sources.base import ddl
 from tidemill.spark.sources.files import list_files, read_files, short_reason
 from tidemill.spark.sources.probe import check_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _FILE = "_file"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
-
-from pyspark.sql import Column, SparkSession
-from pyspark.sql.classic.column import Column as ClassicColumn
+from typing import TYPE_CHECKING, Any
 
 from tidemill.plan.predicates.domains import decimal_text
 from tidemill.plan.predicates.values import Cut
 from tidemill.types import Type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
 
 # Java's name of the primitive type, of its arrays' class, and how `struct` packs it.
 _PRIMITIVES = {
@@ -97,4 +97,6 @@ class Jvm:
         return self._root.java.lang.Class.forName(name)
 
     def _column(self, expression: Any) -> Column:
+        from pyspark.sql.classic.column import Column as ClassicColumn
+
         return ClassicColumn(self._utils.column(expression))

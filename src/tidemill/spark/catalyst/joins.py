@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
 from tidemill.plan.query import Join, Scalar, TableColumn
 from tidemill.spark.catalyst.values import guard, guarded_columns, read_value
 from tidemill.state.feed import Scan
 
-Tables = Callable[[Join], DataFrame]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Tables = Callable[[Join], "DataFrame"]
 
 
 def with_tables(rows: DataFrame, scan: Scan, tables: Tables) -> DataFrame:
     """The timed rows with the columns of all tables that the scan joins."""
+    from pyspark.sql import functions as F
+
     for number, join in enumerate(scan.joins):
         table = _renamed(join, tables(join), f"_on{number}")
         rows = _guarded(rows, scan, join)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
@@ -29,6 +29,9 @@ from tidemill.spark.catalyst.values import guarded_columns, raised_column, read_
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.partial_rows import SLICE
 from tidemill.windows import EdgeClass
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 # Of the 64 bits of Spark's GROUPING_ID all but the sign.

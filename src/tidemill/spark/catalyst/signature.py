@@ -10,13 +10,14 @@ predicates come and go.
 from __future__ import annotations
 
 from functools import lru_cache
-
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
 from tidemill.plan.predicates.signature import Lookup, lookup_column
 from tidemill.spark.catalyst.constants import Jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def with_lookups(rows: DataFrame, lookups: tuple[Lookup, ...]) -> DataFrame:
@@ -32,6 +33,8 @@ def with_lookups(rows: DataFrame, lookups: tuple[Lookup, ...]) -> DataFrame:
 def _columns(
     session: SparkSession, lookups: tuple[Lookup, ...]
 ) -> tuple[dict[str, Column], dict[str, Column]]:
+    from pyspark.sql import functions as F
+
     jvm = Jvm(session)
     places: dict[str, Column] = {}
     words: dict[str, Column] = {}
@@ -47,6 +50,8 @@ def _columns(
 
 def _place(jvm: Jvm, lookup: Lookup) -> Column:
     """Where the tables of the lookup tell of the row's value."""
+    from pyspark.sql import functions as F
+
     if not lookup.cuts:
         return F.isnull(F.col(quote_name(lookup.column.name))).cast("int")
     count = len(lookup.cuts)

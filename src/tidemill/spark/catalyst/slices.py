@@ -9,8 +9,7 @@ for 255, against 6 s for 127 comparisons, and 29 s the first time, when Java com
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from tidemill.spark.catalyst.admission import TIME, Admission
 from tidemill.spark.catalyst.constants import Jvm
@@ -23,6 +22,9 @@ from tidemill.windows import (
     slice_end,
     slice_start,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Past this many comparisons a common pane is cheaper, and the fold cuts panes into slices.
 MOST_CLASSES = 4
@@ -55,6 +57,8 @@ def with_slices(
 
     Rows before the span are late: nobody keeps them, and each is a slice by itself.
     """
+    from pyspark.sql import functions as F
+
     since = F.lit(admission.since_us)
     ends = rows.where(F.col(TIME) >= since).agg(F.min(TIME), F.max(TIME)).first()
     low_us, high_us = ends if ends is not None and ends[0] is not None else (0, 0)

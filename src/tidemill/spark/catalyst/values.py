@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
-
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.classic.column import Column as ClassicColumn
+from typing import TYPE_CHECKING, Any
 
 from tidemill.plan.query import Scalar
 from tidemill.spark.catalyst.admission import TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
 
 
 def value_items(scalars: tuple[Scalar, ...]) -> list[str]:
@@ -71,6 +70,9 @@ def guard(session: SparkSession, sql: str, column: str) -> Column:
     that may not be taken, so the expression stands in one. It always is: the condition only
     has to be one about a column, which Catalyst cannot see through.
     """
+    from pyspark.sql import functions as F
+    from pyspark.sql.classic.column import Column as ClassicColumn
+
     jvm: Any = session._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
     catch = jvm.org.apache.spark.sql.catalyst.expressions.TryEval

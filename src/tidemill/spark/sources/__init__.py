@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
@@ -12,6 +11,9 @@ from tidemill.spark.sources.base import Input, Progress, Source
 from tidemill.spark.sources.files import FileSource
 from tidemill.spark.sources.generate import GenerateSource
 from tidemill.spark.sources.replay import ReplaySource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["Input", "Progress", "Source", "open_source"]
 

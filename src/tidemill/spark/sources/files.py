@@ -11,8 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from tidemill.catalog import Stream
 from tidemill.errors import refuse
@@ -20,6 +19,9 @@ from tidemill.settings import Settings
 from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
 from tidemill.spark.sources.probe import refuse_unfit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _JAVA_CLASS = re.compile(r"^([\w$]+\.)+[\w$]+: |^\[[A-Z_.]+\] ")
 # Half-written files: what other writers call theirs until they are whole.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
@@ -21,6 +21,9 @@ from tidemill.connect.packets.packets import (
 from tidemill.errors import listing, refuse, suggest
 from tidemill.settings import Settings
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class GenerateSource:

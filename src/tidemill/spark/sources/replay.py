@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
@@ -14,6 +12,9 @@ from tidemill.errors import refuse
 from tidemill.settings import Settings
 from tidemill.spark.sources.base import Input, Progress, ddl, stored
 from tidemill.spark.sources.files import list_files, read_files, short_reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
@@ -72,6 +73,8 @@ class ReplaySource:
         return read_files(session, schema, self._format, self._options, self._files)
 
     def _survey(self, session: SparkSession) -> tuple[int, int, int]:
+        from pyspark.sql import functions as F
+
         micros = F.expr(f"UNIX_MICROS(`{self._stream.time_column}`)")
         counts = [F.count("*"), F.min(micros), F.max(micros)]
         # Columns of CSV are known by their position, so all of them are named.
