@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tidemill.engine.requests import Requests
+from tidemill.engine.requests import RequestQueue
 from tidemill.errors import TidemillError, refuse
 
 
@@ -20,7 +20,7 @@ def echo(text: str, base: str) -> list[str]:
 class Asker(threading.Thread):
     """Asks, and keeps what came back."""
 
-    def __init__(self, requests: Requests, text: str) -> None:
+    def __init__(self, requests: RequestQueue, text: str) -> None:
         super().__init__(daemon=True)
         self.requests, self.text = requests, text
         self.replies: list[str] | None = None
@@ -34,7 +34,7 @@ class Asker(threading.Thread):
 
 
 @contextmanager
-def waiting(requests: Requests, text: str) -> Iterator[Asker]:
+def waiting(requests: RequestQueue, text: str) -> Iterator[Asker]:
     """A thread that has handed its statement over and has no answer yet."""
     asker = Asker(requests, text)
     asker.start()
@@ -47,7 +47,7 @@ def waiting(requests: Requests, text: str) -> Iterator[Asker]:
 
 
 def test_a_statement_from_another_thread_is_carried_out_at_the_boundary() -> None:
-    requests = Requests()
+    requests = RequestQueue()
     requests.begin()
     with waiting(requests, "DROP QUERY q") as asker:
         requests.serve(echo)
@@ -55,14 +55,14 @@ def test_a_statement_from_another_thread_is_carried_out_at_the_boundary() -> Non
 
 
 def test_who_runs_the_streams_does_not_wait_for_itself() -> None:
-    requests = Requests()
+    requests = RequestQueue()
     assert requests.ask("SHOW QUERIES", ".") is None
     requests.begin()
     assert requests.ask("SHOW QUERIES", ".") is None
 
 
 def test_a_refusal_comes_back_to_who_asked_and_the_next_is_served() -> None:
-    requests, texts = Requests(), ["bad", "good"]
+    requests, texts = RequestQueue(), ["bad", "good"]
 
     def answer(text: str, base: str) -> list[str]:
         if text == "bad":
@@ -84,7 +84,7 @@ def test_a_refusal_comes_back_to_who_asked_and_the_next_is_served() -> None:
 
 
 def test_what_comes_in_the_last_tick_is_answered_and_nothing_after_it_waits() -> None:
-    requests = Requests()
+    requests = RequestQueue()
     requests.begin()
     with waiting(requests, "PAUSE QUERY q") as asker:
         requests.end(echo)
@@ -98,7 +98,7 @@ def test_what_comes_in_the_last_tick_is_answered_and_nothing_after_it_waits() ->
 
 @pytest.mark.parametrize("base", [".", "/tmp"])
 def test_paths_are_those_of_who_asked(base: str) -> None:
-    requests = Requests()
+    requests = RequestQueue()
     bases: list[str] = []
     requests.begin()
     asker = threading.Thread(target=requests.ask, args=("x", base), daemon=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -17,26 +18,28 @@ from tidemill.connect.sinks.console import print_frame
 from tidemill.engine.beside.one_time import Selecting, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import Selects
-from tidemill.engine.closing import Closing
-from tidemill.engine.collecting import long_lived_objects
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.query import Query
-from tidemill.engine.questions import reply_to
 from tidemill.engine.register.aggregates import check_calls, statement_of
 from tidemill.engine.register.bind import Binder
 from tidemill.engine.register.buckets import settle_buckets
 from tidemill.engine.register.figures import load_machines
-from tidemill.engine.register.oversized import oversized
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.register.script import Notice, Question, apply_script, placed, source_place
+from tidemill.engine.register.script import (
+    Notice,
+    ReadStatement,
+    apply_script,
+    placed,
+    source_place,
+)
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
-from tidemill.engine.register.tables import Tables
-from tidemill.engine.register.upkeep import Upkeep
+from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.upkeep import Upkeep, oversized
 from tidemill.engine.replies import Reply, gather
-from tidemill.engine.requests import Requests
-from tidemill.engine.run import Listener, Run, RunReport, describe_run
-from tidemill.engine.serving import serving
+from tidemill.engine.requests import RequestQueue, serving
+from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
+from tidemill.engine.show import reply_to
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
@@ -55,7 +58,7 @@ from tidemill.words import many
 Select = Callable[[QueryPlan, Catalog], Reply]
 
 
-class Engine(Closing):
+class Engine(AbstractContextManager["Engine"]):
     """Standing queries over streams, on Spark.
 
     A home keeps catalog, state and ledgers between runs. Answers of queries without INTO
@@ -81,11 +84,11 @@ class Engine(Closing):
         self._session: Session | None = None
         self._stop = threading.Event()
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
-        self._requests = Requests()
+        self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
         self._lock = threading.RLock()
         self._outlets = Outlets(self.home, default_sink, printer or print_frame)
-        self._tables = Tables(self.home.tables, lambda: self.session)
+        self._tables = JoinedTables(self.home.tables, lambda: self.session)
         self._binder = Binder(self._tables, lambda: self.session)
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self._upkeep = Upkeep(self._planner)
@@ -147,7 +150,7 @@ class Engine(Closing):
         with serving(self.home, self._requests, self._sql_beside) as serve, long_lived_objects():
             runners, between = self._runners(), partial(self._between, serve)
             self._notice("taking the first input")
-            run = Run(runners, between, self._clock, poll_seconds, self._stop, listener)
+            run = RunLoop(runners, between, self._clock, poll_seconds, self._stop, listener)
             self._soft = run.soft
             try:
                 run.go(until)
@@ -176,6 +179,9 @@ class Engine(Closing):
     def plan_of(self, query: str) -> QueryPlan:
         """What a query means, whether it stands or has been stopped."""
         return self._binder.settled(self.catalog, self.plan)(self.catalog.query(query))
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self.home.close()
@@ -225,11 +231,13 @@ class Engine(Closing):
     def _check(self, query: CreateQuery, catalog: Catalog) -> None:
         check_calls(self._binder.settled(catalog, self.plan)(query))
 
-    def _respond(self, select: Select, question: Question | RunSelect, catalog: Catalog) -> Reply:
-        if isinstance(question, RunSelect):
-            query = CreateQuery(THIS_QUERY, None, question.select)
+    def _respond(
+        self, select: Select, statement: ReadStatement | RunSelect, catalog: Catalog
+    ) -> Reply:
+        if isinstance(statement, RunSelect):
+            query = CreateQuery(THIS_QUERY, None, statement.select)
             return select(self._binder.once(catalog, self.plan)(query), catalog)
-        return reply_to(question, self._explainer(catalog), self.queries)
+        return reply_to(statement, self._explainer(catalog), self.queries)
 
     def _select(self, query: QueryPlan) -> str:
         """The answer now, from what is held."""

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import Any, NoReturn
 
-from tidemill.engine.closing import Closing
 from tidemill.engine.home import Holder, Home
 from tidemill.engine.register.script import Notice
 from tidemill.engine.replies import Answer, Done, carry_out
@@ -33,7 +32,7 @@ CREATE TABLE IF NOT EXISTS statements (
 _LOOK_SECONDS = 0.05
 
 
-class Mailbox(Closing):
+class Mailbox(AbstractContextManager["Mailbox"]):
     """The side of a run, by its name."""
 
     def __init__(self, home: Path, run: str) -> None:
@@ -76,11 +75,14 @@ class Mailbox(Closing):
                     self._replies.put(reply)
                     raise
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self._connection.close()
 
 
-class Attached(Closing):
+class Attached(AbstractContextManager["Attached"]):
     """The other side: the same `sql` as an engine's, carried out by the one that runs."""
 
     def __init__(
@@ -110,6 +112,9 @@ class Attached(Closing):
                 _refuse_unanswered()
             self._notice(f"waiting for the run of process {runner.process}")
             self._sleep(_LOOK_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._connection.close()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import queue
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tidemill.engine.home import Home
+from tidemill.engine.mailbox import Mailbox
 from tidemill.engine.replies import Answer, Done, carry_out
 
 
 @dataclass(frozen=True)
-class Request:
+class ScriptRequest:
     text: str
     base: str
     replies: Done = field(default_factory=Future)
@@ -24,11 +28,11 @@ class Request:
             self.replies.set_result(done.result())
 
 
-class Requests:
+class RequestQueue:
     """Handed over by any thread, answered by the one that runs the streams."""
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[ScriptRequest] = queue.SimpleQueue()
         self._runner: int | None = None
         # Held while a run ends, so that nothing is handed over to nobody.
         self._lock = threading.RLock()
@@ -48,7 +52,7 @@ class Requests:
 
         None: no other thread is in the middle of a run, so whoever asks may do it.
         """
-        request = Request(text, os.path.abspath(base))
+        request = ScriptRequest(text, os.path.abspath(base))
         with self._lock:
             if self._runner in (None, threading.get_ident()):
                 return None
@@ -59,3 +63,23 @@ class Requests:
         while not self._waiting.empty():
             request = self._waiting.get()
             carry_out(answer, request.text, request.base, request.hand_over)
+
+
+@contextmanager
+def serving(home: Home, requests: RequestQueue, answer: Answer) -> Iterator[Callable[[], None]]:
+    """Gives what carries out the statements that wait; those left are carried out at the end."""
+    home.open()
+    mailbox = Mailbox(home.path, home.begin_run())
+    requests.begin()
+
+    def serve() -> None:
+        requests.serve(answer)
+        mailbox.serve(answer)
+
+    try:
+        yield serve
+    finally:
+        requests.end(answer)
+        mailbox.serve(answer)
+        home.end_run()
+        mailbox.close()

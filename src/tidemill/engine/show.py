@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE: the catalog, as text."""
+"""SHOW, DESCRIBE and EXPLAIN: replies to statements that change nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from tidemill.catalog import Catalog, code_of
+from tidemill.engine.explain import Explainer
 from tidemill.engine.register.aggregates import (
     AGGREGATE_COLUMNS,
     aggregate_rows,
     describe_aggregate,
 )
+from tidemill.engine.register.script import ReadStatement
 from tidemill.engine.tick.journal import QueryState
 from tidemill.errors import refuse, suggest
 from tidemill.explain.plan import window_text
@@ -22,8 +24,24 @@ from tidemill.language.statements import (
     CreateStream,
     CreateTable,
     Definition,
+    Describe,
+    Show,
 )
 from tidemill.words import table
+
+
+def reply_to(
+    statement: ReadStatement, explainer: Explainer, queries: Mapping[str, QueryState]
+) -> str:
+    if isinstance(statement, Show) and statement.kind == "WEAVES":
+        return explainer.weaves()
+    if isinstance(statement, Show) and statement.kind == "SCHEDULE":
+        return explainer.schedule(queries)
+    if isinstance(statement, Show):
+        return show(statement.kind, explainer.catalog, queries)
+    if isinstance(statement, Describe):
+        return describe(statement.name, explainer.catalog, queries)
+    return explainer.explain(statement)
 
 
 def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:

@@ -12,7 +12,7 @@ from tests.laws.mill import Mill
 from tests.laws.queries import random_queries, random_row, random_sample, random_settings
 from tidemill.catalog import Catalog
 from tidemill.engine.register.plan_json import from_json, to_json
-from tidemill.engine.register.shared_plan import PlanStore
+from tidemill.engine.register.store import PlanStore
 from tidemill.plan.predicates import Reading, Term
 from tidemill.share import SharedPlan, Stint
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -13,7 +14,6 @@ from typing import Protocol
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.beside.agenda import Once, Wanted
-from tidemill.engine.closing import Closing
 from tidemill.engine.tick.context import TickReport
 from tidemill.schedule import Shares
 
@@ -49,7 +49,7 @@ class Found:
     seconds: float
 
 
-class SoftRuns(Closing):
+class SoftRuns(AbstractContextManager["SoftRuns"]):
     """Answers are found on the other thread and delivered on the caller's, between its ticks.
 
     Streams are served by weight: the one goes first that has had least of the time it may have.
@@ -93,6 +93,9 @@ class SoftRuns(Closing):
             is_any |= self.collect(1.0)
         self._check()
         return self.collect(0.0) or is_any
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._enough.set()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidemill.catalog import Catalog
 from tidemill.catalog.aggregates import calls
 from tidemill.catalog.options import priority_of
-from tidemill.engine.register.tables import Tables
+from tidemill.engine.register.tables import JoinedTables
 from tidemill.errors import TidemillError
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind
@@ -29,7 +29,7 @@ Bound = dict[tuple[object, ...], QueryPlan]
 class Binder:
     """Binds the queries of one catalog after another; Spark tells types when asked to."""
 
-    def __init__(self, tables: Tables, session: Callable[[], Session]) -> None:
+    def __init__(self, tables: JoinedTables, session: Callable[[], Session]) -> None:
         self._tables, self._session = tables, session
         self._bound: Bound = {}
 

@@ -28,8 +28,9 @@ from tidemill.language.statements import (
     Statement,
 )
 
-Question = Show | Describe | Explain
-Respond = Callable[[Question | RunSelect, Catalog], Reply]
+# Statements that ask and change nothing.
+ReadStatement = Show | Describe | Explain
+Respond = Callable[[ReadStatement | RunSelect, Catalog], Reply]
 Check = Callable[[CreateQuery, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]

@@ -1,19 +1,27 @@
-"""What stands: definitions, the plan that serves them, and how far each query has come."""
+"""The registered state of a home: definitions, the plan that serves them, and query counts."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, CatalogStore, Stream
 from tidemill.connect.sinks import distinct_writers
 from tidemill.engine.register.bind import Bind
-from tidemill.engine.register.shared_plan import PlanStore
+from tidemill.engine.register.plan_json import from_json, to_json
 from tidemill.engine.register.tables import restored
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
 from tidemill.share import SharedPlan
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS plan (
+  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER, next_synopsis INTEGER, made TEXT);
+CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
+CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,60 @@ class Registered:
         """Those that some query reads."""
         names = dict.fromkeys(query.stream for query in self.plan.queries)
         return [self.catalog.stream(name) for name in names]
+
+
+class PlanStore:
+    """The shared plan in the home's database: synopses, and the stints of the queries."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        connection.executescript(_TABLES)
+
+    def load(self, catalog: Catalog, bind_query: Bind) -> SharedPlan:
+        row = self._connection.execute("SELECT version, next_synopsis, made FROM plan").fetchone()
+        if row is None:
+            return SharedPlan()
+        synopses = self._connection.execute("SELECT body FROM synopses ORDER BY position")
+        stints = self._connection.execute("SELECT query, body FROM stints")
+        return SharedPlan(
+            version=row[0],
+            queries=tuple(bind_query(query) for query in catalog.standing()),
+            synopses=tuple(from_json(body) for (body,) in synopses),
+            stints={query: from_json(body) for query, body in stints},
+            next_synopsis=row[1],
+            made={key: _points(raw) for key, raw in json.loads(row[2]).items()},
+        )
+
+    def save(self, before: SharedPlan, plan: SharedPlan) -> None:
+        """Write the difference; within the caller's transaction."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO plan VALUES (1, ?, ?, ?)",
+            (plan.version, plan.next_synopsis, json.dumps(dict(plan.made))),
+        )
+        standing = set(before.synopses)
+        self._replace(
+            "synopses",
+            "id",
+            {synopsis.id for synopsis in before.synopses} - {s.id for s in plan.synopses},
+            [
+                (synopsis.id, int(synopsis.id[1:]), to_json(synopsis))
+                for synopsis in plan.synopses
+                if synopsis not in standing
+            ],
+        )
+        changed = {q: s for q, s in plan.stints.items() if before.stints.get(q) != s}
+        rows = [(query, to_json(stints)) for query, stints in changed.items()]
+        self._replace("stints", "query", before.stints.keys() - plan.stints.keys(), rows)
+
+    def _replace(
+        self, table: str, key: str, gone: set[str], rows: Sequence[tuple[object, ...]]
+    ) -> None:
+        self._connection.executemany(
+            f"DELETE FROM {table} WHERE {key} = ?", [(name,) for name in sorted(gone)]
+        )
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
 
 
 def load_registered(
@@ -70,3 +132,7 @@ def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPl
     with journal.transaction():
         plans.save(before.plan, plan)
     return replace(before, plan=plan)
+
+
+def _points(raw: list[list[float]]) -> tuple[tuple[int, float], ...]:
+    return tuple((int(queries), cost) for queries, cost in raw)

@@ -25,7 +25,7 @@ from tidemill.spark.session import Session
 from tidemill.spark.tables import kept_table, read_table
 
 
-class Tables:
+class JoinedTables:
     """Settles the joins of queries: reads new tables, finds the kept ones again."""
 
     def __init__(self, folder: Path, session: Callable[[], Session]) -> None:

@@ -1,19 +1,75 @@
-"""The plan between two ticks: lets go of what nobody reads any more, follows the rate of input."""
+"""Care of the plan between two ticks: stints that ended, another rate of input, full memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tidemill.aggregates import lanes_behind
+from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Catalog
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.register.rates import RateWatch
+from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
+from tidemill.errors import Problem
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.share import SharedPlan, retire_stints
+from tidemill.share.weave import RateRanges
+from tidemill.state.store import Version
+
+# Aggregates that estimate the same from bounded memory.
+SIBLINGS = {
+    "COUNT_DISTINCT": "APPROX_COUNT_DISTINCT",
+    "MEDIAN": "APPROX_PERCENTILE",
+    "PERCENTILE": "APPROX_PERCENTILE",
+    "TOP": "APPROX_TOP_K",
+    "FREQUENT": "APPROX_TOP_K",
+}
+_US_PER_SECOND = 1_000_000
+_MEGABYTE = 1 << 20
+# The weight of the newest tick in the smoothed rate.
+_SMOOTHING = 0.3
+
+
+@dataclass
+class RateWatch:
+    """Rows per second of one stream's own time, smoothed, and the range that they are in."""
+
+    ranges: RateRanges = field(default_factory=RateRanges)
+    current: int | None = None
+    rows_per_second: float | None = None
+    _rows: int = 0
+    _newest_us: int | None = None
+
+    def note(self, state: StreamState) -> float | None:
+        """After a tick: the rate to plan for, if the stream has come into another range."""
+        newest_us = state.time.newest_us
+        if newest_us is None or newest_us == self._newest_us:
+            return None
+        if self._newest_us is not None:
+            seconds = (newest_us - self._newest_us) / _US_PER_SECOND
+            self._smooth((state.rows_in - self._rows) / seconds)
+        self._rows, self._newest_us = state.rows_in, newest_us
+        return self._changed()
+
+    def _smooth(self, rate: float) -> None:
+        before = self.rows_per_second
+        self.rows_per_second = rate if before is None else before + _SMOOTHING * (rate - before)
+
+    def _changed(self) -> float | None:
+        if self.rows_per_second is None:
+            return None
+        before = self.current
+        self.current = self.ranges.next_range(before, self.rows_per_second)
+        if before is None or self.current == before:
+            return None
+        return self.ranges.rates[self.current]
 
 
 @dataclass(frozen=True)
 class Upkeep:
+    """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
+
     planner: Planner
     _rates: dict[str, RateWatch] = field(default_factory=dict)  # by stream
 
@@ -31,3 +87,47 @@ class Upkeep:
             plan = retire_stints(plan, name, state.time.watermark_us)
         rate = self._rates.setdefault(name, RateWatch()).note(state)
         return plan if rate is None else self.planner.at_rate(plan, name, rate, catalog)
+
+
+def oversized(
+    plan: SharedPlan, versions: Mapping[str, Version], limit_bytes: int
+) -> dict[str, Problem]:
+    """The queries to stop because the values they count take more than the limit, and why.
+
+    `versions` are the states of the streams, by name. Queries that share a synopsis with these
+    but count no values go on.
+    """
+    return {
+        query.name: _problem(query, calls, version.value_bytes(synopsis.id), limit_bytes)
+        for stream, version in versions.items()
+        for synopsis in plan.of_stream(stream)
+        if version.value_bytes(synopsis.id) > limit_bytes
+        for query, _ in plan.readers_of(synopsis)
+        if (calls := _counting_calls(query))
+    }
+
+
+def _counting_calls(query: QueryPlan) -> list[AggregateCall]:
+    """The aggregates of a query that are computed from counted values."""
+    behind = ((call, lanes_behind(call)) for call in query.aggregates if not call.part)
+    return [call for call, lanes in behind if any(lane.kind in BAGS for lane in lanes)]
+
+
+def _problem(
+    query: QueryPlan, calls: list[AggregateCall], size_bytes: int, limit_bytes: int
+) -> Problem:
+    siblings = {SIBLINGS[call.function]: call for call in calls if call.function in SIBLINGS}
+    hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
+    hints.append("or SET value_memory to more, and RESUME QUERY " + query.name)
+    return Problem(
+        "E_VALUE_MEMORY",
+        f"query {query.name} is stopped: the values it counts take {_size_text(size_bytes)}",
+        detail=f"value_memory allows {_size_text(limit_bytes)}",
+        hint="; ".join(hints),
+    )
+
+
+def _size_text(size_bytes: int) -> str:
+    if size_bytes >= _MEGABYTE:
+        return f"{size_bytes / _MEGABYTE:.0f} MB"
+    return f"{size_bytes / 1024:.0f} KB"
