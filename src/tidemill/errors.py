@@ -22,6 +22,63 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
+# Every code, with its meaning; a problem cannot be made with any other.
+CODES = {
+    # The text of a statement
+    "E_SYNTAX": "the text is not in the language",
+    "E_WINDOW": "the window cannot be read, or is of no kind that works",
+    "E_DURATION": "the duration cannot be read, or is out of range",
+    "E_OPTION": "the option is unknown, is there twice, or has a wrong value",
+    "E_NAME": "the name cannot be used",
+    "E_NOT_BUILT": "the statement is part of the language and not built yet",
+    # Names
+    "E_UNKNOWN_STREAM": "no stream has the name",
+    "E_UNKNOWN_TABLE": "no table has the name",
+    "E_UNKNOWN_SINK": "no sink has the name",
+    "E_UNKNOWN_AGGREGATE": "no aggregate has the name",
+    "E_UNKNOWN_QUERY": "no query has the name",
+    "E_UNKNOWN_COLUMN": "no column in scope has the name",
+    "E_UNKNOWN_NAME": "nothing in the catalog has the name",
+    "E_UNKNOWN_TYPE": "no type has the name",
+    "E_AMBIGUOUS": "several columns have the name",
+    "E_NOT_A_STREAM": "a table stands where a stream must",
+    "E_EXISTS": "the name is taken by another definition",
+    "E_IN_USE": "queries use the definition, so it cannot change or go",
+    "E_DUPLICATE": "two columns or tables of a statement have one name",
+    # Expressions
+    "E_TYPE": "the expression has a type that does not fit",
+    "E_FUNCTION": "Spark has no such function, or it cannot be used here",
+    "E_ARGUMENTS": "the function is called with wrong arguments",
+    "E_NOT_DETERMINISTIC": "the function gives another value each time",
+    "E_SUBWINDOW": "the window is no whole number of sub-windows",
+    "E_UNGROUPED": "the column is neither aggregated nor a group key",
+    "E_AGGREGATE_IN_WHERE": "an aggregate stands in WHERE",
+    "E_AGGREGATE_IN_GROUP_BY": "an aggregate stands in GROUP BY",
+    "E_AGGREGATE_IN_ON": "an aggregate stands in ON",
+    "E_NESTED_AGGREGATE": "an aggregate stands inside another",
+    "E_POSITION": "the select list has no such position",
+    "E_AGGREGATE": "the class of an aggregate is wrong, or breaks a law",
+    # Places
+    "E_SOURCE": "the source cannot be read, or is of no kind that there is",
+    "E_SINK": "the sink cannot be written, or is of no kind that there is",
+    "E_FOLDER": "the folder is not empty",
+    "E_SCRIPT": "the script cannot be read",
+    "E_GRAPH": "the drawing cannot be written",
+    "E_DEMO": "the folder of the demo holds something else",
+    # Running
+    "E_SETTING": "the setting is unknown, or has a wrong value",
+    "E_VALUE_MEMORY": "the query is stopped, as its counted values take too much memory",
+    "E_NOT_HELD": "no standing query has kept what a one-time query asks for",
+    "E_NO_ANSWERS": "the sink of the query cannot be read back",
+    "E_HOME": "the home cannot be used",
+    "E_HOME_BUSY": "another process holds the home",
+    "E_NOT_ANSWERED": "the run ended before it answered",
+    "E_INTERNAL": "the engine failed over a statement of another process",
+    "E_JAVA": "no Java that Spark can run on",
+    "E_SPARK": "Spark did not start",
+    "E_RUN": "the run failed, or was asked to end in no way that there is",
+}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -33,7 +90,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong, in parts; `TidemillError` carries one."""
+    """An error in its parts; `TidemillError` carries one."""
 
     code: str
     primary: str
@@ -41,6 +98,10 @@ class Problem:
     hint: str = ""
     text: str = ""
     place: Place | None = None
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"{self.code} is not in the register of codes")
 
     def render(self) -> str:
         lines = [f"error[{self.code}]: {self.primary}"]

@@ -132,11 +132,11 @@ def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:
 
 def test_a_refusal_keeps_its_code_and_place(home: Home, box: Mailbox) -> None:
     def answer(text: str, base: str) -> list[str]:
-        refuse("E_UNKNOWN", "no such query", hint="SHOW QUERIES", place=Place(3, 7))
+        refuse("E_UNKNOWN_QUERY", "no such query", hint="SHOW QUERIES", place=Place(3, 7))
 
     with attached(home, lambda: box.serve(answer)) as other, pytest.raises(TidemillError) as told:
         other.sql("DROP QUERY x")
-    assert told.value.code == "E_UNKNOWN"
+    assert told.value.code == "E_UNKNOWN_QUERY"
     assert told.value.problem.hint == "SHOW QUERIES"
     assert told.value.problem.place == Place(3, 7)
 
