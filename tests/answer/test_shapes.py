@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.laws.queries import plan_of
-from tidemill.answer.shapes import Lifted, finishes_here, lift
+from tidemill.answer.shapes import LiftedQuery, finishes_here, lift
 
 
-def lifted(select: str, window: str = "RANGE 8 ms SLIDE 4 ms", tail: str = "") -> Lifted:
+def lifted(select: str, window: str = "RANGE 8 ms SLIDE 4 ms", tail: str = "") -> LiftedQuery:
     return lift(plan_of(0, f"SELECT {select} FROM s [{window}] GROUP BY k{tail}"))
 
 
@@ -44,7 +44,7 @@ def test_not_alike(tail: str) -> None:
 
 
 def test_what_sets_a_query_apart() -> None:
-    assert (ONE.values, ONE.limit, ONE.names) == ((5,), 3, ("k", "total"))
+    assert (ONE.values, ONE.limit, ONE.column_names) == ((5,), 3, ("k", "total"))
 
 
 def test_the_digits_of_round_stay_where_they_are() -> None:

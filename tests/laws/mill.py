@@ -16,15 +16,15 @@ import pyarrow as pa
 from tests.laws.conditions import Truth
 from tests.laws.lifting import partial_rows, passes
 from tests.laws.queries import STREAM, Asked, truths_of
-from tidemill.answer.delivery import CARRY
+from tidemill.answer.delivery import CARRY, Delivery
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.connect.sinks.base import Batch
 from tidemill.engine.home import Home
-from tidemill.engine.tick.answer import Answering
+from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import Surroundings
 from tidemill.engine.tick.decide import Deciding
-from tidemill.engine.tick.deliver import Delivering
+from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.record import TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
@@ -56,7 +56,7 @@ from tidemill.windows import BEGINNING_US
 class Kept:
     """A sink that keeps answers, by query."""
 
-    route: str = CARRY
+    delivery: Delivery = CARRY
     answers: dict[str, list[Answer]] = field(default_factory=dict)
 
     def deliver(self, batch: Batch) -> None:
@@ -125,9 +125,9 @@ class Mill:
         deciding = Deciding(around, self._stream)
         decision = deciding.decide(record, folded, version)
         snapshots = deciding.snapshots(decision, version)
-        answering = Answering(around, self._stream)
-        results = answering.run(self.ticks, decision.due, version, snapshots)
-        Delivering(around, self._stream).run(self.ticks, folded, results)
+        answerer = Answerer(around, self._stream)
+        results = answerer.answer(self.ticks, decision.due, version, snapshots)
+        Deliverer(around, self._stream).deliver(self.ticks, folded, results)
         horizons = {key: deciding.horizon(key, decision) for key in self._buckets}
         self.version = self._after(version, snapshots, horizons, results)
         self.time = decision.time

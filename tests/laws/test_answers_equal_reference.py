@@ -30,9 +30,10 @@ from tests.laws.queries import (
     random_settings,
     same_answers,
 )
-from tidemill.answer import asked as asking
 from tidemill.answer import shapes
-from tidemill.answer.answer import answer
+from tidemill.answer.delivery import CARRY, COUNT
+from tidemill.answer.request import Evaluations, QueryBatch, WindowRequest
+from tidemill.answer.task import answer
 from tidemill.reference.answers import Row
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings
@@ -146,14 +147,14 @@ def test_equal_windows_are_worked_out_once_and_constants_are_lifted(tmp_path: Pa
     ]
     rows = [Row(t * 1_000, {"k": "abc"[t % 3], "n": t}) for t in range(60)]
     assert len({shapes.lift(plan).shape for plan in plans}) == 1
-    asked = asked_of(plans, np.arange(0, 60_000, 2_000))
-    wanted = asking.evaluations(asked)
-    bounds = set(zip(asked.starts.tolist(), asked.ends.tolist(), strict=True))
+    request = request_of(plans, np.arange(0, 60_000, 2_000))
+    evaluations = Evaluations.of(request)
+    bounds = set(zip(request.starts.tolist(), request.ends.tolist(), strict=True))
     # Constants 10, 99 and 1000: the first at every window, the others at those of one query.
     by_slide = {
         slide: sum(1 for start, _ in bounds if start % slide == 0) for slide in (4_000, 6_000)
     }
-    assert len(wanted) == len(bounds) + by_slide[4_000] + by_slide[6_000] < len(asked.starts)
+    assert len(evaluations) == len(bounds) + by_slide[4_000] + by_slide[6_000] < len(request.starts)
     mill = Mill(tmp_path, Settings(sharing="shared"))
     queries = [Asked(plan, everything) for plan in plans]
     run_mill(mill, queries, [rows[:20], rows[20:40], rows[40:]])
@@ -182,9 +183,10 @@ def test_counting_gives_the_numbers_of_rows_and_errors(tmp_path: Path) -> None:
     (piece,) = mill.version.of(synopsis.id)
     folder = tmp_path / "synopses" / synopsis.id
     cells = read_bucket(folder, synopsis, piece, 0, BEGINNING_US, 2**62)
-    asked = asked_of(plans, cells.slices)
+    request = request_of(plans, cells.slices)
     (kept,), (counted,) = (
-        answer(synopsis, cells, [replace(asked, wants_rows=wants)]) for wants in (True, False)
+        answer(synopsis, cells, [replace(request, batch=replace(request.batch, delivery=way))])
+        for way in (CARRY, COUNT)
     )
     assert counted.rows is None
     assert counted.counts.tolist() == kept.counts.tolist() == [18, 18, 18]
@@ -193,7 +195,7 @@ def test_counting_gives_the_numbers_of_rows_and_errors(tmp_path: Path) -> None:
     assert 0 < min(kept.raised) < max(kept.raised) <= 18
 
 
-def asked_of(plans: list[Any], slices: np.ndarray[Any, Any]) -> asking.Asked:
+def request_of(plans: list[Any], slices: np.ndarray[Any, Any]) -> WindowRequest:
     """Every window that is due of each query, all of one shape."""
     windows = [
         (owner, run.first_us + step * spec.slide_us, spec.range_us)
@@ -203,5 +205,5 @@ def asked_of(plans: list[Any], slices: np.ndarray[Any, Any]) -> asking.Asked:
         for step in range(run.windows)
     ]
     owner, starts, lengths = np.array(windows, dtype=np.int64).reshape(-1, 3).T
-    sheet = asking.Sheet.of([shapes.lift(plan) for plan in plans])
-    return asking.Asked(sheet, owner, starts, starts + lengths)
+    batch = QueryBatch.of([shapes.lift(plan) for plan in plans])
+    return WindowRequest(batch, owner, starts, starts + lengths)

@@ -23,7 +23,7 @@ from tests.stories.streams import (
     write_files,
 )
 from tidemill.engine import Engine
-from tidemill.engine.tick.deliver import Delivering
+from tidemill.engine.tick.deliver import Deliverer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,16 +121,16 @@ def test_a_failed_delivery_is_made_up_for_once(
     """The first query is delivered, the second fails; the same engine is then run again."""
     rows = rows_of(range(30))
     write_files(tmp_path / "in", [rows])
-    deliver = Delivering._deliver
+    deliver = Deliverer._deliver
     calls: list[tuple[str, ...]] = []
 
-    def fail_once(self: Delivering, tick: int, question: Any, parts: Any) -> None:
-        calls.append(question.queries)
+    def fail_once(self: Deliverer, tick: int, request: Any, buckets: Any) -> None:
+        calls.append(request.batch.queries)
         if len(calls) == 2:
             raise OSError("disk full")
-        deliver(self, tick, question, parts)
+        deliver(self, tick, request, buckets)
 
-    monkeypatch.setattr(Delivering, "_deliver", fail_once)
+    monkeypatch.setattr(Deliverer, "_deliver", fail_once)
     script = STREAM.replace("parquet:out", sink) + STAYS.create("out") + APART.create("out")
     with Engine(tmp_path / "home") as engine:
         engine.sql(script, tmp_path)

@@ -1,1 +1,1 @@
-"""Tuple-level kernels on columns: finishing expressions, order, generators of test input."""
+"""Step 5: window requests and the cells behind them ⇒ answer rows."""

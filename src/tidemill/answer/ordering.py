@@ -23,21 +23,21 @@ import pyarrow.compute as pc
 from tidemill.answer.expressions.columns import Column, Values, to_arrow
 from tidemill.types import Type
 
-Ordering = tuple[pa.Array, bool, bool]
-"""A column, whether it descends, whether its NULLs come first."""
+# A column; true if it descends; true if its NULLs come first.
+OrderColumn = tuple[pa.Array, bool, bool]
 Keys = np.ndarray[Any, np.dtype[np.int64]]
 
 LARGEST = np.int64(2**63 - 1)
 
 
-def order_rows(columns: Sequence[Ordering]) -> Keys:
+def order_rows(columns: Sequence[OrderColumn]) -> Keys:
     """Row numbers in order; rows that tie stay in the order they came."""
     if not columns:
         raise ValueError("an order needs at least one column")
     return _sorted(_sort_keys(columns))
 
 
-def top_per_window(windows: Sequence[Keys], columns: Sequence[Ordering], limits: Keys) -> Keys:
+def top_per_window(windows: Sequence[Keys], columns: Sequence[OrderColumn], limits: Keys) -> Keys:
     """Row numbers by window (of one or more numbers), within it by the columns.
 
     Of each window at most as many as its rows' limit says.
@@ -74,7 +74,7 @@ def _sorted(keys: list[Keys]) -> Keys:
     return np.lexsort(keys[::-1]).astype(np.int64)
 
 
-def _sort_keys(columns: Sequence[Ordering]) -> list[Keys]:
+def _sort_keys(columns: Sequence[OrderColumn]) -> list[Keys]:
     return [key for column in columns for key in _keys(*column)]
 
 

@@ -1,4 +1,4 @@
-"""Shapes: what a query does with a window, its constants lifted out.
+"""Shapes: the finishing of a query with its constants lifted out.
 
 Queries that differ in their windows, in constants, in LIMIT or in the names of their outputs
 have one shape and are answered together: the price of a query is then its rows, not its share
@@ -41,12 +41,12 @@ class Shape:
 
     @property
     def chooses(self) -> bool:
-        """Whether some of the groups of a window may be left out."""
+        """True if some groups of a window may be left out."""
         return self.having is not None or self.is_limited
 
     @property
     def constant_outputs(self) -> bool:
-        """Whether a constant has been lifted from the select list."""
+        """True if a constant has been lifted from the select list."""
         lifted = {slot.name for slot in self.parameters}
         inner = (node for output in self.outputs for node in walk(output))
         return any(isinstance(node, Slot) and node.name in lifted for node in inner)
@@ -57,26 +57,27 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftedQuery:
     """A query as a shape and what sets it apart from others of that shape."""
 
+    name: str
     shape: Shape
     values: tuple[Value, ...]
     limit: int
-    names: tuple[str, ...]
+    column_names: tuple[str, ...]
     finishes_here: bool = True
 
 
 def finishes_here(plan: QueryPlan) -> bool:
-    """Whether every finishing expression is in the vectorised set; else Spark evaluates it."""
+    """True if every finishing expression is in the vectorised set; else Spark evaluates it."""
     return all(is_vectorised(node) for node in plan.finishing)
 
 
-def lift(plan: QueryPlan) -> Lifted:
+def lift(plan: QueryPlan) -> LiftedQuery:
     if not finishes_here(plan):
         names = tuple(slot.name for slot in plan.slots)
         shape = Shape(plan.keys, plan.aggregates, (), plan.slots)
-        return Lifted(shape, (), _NO_LIMIT, names, finishes_here=False)
+        return LiftedQuery(plan.name, shape, (), _NO_LIMIT, names, finishes_here=False)
     lifting = _Lifting({call.slot: _slot_of(call) for call in plan.aggregates})
     having = None if plan.having is None else lifting.node(plan.having)
     order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)
@@ -87,7 +88,7 @@ def lift(plan: QueryPlan) -> Lifted:
     shape = Shape(plan.keys, aggregates, parameters, outputs, having, order_by, limited)
     limit = _NO_LIMIT if plan.limit is None else plan.limit
     names = tuple(output.name for output in plan.outputs)
-    return Lifted(shape, tuple(lifting.values), limit, names)
+    return LiftedQuery(plan.name, shape, tuple(lifting.values), limit, names)
 
 
 def _slot_of(call: AggregateCall) -> Slot:
@@ -112,7 +113,7 @@ class _Lifting:
             return self.slots[-1]
         if isinstance(node, Call):
             # The digits of ROUND are part of what the operator is.
-            kept = node.args[1:] if node.op == "round" else ()
-            lifted = node.args[:1] if node.op == "round" else node.args
-            return replace(node, args=(*map(self.node, lifted), *kept))
+            liftable = 1 if node.op == "round" else len(node.args)
+            arguments = map(self.node, node.args[:liftable])
+            return replace(node, args=(*arguments, *node.args[liftable:]))
         return node

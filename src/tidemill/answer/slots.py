@@ -20,7 +20,6 @@ from tidemill.aggregates import (
     lower_numbers,
 )
 from tidemill.aggregates.estimates import Estimates
-from tidemill.answer.asked import Evaluations
 from tidemill.answer.expressions.columns import (
     EVERY,
     NOWHERE,
@@ -32,6 +31,7 @@ from tidemill.answer.expressions.columns import (
 )
 from tidemill.answer.expressions.finish import evaluate_column
 from tidemill.answer.ordering import order_rows
+from tidemill.answer.request import Evaluations
 from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
@@ -43,8 +43,8 @@ from tidemill.state.sketched.rows import SketchRuns
 from tidemill.state.synopsis import Synopsis
 
 
-class Source:
-    """What the cells have beside their numbers: keys of groups, dictionaries of lanes.
+class GroupKeys:
+    """The keys of a bucket's groups, and the dictionaries of its lanes.
 
     The keys are those of the queries, in their order and under their slots.
     """
@@ -92,14 +92,14 @@ class Slots:
 
     def __init__(
         self,
-        source: Source,
+        groups: GroupKeys,
         evaluations: Evaluations,
         block: Block,
         naming: Naming,
         cells: IntArray | None = None,
     ) -> None:
-        self._source, self._evaluations, self._block = source, evaluations, block
-        self._naming, self._cells, self._known = naming, cells, dict[str, Column]()
+        self._groups, self._evaluations, self._block = groups, evaluations, block
+        self._naming, self._cells, self._columns = naming, cells, dict[str, Column]()
         self._read: dict[int, Lowering] = {}
         self._estimated: dict[Hashable, Estimates] = {}
         if cells is None:
@@ -109,31 +109,31 @@ class Slots:
 
     @cached_property
     def group(self) -> IntArray:
-        """The groups as the source numbers them."""
+        """The groups as the cells number them."""
         cells, block = self._cells, self._block
         return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
 
     def at(self, cells: IntArray) -> Slots:
         """The slots of some cells, by their places in the flattened block."""
-        return Slots(self._source, self._evaluations, self._block, self._naming, cells)
+        return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
 
     def __call__(self, slot: Slot) -> Column:
-        if slot.name not in self._known:
-            self._known[slot.name] = self._column(slot)
-        return self._known[slot.name]
+        if slot.name not in self._columns:
+            self._columns[slot.name] = self._column(slot)
+        return self._columns[slot.name]
 
     def evaluate(self, node: Node) -> Column:
         return evaluate_column(node, self)
 
     def rows(self, node: Node) -> tuple[pa.Array, Flags]:
         """The expression as rows, and where it raised; keys and text stay in Arrow."""
-        if isinstance(node, Slot) and self._source.is_key(node.name):
+        if isinstance(node, Slot) and self._groups.is_key(node.name):
             group = np.broadcast_to(self.group, self.shape).ravel()
-            return self._source.key_array(node.name).take(pa.array(group)), NOWHERE
+            return self._groups.key_array(node.name).take(pa.array(group)), NOWHERE
         call = self._evaluations.calls.get(node.name) if isinstance(node, Slot) else None
         if call is not None and not gives_numbers(call):
-            array, wrong = lower(call, self._lanes(call))
-            return array, wrong.reshape(self.shape)
+            array, raised = lower(call, self._lanes(call))
+            return array, raised.reshape(self.shape)
         column = self.evaluate(node)
         return to_arrow(column.flat(self.shape), node.type), column.raised
 
@@ -148,8 +148,8 @@ class Slots:
             if len(column.values) == 1:
                 return column
             return Column(column.values[evaluations.variant[self.window]], EVERY, NOWHERE)
-        if self._source.is_key(slot.name):
-            return self._source.key(slot).at(self.group)
+        if self._groups.is_key(slot.name):
+            return self._groups.key(slot).at(self.group)
         if slot.name in evaluations.calls:
             return self._aggregate(evaluations.calls[slot.name])
         bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}
@@ -157,8 +157,8 @@ class Slots:
 
     def _aggregate(self, call: AggregateCall) -> Column:
         if not gives_numbers(call):
-            array, wrong = lower(call, self._lanes(call))
-            column = from_arrow(array, call.slot.type).also_raised(wrong)
+            array, in_rows = lower(call, self._lanes(call))
+            column = from_arrow(array, call.slot.type).also_raised(in_rows)
             return column.shaped(self.shape)
         values, known, raised = lower_numbers(call, self._lanes(call), self._estimated)
         if known is not None:
@@ -171,7 +171,7 @@ class Slots:
         )
 
     def _lanes(self, call: AggregateCall) -> dict[Lane, Lowering]:
-        numbers = {lane: self._source.lane_numbers[lane] for lane in lanes_behind(call)}
+        numbers = {lane: self._groups.lane_numbers[lane] for lane in lanes_behind(call)}
         return {lane: self._lane_once(number) for lane, number in numbers.items()}
 
     def _lane_once(self, number: int) -> Lowering:
@@ -181,16 +181,16 @@ class Slots:
         return self._read[number]
 
     def _lane(self, number: int) -> Lowering:
-        block, dictionary, cells = self._block, self._source.dictionaries[number], self._cells
-        found = block.lane(number) if cells is None else block.lane_at(number, cells)
-        if isinstance(found, Runs):
+        block, dictionary, cells = self._block, self._groups.dictionaries[number], self._cells
+        lane = block.lane(number) if cells is None else block.lane_at(number, cells)
+        if isinstance(lane, Runs):
             starts_us = self._evaluations.starts[self.window]
-            return replace(found, window_us=np.broadcast_to(starts_us, self.shape).ravel())
-        if isinstance(found, SketchRuns):
-            return found
+            return replace(lane, window_us=np.broadcast_to(starts_us, self.shape).ravel())
+        if isinstance(lane, SketchRuns):
+            return lane
         if cells is not None:
-            return Encoded(*found, dictionary)
-        values, valid = found
+            return Encoded(*lane, dictionary)
+        values, valid = lane
         if dictionary is not None and block.present is not None:
             # In a cell without rows stands the identity, which is no place in the dictionary.
             present = block.present.ravel()

@@ -1,25 +1,34 @@
-"""One bucket's task of step 5: read the pieces that its questions need, and answer them."""
+"""Step 5 in one bucket: read the pieces that window requests need, and answer them.
+
+pieces ⇒ cells ⇒ bundles of readings ⇒ blocks of windows and groups ⇒ answers by request
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
 
+from tidemill.aggregates import Lane
 from tidemill.aggregates.user import take_told
-from tidemill.answer.answer import answer
-from tidemill.answer.asked import Asked
-from tidemill.answer.delivery import CARRY, stage
-from tidemill.answer.handing import Answers
-from tidemill.answer.rows import together
-from tidemill.arrays import IntArray
+from tidemill.answer.delivery import stage
+from tidemill.answer.evaluate import Evaluator
+from tidemill.answer.request import AnswerRequest, Evaluations, WindowRequest, answer_requests
+from tidemill.answer.rows import BucketAnswers, merge_buckets, split_by_query
+from tidemill.answer.slots import GroupKeys
 from tidemill.failpoints import Failpoint
-from tidemill.state.cells import Cells, joined, merged, rolled_up
+from tidemill.plan.predicates import Reading
+from tidemill.plan.query import Key
+from tidemill.state.cells import Cells, joined, merged, narrow, rolled_up
+from tidemill.state.layouts.bundles import Spans, bundles
 from tidemill.state.pieces import Piece, read_bucket, write_piece
+from tidemill.state.sketched.rows import Reader, set_apart
 from tidemill.state.synopsis import Synopsis
 
+# Rows of cells taken out for readings at a time; those of a routed synopsis never are more.
+MOST_READ = 2**21
 # Measured: a row read from a piece and put into its cell, and a group of a window answered.
 ROW_NS, CELL_NS = 150, 8
 # A sketch read; of a window it takes as long or several times that, but HAVING leaves few.
@@ -27,115 +36,213 @@ SKETCH_NS = 400
 
 
 @dataclass(frozen=True)
-class Question:
-    """Queries of one shape, their windows to answer, and what happens to the answers.
+class AnswerFolders:
+    """Folders that tasks read and write, and the step at which a test may end one."""
 
-    `stage`: the task writes a file; `count`: the task counts and forgets; `carry`: the
-    rows come back, because they have yet to be finished, ordered or shown.
-    """
-
-    queries: tuple[str, ...]
-    asked: Asked
-    route: str
+    synopses: Path
+    staging: Path
+    failpoint: Failpoint
 
 
 @dataclass(frozen=True)
 class AnswerTask:
-    synopsis: Synopsis
-    read: tuple[int, ...]  # buckets
-    folder: Path
-    buckets: int
-    pieces: tuple[Piece, ...]
-    questions: tuple[Question, ...]
-    staging: Path
+    """Window requests to one synopsis, in one bucket or in several together."""
+
+    folders: AnswerFolders
     tick: int
+    synopsis: Synopsis
+    pieces: tuple[Piece, ...]
+    requests: tuple[WindowRequest, ...]
+    read_buckets: tuple[int, ...]
+    write_buckets: int
     snapshot_from_us: int | None  # write what is live from here on as one new piece
-    failpoint: Failpoint
-    # Questions by fewer keys than the synopsis has, here by their columns, need all buckets.
-    keys: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None  # the columns to roll groups up to; None: all
+
+    @property
+    def folder(self) -> Path:
+        return self.folders.synopses / self.synopsis.id
 
     @property
     def work_ns(self) -> int:
         """About how long the task takes: reading its rows, then windows times groups."""
-        spans = (piece.span(bucket) for piece in self.pieces for bucket in self.read)
+        spans = (piece.span(bucket) for piece in self.pieces for bucket in self.read_buckets)
         rows = sum(span[1] for span in spans if span)
         slices = max((len(piece.slices) for piece in self.pieces), default=1)
-        windows = sum(len(question.asked.owner) for question in self.questions)
+        windows = sum(len(request.owner) for request in self.requests)
         sketches = sum(lane.is_sketch for lane in self.synopsis.lanes)
         row_ns, cell_ns = ROW_NS + SKETCH_NS * sketches, CELL_NS + SKETCH_NS // 2 * sketches
         return row_ns * rows + cell_ns * windows * (rows // max(1, slices))
 
 
 @dataclass(frozen=True)
-class Part:
-    """One bucket's answers to one question: rows and errors by query, a file or a table."""
-
-    counts: IntArray
-    raised: IntArray
-    staged: str = ""
-    rows: pa.Table | None = None
-
-
-@dataclass(frozen=True)
 class TaskResult:
-    """The questions are put back by the driver, which need not be told them again."""
+    """The answers of a task, by request. The driver puts the requests back itself."""
 
     synopsis_id: str
-    parts: tuple[Part, ...]
+    answers: tuple[BucketAnswers, ...]
     snapshot: Piece | None
-    told: Mapping[str, str] = field(default_factory=dict)  # what users' code raised, by aggregate
-    questions: tuple[Question, ...] = ()
+    user_errors: Mapping[str, str] = field(default_factory=dict)  # by aggregate
+    requests: tuple[WindowRequest, ...] = ()
+
+
+def tasks_of(
+    folders: AnswerFolders,
+    tick: int,
+    synopsis: Synopsis,
+    pieces: Sequence[Piece],
+    requests: Sequence[WindowRequest],
+    *,
+    write_buckets: int = 1,
+    snapshot_from_us: int | None = None,
+    keys: tuple[str, ...] | None = None,
+) -> list[AnswerTask]:
+    """A task for each bucket of the pieces.
+
+    Requests by fewer keys than the synopsis has, named in `keys`, need all buckets in one.
+    """
+    buckets = sorted({bucket for piece in pieces for bucket, _, _ in piece.spans})
+    return [
+        AnswerTask(
+            folders=folders,
+            tick=tick,
+            synopsis=synopsis,
+            pieces=tuple(piece for piece in pieces if any(map(piece.span, read_buckets))),
+            requests=tuple(requests),
+            read_buckets=read_buckets,
+            write_buckets=write_buckets,
+            snapshot_from_us=snapshot_from_us,
+            keys=keys,
+        )
+        for read_buckets in ([(b,) for b in buckets] if keys is None else [tuple(buckets)])
+    ]
 
 
 def run_task(task: AnswerTask) -> TaskResult:
-    cells = _cells(task)
-    answers = answer(task.synopsis, cells, [question.asked for question in task.questions])
-    parts = [
-        _part(task, question, found)
-        for question, found in zip(task.questions, answers, strict=True)
+    cells = _read_cells(task)
+    answers = [
+        _handed_over(task, request, bucket_answers)
+        for request, bucket_answers in zip(
+            task.requests, answer(task.synopsis, cells, task.requests), strict=True
+        )
     ]
-    task.failpoint.reach("answer", task.tick)
-    return TaskResult(task.synopsis.id, tuple(parts), _snapshot(task, cells), take_told())
+    task.folders.failpoint.reach("answer", task.tick)
+    return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells), take_told())
 
 
-def _cells(task: AnswerTask) -> Cells:
-    """The cells some question or the snapshot needs, and no others."""
-    low, high = _needed(task)
+def _read_cells(task: AnswerTask) -> Cells:
+    """The cells that some request or the snapshot needs, and no others."""
+    low_us, high_us = _needed_span_us(task)
     cells = joined(
         [
-            read_bucket(task.folder, task.synopsis, piece, bucket, low, high)
+            read_bucket(task.folder, task.synopsis, piece, bucket, low_us, high_us)
             for piece in task.pieces
-            for bucket in task.read
+            for bucket in task.read_buckets
             if piece.span(bucket)
         ]
     )
     return cells if task.keys is None else rolled_up(task.synopsis.lanes, cells, task.keys)
 
 
-def _needed(task: AnswerTask) -> tuple[int, int]:
+def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
+    lows = [int(request.starts.min()) for request in task.requests]
+    highs = [int(request.ends.max()) for request in task.requests]
     if task.snapshot_from_us is not None:
-        lows, highs = [task.snapshot_from_us], [piece.last_us + 1 for piece in task.pieces]
-    else:
-        lows, highs = [], []
-    for question in task.questions:
-        lows.append(int(question.asked.starts.min()))
-        highs.append(int(question.asked.ends.max()))
+        lows.append(task.snapshot_from_us)
+        highs += [piece.last_us + 1 for piece in task.pieces]
     return min(lows, default=0), max(highs, default=0)
 
 
-def _part(task: AnswerTask, question: Question, answers: Answers) -> Part:
-    part = Part(answers.counts, answers.raised)
+def _handed_over(task: AnswerTask, request: WindowRequest, answers: BucketAnswers) -> BucketAnswers:
+    """The answers as they leave the task: carried, staged in a file, or counted alone."""
     if answers.rows is None or not len(answers.rows):
-        return part
-    if question.route == CARRY:
-        return replace(part, rows=answers.rows)
-    found = together(question.asked.sheet, [answers.rows])
-    staged = stage(task.staging, task.tick, found.rows)
-    return Part(found.counts, answers.raised + found.raised, staged)
+        return BucketAnswers(answers.counts, answers.raised)
+    if request.batch.delivery.returns_rows:
+        return answers
+    merged_rows = merge_buckets(request.batch, [answers.rows])
+    staged = stage(task.folders.staging, task.tick, merged_rows.rows)
+    raised = answers.raised + merged_rows.raised
+    return BucketAnswers(merged_rows.counts, raised, staged=staged)
 
 
 def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
     if task.snapshot_from_us is None:
         return None
     live = cells.where((cells.slices >= task.snapshot_from_us)[cells.slice_index])
-    return write_piece(task.folder, task.synopsis, merged(task.synopsis.lanes, live), task.buckets)
+    compact = merged(task.synopsis.lanes, live)
+    return write_piece(task.folder, task.synopsis, compact, task.write_buckets)
+
+
+def answer(
+    synopsis: Synopsis, cells: Cells, requests: Sequence[WindowRequest]
+) -> list[BucketAnswers]:
+    """The answers of a bucket's cells to each window request, in their order."""
+    evaluations = [_Evaluation(request) for request in answer_requests(requests)]
+    readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.readings))
+    cells, sketches = set_apart(synopsis.lanes, cells)
+    for batch in _reading_batches(cells, readings):
+        _evaluate(synopsis, narrow(cells, batch), batch, evaluations, sketches)
+    answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
+    return [answers[place] for place in range(len(requests))]
+
+
+class _Evaluation:
+    """An answer request and its evaluator."""
+
+    def __init__(self, request: AnswerRequest) -> None:
+        self._request, self.evaluations = request, Evaluations.of(request.windows)
+        self.evaluator = Evaluator(self.evaluations)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return self.evaluations.batch.shape.keys
+
+    def spans(self, cells: Cells, numbers: Mapping[Reading, int]) -> Spans:
+        windows = self.evaluations
+        number = np.array([numbers.get(reading, -1) for reading in windows.readings])
+        return Spans.of(cells, number[windows.reading], windows.starts, windows.ends)
+
+    def split(self) -> Iterator[tuple[int, BucketAnswers]]:
+        return split_by_query(self._request, self.evaluations, self.evaluator.result())
+
+
+def _reading_batches(cells: Cells, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    """Readings that have up to `MOST_READ` rows between them, or as many as there are cells."""
+    by_signature = np.bincount(cells.signature, minlength=len(cells.signatures))
+    most, batch, batch_rows = max(MOST_READ, len(cells)), list[Reading](), 0
+    for reading in readings:
+        rows = int(by_signature[reading.matches(cells.signatures)].sum())
+        if batch and batch_rows + rows > most:
+            yield batch
+            batch, batch_rows = [], 0
+        batch, batch_rows = [*batch, reading], batch_rows + rows
+    if batch:
+        yield batch
+
+
+def _evaluate(
+    synopsis: Synopsis,
+    cells: Cells,
+    readings: Sequence[Reading],
+    evaluations: Sequence[_Evaluation],
+    sketches: Mapping[Lane, Reader],
+) -> None:
+    """Every request over every bundle of the cells."""
+    numbers = {reading: number for number, reading in enumerate(readings)}
+    spans = [evaluation.spans(cells, numbers) for evaluation in evaluations]
+    groups: dict[tuple[Key, ...], GroupKeys] = {}
+    for bundle in bundles(synopsis.lanes, cells, _joined_spans(spans), sketches):
+        for evaluation, windows in zip(evaluations, spans, strict=True):
+            keys = evaluation.keys
+            if keys not in groups:
+                groups[keys] = GroupKeys(synopsis, cells, keys)
+            naming = bundle.naming(windows)
+            for block in bundle.laid.blocks(*bundle.bounds(windows)):
+                evaluation.evaluator.evaluate(groups[keys], block, naming)
+
+
+def _joined_spans(spans: Sequence[Spans]) -> Spans:
+    return Spans(
+        np.concatenate([span.reading for span in spans]),
+        np.concatenate([span.lo for span in spans]),
+        np.concatenate([span.hi for span in spans]),
+    )

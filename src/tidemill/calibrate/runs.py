@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tidemill.answer.asked import Asked, Sheet
 from tidemill.answer.delivery import COUNT
+from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerTask, Question, run_task
+from tidemill.answer.task import AnswerFolders, AnswerTask, run_task, tasks_of
 from tidemill.calibrate.cells import make_cells
 from tidemill.calibrate.fitting import Job, Watch
 from tidemill.calibrate.stage import query, suited
@@ -52,7 +52,8 @@ class _Runs:
         one = query("src", slide_ms=1_000)
         self._synopsis = suited(0, [one]).synopsis
         self._folder = home.synopses / self._synopsis.id
-        self._sheet = Sheet.of([lift(one)], ())
+        self._folders = AnswerFolders(home.synopses, home.staging, NOWHERE)
+        self._batch = QueryBatch.of([lift(one)], delivery=COUNT)
         self._journal = Journal(home.open())
         self._state = StreamState(version=Version({self._synopsis.id: self._pieces()}))
 
@@ -71,23 +72,9 @@ class _Runs:
 
     def _tasks(self, number: int) -> Sequence[AnswerTask]:
         bounds = np.zeros(1, np.int64), np.full(1, _PIECES * _SECOND_US)
-        asked = Asked(self._sheet, np.zeros(1, np.int64), *bounds, wants_rows=False)
+        request = WindowRequest(self._batch, np.zeros(1, np.int64), *bounds)
         pieces = self._state.version.of(self._synopsis.id)
-        return [
-            AnswerTask(
-                synopsis=self._synopsis,
-                read=(bucket,),
-                folder=self._folder,
-                buckets=_BUCKETS,
-                pieces=pieces,
-                questions=(Question(("q",), asked, COUNT),),
-                staging=self._folder,
-                tick=number,
-                snapshot_from_us=None,
-                failpoint=NOWHERE,
-            )
-            for bucket in range(_BUCKETS)
-        ]
+        return tasks_of(self._folders, number, self._synopsis, pieces, [request])
 
     def _commit(self, number: int) -> None:
         record = TickRecord("packets", number, 1, 0, StreamTime(), Input(), flush=False)

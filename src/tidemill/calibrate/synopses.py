@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tidemill.answer.answer import answer
-from tidemill.answer.asked import Asked, Sheet
+from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
+from tidemill.answer.task import answer
 from tidemill.calibrate.cells import GROUPS, holding, make_cells
 from tidemill.calibrate.fitting import Job, Watch, Work
 from tidemill.calibrate.stage import CONDITIONS, TOTALS, feeds_of, query, suited
@@ -128,7 +128,7 @@ def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, 
     starts = np.linspace(0, slices - length, windows).astype(np.int64)
     # Equal windows would be worked out once.
     assert len(np.unique(starts)) == windows
-    sheet = Sheet.of([lift(one)], tuple(output.name for output in one.outputs))
+    batch = QueryBatch.of([lift(one)], is_named=True)
     bounds = starts * _SECOND_US, (starts + length) * _SECOND_US
-    asked = [Asked(sheet, np.zeros(windows, np.int64), *bounds)]
-    return len(cells), lambda: answer(synopsis, cells, asked)
+    requests = [WindowRequest(batch, np.zeros(windows, np.int64), *bounds)]
+    return len(cells), lambda: answer(synopsis, cells, requests)

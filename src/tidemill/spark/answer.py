@@ -32,8 +32,7 @@ def run_answers(session: GetSession, tasks: Sequence[AnswerTask]) -> list[TaskRe
     else:
         results = in_threads(run_task, tasks, cores() if place is Place.THREADS else 1)
     return [
-        replace(result, questions=task.questions)
-        for task, result in zip(tasks, results, strict=True)
+        replace(result, requests=task.requests) for task, result in zip(tasks, results, strict=True)
     ]
 
 

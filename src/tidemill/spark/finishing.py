@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemill.answer.by_spark import finish
 from tidemill.answer.expressions.finish import Finished
+from tidemill.answer.request import QueryBatch
+from tidemill.answer.rows import MergedAnswers, merge_buckets
+from tidemill.answer.shapes import finishes_here
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.query import QueryPlan
 from tidemill.spark.catalyst.values import guard
+from tidemill.spark.jobs import GetSession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,3 +53,20 @@ def _finished(node: Opaque, column: pa.ChunkedArray, flags: pa.ChunkedArray) -> 
     raised = failed | np.asarray(flagged.to_numpy(zero_copy_only=False))
     values = pc.struct_field(structs, "value")
     return Finished(values.cast(node.type.arrow), raised)
+
+
+def finish_rows(
+    session: GetSession,
+    plan: QueryPlan,
+    batch: QueryBatch,
+    tables: Sequence[pa.Table],
+) -> MergedAnswers:
+    """Rows that the buckets carried: ordered, cut, and finished by Spark where need be.
+
+    The plan is that of any query of the batch; a query that Spark finishes is a batch alone.
+    """
+    merged = merge_buckets(batch, tables)
+    if finishes_here(plan):
+        return merged
+    rows, raised = finish(plan, merged.rows, finish_by_spark(session(), plan, merged.rows))
+    return MergedAnswers(rows, np.array([len(rows)]), np.array([raised]))

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.delivery import Delivery
 from tidemill.arrays import IntArray
 
 # Called with a query's name and its answers of one tick; who shows them decides how.
@@ -47,7 +48,7 @@ def distinct_writers(writers: Iterable[SinkWriter]) -> list[SinkWriter]:
 
 
 class SinkWriter(Protocol):
-    route: str  # what the tasks do with finished, unordered answers
+    delivery: Delivery  # of finished answers that need no order
 
     def check(self, query: str) -> None:
         """Refuse a query that is new to this home if its place is taken."""

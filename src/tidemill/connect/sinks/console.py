@@ -13,7 +13,7 @@ from tidemill.connect.sinks.discard import DiscardSink
 class ConsoleSink(DiscardSink):
     """At least once: what was shown and not committed is shown again."""
 
-    route = CARRY
+    delivery = CARRY
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer

@@ -9,7 +9,7 @@ from tidemill.connect.sinks.base import Batch
 
 
 class DiscardSink:
-    route = COUNT
+    delivery = COUNT
 
     def check(self, query: str) -> None:
         """Nothing can be in the way."""

@@ -22,7 +22,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS json_sinks (path TEXT PRIMARY KEY, length I
 
 
 class JsonSink:
-    route = CARRY
+    delivery = CARRY
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection

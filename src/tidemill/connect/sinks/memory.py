@@ -15,7 +15,7 @@ MOST_ROWS = 1_000_000
 
 
 class MemorySink(DiscardSink):
-    route = CARRY
+    delivery = CARRY
 
     def __init__(self) -> None:
         self._pending: list[Batch] = []

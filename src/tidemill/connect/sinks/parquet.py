@@ -44,7 +44,7 @@ class Staged(NamedTuple):
 
 
 class ParquetSink:
-    route = STAGE
+    delivery = STAGE
 
     def __init__(
         self, folder: Path, connection: sqlite3.Connection, staging: Path, settings: Settings

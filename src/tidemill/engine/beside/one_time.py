@@ -9,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.user import give_back
-from tidemill.answer.asked import Sheet
 from tidemill.answer.delivery import CARRY
+from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerTask, Question
+from tidemill.answer.task import AnswerFolders, AnswerTask, tasks_of
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.home import Home
-from tidemill.engine.tick.gathering import gathered
 from tidemill.engine.tick.journal import StreamState
-from tidemill.engine.tick.page import Page
 from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.query import QueryPlan
@@ -27,8 +25,8 @@ from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, Standing, specs_of
 from tidemill.share.held import Held, find_held, refuse_too_long
 from tidemill.spark.answer import run_answers
+from tidemill.spark.finishing import finish_rows
 from tidemill.spark.session import Session
-from tidemill.state.store import Version
 from tidemill.words import many, table
 
 NO_ROWS = "no rows"
@@ -44,39 +42,23 @@ class Selecting:
         held, due = windows_held(query, plan, state)
         if not due:
             return NO_ROWS
-        question = _question(query, held, due)
-        return self._answered(query, question, self._tasks(held, state.version, question))
+        request = _request(query, held, due)
+        folders = AnswerFolders(self.home.synopses, self.home.staging, NOWHERE)
+        pieces = state.version.of(held.synopsis.id)
+        tasks = tasks_of(folders, 0, held.synopsis, pieces, [request], keys=held.keys)
+        return self._answered(query, request.batch, tasks)
 
-    def _answered(self, query: QueryPlan, question: Question, tasks: list[AnswerTask]) -> str:
+    def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> str:
         results = run_answers(self.session, tasks)
         for result in results:
             # Of what users' code raises in this process, what ticks have met with is theirs.
-            give_back(result.told)
-        parts = [result.parts[0] for result in results]
-        found = gathered(self.session, query, question, parts)
-        raised = int(sum(part.raised.sum() for part in parts) + found.raised.sum())
+            give_back(result.user_errors)
+        buckets = [result.answers[0] for result in results]
+        tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
+        merged = finish_rows(self.session, query, batch, tables)
+        raised = int(sum(bucket.raised.sum() for bucket in buckets) + merged.raised.sum())
         notes = [f"{many(raised, 'value')} raised an error and are NULL"] if raised else []
-        return "\n".join([_shown(found.rows), *notes])
-
-    def _tasks(self, held: Held, version: Version, question: Question) -> list[AnswerTask]:
-        pieces = version.of(held.synopsis.id)
-        buckets = sorted({b for piece in pieces for b, _, _ in piece.spans})
-        return [
-            AnswerTask(
-                synopsis=held.synopsis,
-                read=read,
-                folder=self.home.synopses / held.synopsis.id,
-                buckets=1,  # of what is written, which is nothing
-                pieces=tuple(piece for piece in pieces if any(map(piece.span, read))),
-                questions=(question,),
-                staging=self.home.staging,
-                tick=0,
-                snapshot_from_us=None,
-                failpoint=NOWHERE,
-                keys=held.keys,
-            )
-            for read in ([(b,) for b in buckets] if held.keys is None else [tuple(buckets)])
-        ]
+        return "\n".join([_shown(merged.rows), *notes])
 
 
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
@@ -127,10 +109,9 @@ def _due(query: QueryPlan, held: Held, slices: IntArray, until_us: int) -> Itera
             yield Due(query.name, held.synopsis.id, spec.range_us, spec.slide_us, first_us, windows)
 
 
-def _question(query: QueryPlan, held: Held, due: tuple[Due, ...]) -> Question:
-    lifted = lift(query)
-    page = Page((query.name,), Sheet.of([lifted], lifted.names, [held.reading]), CARRY)
-    return page.question([0] * len(due), list(due))
+def _request(query: QueryPlan, held: Held, due: tuple[Due, ...]) -> WindowRequest:
+    batch = QueryBatch.of([lift(query)], [held.reading], is_named=True, delivery=CARRY)
+    return WindowRequest.of(batch, [0] * len(due), due)
 
 
 def _shown(rows: pa.Table) -> str:

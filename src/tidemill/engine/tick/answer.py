@@ -1,67 +1,127 @@
-"""Step 5 of a tick: which tasks answer which windows, from which pieces."""
+"""Step 5 of a tick: the windows that are due, as tasks over the pieces that have them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from tidemill.answer.task import AnswerTask, Question, TaskResult
+from tidemill.answer.delivery import Delivery, choose_delivery
+from tidemill.answer.request import QueryBatch, WindowRequest
+from tidemill.answer.shapes import LiftedQuery, lift
+from tidemill.answer.task import AnswerFolders, AnswerTask, TaskResult, tasks_of
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import Surroundings
-from tidemill.engine.tick.pages import Pages
+from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
+from tidemill.share import Stint
 from tidemill.spark.answer import run_answers
-from tidemill.state.pieces import Piece
 from tidemill.state.store import Version
-from tidemill.state.synopsis import Synopsis
 
 
-class Answering:
-    """The strict queries of a stream, or the soft ones."""
+class Answerer:
+    """Answers the strict queries of a stream, or the soft ones."""
 
     def __init__(self, around: Surroundings, stream: Stream, of_soft: bool = False) -> None:
         self._around = around
+        self._folders = AnswerFolders(around.home.synopses, around.home.staging, around.failpoint)
         self._synopses = around.synopses_of(stream)
-        self._pages = {
-            key: Pages(around, key, around.plan.readers_of(synopsis, of_soft))
+        self._batches = {
+            key: QueryBatches(around, key, around.plan.readers_of(synopsis, of_soft))
             for key, synopsis in self._synopses.items()
         }
 
-    def run(
+    def answer(
         self,
         tick: int,
         due: Sequence[Due],
         version: Version,
         snapshots: Mapping[str, int] | None = None,
     ) -> list[TaskResult]:
-        """The windows answered; of these synopses, what is live from then on written anew."""
-        tasks, snapshots = [], snapshots or {}
+        """The windows answered, and of the synopses in `snapshots` what is live written anew."""
+        tasks: list[AnswerTask] = []
         for key, synopsis in self._synopses.items():
-            questions, from_us = self._pages[key].questions(due), snapshots.get(key)
-            if version.of(key) and (questions or from_us is not None):
-                tasks += self._tasks(tick, synopsis, version.of(key), questions, from_us)
+            requests = self._batches[key].requests(due)
+            from_us = None if snapshots is None else snapshots.get(key)
+            if requests or from_us is not None:
+                tasks += tasks_of(
+                    self._folders,
+                    tick,
+                    synopsis,
+                    version.of(key),
+                    requests,
+                    write_buckets=self._around.buckets[key],
+                    snapshot_from_us=from_us,
+                )
         return run_answers(self._around.session, tasks)
 
-    def _tasks(
-        self,
-        tick: int,
-        synopsis: Synopsis,
-        pieces: tuple[Piece, ...],
-        questions: tuple[Question, ...],
-        snapshot_from_us: int | None,
-    ) -> list[AnswerTask]:
-        home = self._around.home
-        return [
-            AnswerTask(
-                synopsis=synopsis,
-                read=(bucket,),
-                folder=home.synopses / synopsis.id,
-                buckets=self._around.buckets[synopsis.id],
-                pieces=tuple(piece for piece in pieces if piece.span(bucket)),
-                questions=questions,
-                staging=home.staging,
-                tick=tick,
-                snapshot_from_us=snapshot_from_us,
-                failpoint=self._around.failpoint,
-            )
-            for bucket in sorted({b for piece in pieces for b, _, _ in piece.spans})
+
+class QueryBatches:
+    """The queries of a synopsis in batches, arranged anew only when a delivery has changed."""
+
+    def __init__(
+        self, around: Surroundings, synopsis_id: str, readers: tuple[tuple[QueryPlan, Stint], ...]
+    ) -> None:
+        self._around, self._synopsis_id = around, synopsis_id
+        self._readings = [stint.reading for _, stint in readers]
+        self._queries = [lift(query) for query, _ in readers]
+        # Where there is one bucket only, what it puts in order is so for good.
+        is_parted = around.buckets[synopsis_id] > 1
+        self._finished_by_driver = [
+            (query.is_ordered and is_parted) or not lifted.finishes_here
+            for (query, _), lifted in zip(readers, self._queries, strict=True)
         ]
+        self._deliveries: list[tuple[Delivery, bool]] = []
+        self._batches: list[QueryBatch] = []
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
+        """The windows that are due, batch by batch; those of other synopses are passed over."""
+        self._arrange([self._delivery(n, q.name) for n, q in enumerate(self._queries)])
+        numbers: list[list[int]] = [[] for _ in self._batches]
+        runs: list[list[Due]] = [[] for _ in self._batches]
+        for run in due:
+            if run.synopsis == self._synopsis_id:
+                place, number = self._places[run.query]
+                numbers[place].append(number)
+                runs[place].append(run)
+        return tuple(
+            WindowRequest.of(batch, numbers[place], runs[place])
+            for place, batch in enumerate(self._batches)
+            if runs[place]
+        )
+
+    def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
+        """How the query's answers leave their task, and if their columns are read by name."""
+        is_watched = query in self._around.subscribers
+        of_sink = self._around.sinks[query].delivery
+        delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])
+        is_named = of_sink.reads_names(is_watched) or not self._queries[number].finishes_here
+        return delivery, is_named
+
+    def _arrange(self, deliveries: list[tuple[Delivery, bool]]) -> None:
+        if deliveries == self._deliveries:
+            return
+        self._deliveries = deliveries
+        groups: dict[Hashable, list[int]] = {}
+        for number, query in enumerate(self._queries):
+            groups.setdefault(self._batch_key(query, *deliveries[number]), []).append(number)
+        self._batches = [self._batch(numbers) for numbers in groups.values()]
+        self._places = {
+            query: (place, number)
+            for place, batch in enumerate(self._batches)
+            for number, query in enumerate(batch.queries)
+        }
+
+    def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
+        # A query that Spark finishes has a plan of its own to be finished by.
+        alone = None if query.finishes_here else query.name
+        names = query.column_names if is_named else ()
+        return query.shape, delivery, names, id(self._around.sinks[query.name]), alone
+
+    def _batch(self, numbers: list[int]) -> QueryBatch:
+        delivery, is_named = self._deliveries[numbers[0]]
+        return QueryBatch.of(
+            [self._queries[number] for number in numbers],
+            [self._readings[number] for number in numbers],
+            is_named,
+            delivery,
+        )

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.delivery import CARRY
-from tidemill.answer.task import Part, Question, TaskResult
+from tidemill.answer.request import WindowRequest
+from tidemill.answer.rows import BucketAnswers
+from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import Surroundings
-from tidemill.engine.tick.gathering import by_question, gathered
 from tidemill.engine.tick.journal import QueryState
 from tidemill.scan.contract import FoldReport
+from tidemill.spark.finishing import finish_rows
 
 
-class Delivering:
+class Deliverer:
     def __init__(self, around: Surroundings, stream: Stream) -> None:
         self._around = around
         self._queries = around.queries_of(stream)
         self._published: dict[str, pa.Table] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
-        self._troubles: dict[str, str] = {}
+        self._user_errors: dict[str, str] = {}
 
-    def run(self, tick: int, folded: FoldReport, results: list[TaskResult]) -> dict[str, int]:
+    def deliver(self, tick: int, folded: FoldReport, results: list[TaskResult]) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised = {}, self._raised_in_rows(folded)
-        self._troubles = self._told(folded, results)
-        questions = list(by_question(results))
-        for place, (question, parts) in enumerate(questions):
-            self._deliver(tick, question, parts)
-            if place == len(questions) // 2:
+        self._user_errors = self._user_errors_of(folded, results)
+        requests = list(_by_request(results))
+        for place, (request, buckets) in enumerate(requests):
+            self._deliver(tick, request, buckets)
+            if place == len(requests) // 2:
                 self._around.failpoint.reach("deliver", tick)
         return self._answers
 
@@ -40,9 +43,11 @@ class Delivering:
         names = [name for name, count in self._answers.items() if count]
         return {
             name: self._around.queries[name].after(
-                self._answers.get(name, 0), self._raised.get(name, 0), self._troubles.get(name, "")
+                self._answers.get(name, 0),
+                self._raised.get(name, 0),
+                self._user_errors.get(name, ""),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._troubles])
+            for name in dict.fromkeys([*names, *self._raised, *self._user_errors])
         }
 
     def writers(self) -> list[SinkWriter]:
@@ -58,48 +63,62 @@ class Delivering:
             for callback in self._around.subscribers.get(name, ()):
                 callback(rows)
 
-    def _deliver(self, tick: int, question: Question, parts: list[Part]) -> None:
-        raised = np.sum([part.raised for part in parts], axis=0)
-        sink = self._around.sinks[question.queries[0]]
-        if question.route == CARRY:
-            plan = self._around.plan.query(question.queries[0])
-            found = gathered(self._around.session, plan, question, parts)
-            raised, counts = raised + found.raised, found.counts
-            batch = Batch(tick, question.queries, counts, rows=found.rows)
-            sink.deliver(batch)
-            self._note_published(question, batch)
+    def _deliver(self, tick: int, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> None:
+        batch, raised = request.batch, np.sum([bucket.raised for bucket in buckets], axis=0)
+        sink = self._around.sinks[batch.queries[0]]
+        if batch.delivery.returns_rows:
+            plan = self._around.plan.query(batch.queries[0])
+            tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
+            merged = finish_rows(self._around.session, plan, batch, tables)
+            raised, counts = raised + merged.raised, merged.counts
+            carried = Batch(tick, batch.queries, counts, rows=merged.rows)
+            sink.deliver(carried)
+            self._note_published(request, carried)
         else:
-            counts = np.sum([part.counts for part in parts], axis=0)
-            for part in parts:
-                sink.deliver(Batch(tick, question.queries, part.counts, staged=part.staged))
-        self._answers.update(zip(question.queries, counts.tolist(), strict=True))
+            counts = np.sum([bucket.counts for bucket in buckets], axis=0)
+            for bucket in buckets:
+                sink.deliver(Batch(tick, batch.queries, bucket.counts, staged=bucket.staged))
+        self._answers.update(zip(batch.queries, counts.tolist(), strict=True))
         for number in np.flatnonzero(raised).tolist():
-            name = question.queries[number]
+            name = batch.queries[number]
             self._raised[name] = self._raised.get(name, 0) + int(raised[number])
 
-    def _note_published(self, question: Question, batch: Batch) -> None:
-        if not any(name in self._around.subscribers for name in question.queries):
+    def _note_published(self, request: WindowRequest, carried: Batch) -> None:
+        queries = request.batch.queries
+        if not any(name in self._around.subscribers for name in queries):
             return
-        asked = {question.queries[number] for number in set(question.asked.owner.tolist())}
-        self._published.update({name: rows for name, rows in batch.tables() if name in asked})
+        owners = {queries[number] for number in set(request.owner.tolist())}
+        self._published.update({name: rows for name, rows in carried.tables() if name in owners})
 
-    def _told(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
+    def _user_errors_of(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
         """What the code of users raised, by query that calls it; answers show it later."""
-        told = dict(folded.told)
+        errors = dict(folded.told)
         for result in results:
-            told = {**result.told, **told}
+            errors = {**result.user_errors, **errors}
         return {
-            query.name: told[call.code.name]
-            for query in (self._queries if told else ())
+            query.name: errors[call.code.name]
+            for query in (self._queries if errors else ())
             for call in query.aggregates
-            if call.code is not None and call.code.name in told
+            if call.code is not None and call.code.name in errors
         }
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions, charged to every query that uses them."""
-        wrong = {sql: count for sql, count in folded.raised.items() if count}
+        by_sql = {sql: count for sql, count in folded.raised.items() if count}
         raised = {
-            query.name: sum(wrong.get(sql, 0) for sql in {s.sql for s in query.scalars})
-            for query in (self._queries if wrong else ())
+            query.name: sum(by_sql.get(sql, 0) for sql in {s.sql for s in query.scalars})
+            for query in (self._queries if by_sql else ())
         }
         return {name: count for name, count in raised.items() if count}
+
+
+def _by_request(
+    results: Sequence[TaskResult],
+) -> Iterator[tuple[WindowRequest, list[BucketAnswers]]]:
+    """Every request with its answers from all buckets of its synopsis."""
+    by_synopsis: dict[str, list[TaskResult]] = {}
+    for result in results:
+        by_synopsis.setdefault(result.synopsis_id, []).append(result)
+    for buckets in by_synopsis.values():
+        for number, request in enumerate(buckets[0].requests):
+            yield request, [result.answers[number] for result in buckets]

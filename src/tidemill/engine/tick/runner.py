@@ -10,10 +10,10 @@ from tidemill.catalog import Catalog, Stream
 from tidemill.engine.beside import Agenda, Once, Wanted
 from tidemill.engine.beside.pins import Pins
 from tidemill.engine.beside.runs import Found
-from tidemill.engine.tick.answer import Answering
+from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import Stopwatch, Surroundings, TickReport
 from tidemill.engine.tick.decide import Deciding
-from tidemill.engine.tick.deliver import Delivering
+from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.fold import Folding
 from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.engine.tick.record import Decision, TickRecord
@@ -34,9 +34,9 @@ class StreamRunner:
         self._synopses = around.synopses_of(stream)
         self._folding = Folding(around, stream, source)
         self._deciding = Deciding(around, stream)
-        self._answering = Answering(around, stream)
-        self._soft_answering = Answering(around, stream, of_soft=True)
-        self._delivering = Delivering(around, stream)
+        self._answerer = Answerer(around, stream)
+        self._soft_answerer = Answerer(around, stream, of_soft=True)
+        self._deliverer = Deliverer(around, stream)
         self._agenda = Agenda(around, stream, state)
         self._pins = Pins()
         sweep(around.home.synopses, self.state.version, set(self._synopses), self._pending())
@@ -78,7 +78,7 @@ class StreamRunner:
         return self._pins.pin(lambda: self._agenda.next(self.state))
 
     def answer_soft(self, wanted: Wanted) -> list[TaskResult]:
-        results = self._soft_answering.run(self.state.tick, wanted.due, wanted.version)
+        results = self._soft_answerer.answer(self.state.tick, wanted.due, wanted.version)
         self._agenda.answered(wanted)
         return results
 
@@ -96,17 +96,17 @@ class StreamRunner:
         self._pins.unpin(found.wanted)
         record = self._record(Input(), flush=False)
         with watch.phase("deliver"):
-            answers = self._delivering.run(record.number, FoldReport(), found.results)
+            answers = self._deliverer.deliver(record.number, FoldReport(), found.results)
             histories = self._agenda.histories(found.wanted, self._around.clock.now_us())
             state = replace(self.state, tick=record.number)
             self._commit(record, state, self._with_histories(histories))
-            self._delivering.publish()
+            self._deliverer.publish()
             self._unlink(())
         return self._report(record, Decision(self.state.time), answers, watch)
 
     def idle(self) -> None:
         """Nothing to take: staged answers may still have come of age."""
-        self._delivering.publish()
+        self._deliverer.publish()
 
     def is_done(self) -> bool:
         return self._source.is_done(self.state.progress)
@@ -155,13 +155,13 @@ class StreamRunner:
         version = _with_pieces(self.state.version, decision.folded)
         snapshots = self._deciding.snapshots(decision, version)
         with watch.phase("answer"):
-            results = self._answering.run(record.number, decision.due, version, snapshots)
+            results = self._answerer.answer(record.number, decision.due, version, snapshots)
         with watch.phase("deliver"):
-            answers = self._delivering.run(record.number, decision.folded, results)
+            answers = self._deliverer.deliver(record.number, decision.folded, results)
             kept = self._kept(decision, version, snapshots, results)
             after = self._after(record, decision, kept)
-            self._commit(record, after, self._delivering.query_states())
-            self._delivering.publish()
+            self._commit(record, after, self._deliverer.query_states())
+            self._deliverer.publish()
             self._unlink(version.pieces.items())
         self._agenda.ticked(record.time, self.state.time, record.flush)
         return self._report(record, decision, answers, watch)
@@ -209,14 +209,14 @@ class StreamRunner:
         """One transaction for time, input, pieces, counts and ledgers."""
         with self._around.journal.transaction():
             self._around.journal.commit(record, state, queries)
-            for writer in self._delivering.writers():
+            for writer in self._deliverer.writers():
                 writer.record()
         self.state = state
         self._around.queries.update(queries)
 
     def _with_histories(self, histories: Mapping[str, History]) -> dict[str, QueryState]:
         """What the delivery has changed, and the runs of queries that may have had no answer."""
-        changed, standing = self._delivering.query_states(), self._around.queries
+        changed, standing = self._deliverer.query_states(), self._around.queries
         soft = {
             name: replace(changed.get(name, standing[name]), history=history)
             for name, history in histories.items()

@@ -1,4 +1,4 @@
-"""Questions that differ in what they select are one form, and nobody gets another's errors."""
+"""Requests that differ in what they select are answered together, and errors stay apart."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from tests.laws.mill import Mill
-from tests.laws.queries import Asked as Wanted
-from tests.laws.queries import plan_of
-from tidemill.answer.answer import answer
-from tidemill.answer.asked import Asked, Sheet
-from tidemill.answer.forms import forms
+from tests.laws.queries import Asked, plan_of
+from tidemill.answer.request import QueryBatch, WindowRequest, answer_requests
 from tidemill.answer.shapes import lift
+from tidemill.answer.task import answer
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Row
 from tidemill.state.pieces import read_bucket
@@ -23,9 +21,9 @@ KEPT = "FROM s [RANGE 8 ms SLIDE 8 ms] GROUP BY k HAVING COUNT(*) > {}"
 TOP = f"{KEPT} ORDER BY COUNT(*) DESC LIMIT {{}}"
 
 
-def question(plan: QueryPlan) -> Asked:
-    starts = np.arange(0, 24_000, 8_000)
-    return Asked(Sheet.of([lift(plan)]), np.zeros(3, np.int64), starts, starts + 8_000)
+def request_of(plan: QueryPlan) -> WindowRequest:
+    starts, owner = np.arange(0, 24_000, 8_000), np.zeros(3, np.int64)
+    return WindowRequest(QueryBatch.of([lift(plan)]), owner, starts, starts + 8_000)
 
 
 def plans(*endings: str) -> list[QueryPlan]:
@@ -34,8 +32,9 @@ def plans(*endings: str) -> list[QueryPlan]:
 
 
 def test_select_lists_without_constants_are_worked_out_together() -> None:
-    asked = [question(plan) for plan in plans(KEPT.format(1), KEPT.format(2), TOP.format(1, 2))]
-    assert [form.places for form in forms(asked)] == [(0, 1, 2, 3, 4, 5), (6, 7, 8)]
+    endings = KEPT.format(1), KEPT.format(2), TOP.format(1, 2)
+    requests = answer_requests([request_of(plan) for plan in plans(*endings)])
+    assert [request.places for request in requests] == [(0, 1, 2, 3, 4, 5), (6, 7, 8)]
 
 
 def test_constants_and_whole_windows_stay_apart() -> None:
@@ -43,7 +42,7 @@ def test_constants_and_whole_windows_stay_apart() -> None:
     chosen = ("k", "COUNT(*) AS c"), ("COUNT(*) + 1 AS c", "COUNT(*) + COUNT(n) * 2 AS c")
     for tail, texts in zip(tails, chosen, strict=True):
         made = [plan_of(n, f"SELECT {text} {tail}") for n, text in enumerate(texts)]
-        assert len(forms([question(plan) for plan in made])) == 2
+        assert len(answer_requests([request_of(plan) for plan in made])) == 2
 
 
 def test_together_and_alone_give_the_same(tmp_path: Path) -> None:
@@ -51,25 +50,25 @@ def test_together_and_alone_give_the_same(tmp_path: Path) -> None:
     made = plans(KEPT.format(1), KEPT.format(3), TOP.format(0, 2), TOP.format(0, 1))
     rows = [Row(t * 500, {"k": "abc"[t % 3], "n": None if t % 3 == 1 else t}) for t in range(48)]
     mill = Mill(tmp_path, buckets=1, lateness_us=10**6)
-    mill.change([Wanted(plan, lambda _row: True) for plan in made])
+    mill.change([Asked(plan, lambda _row: True) for plan in made])
     mill.tick(rows)
     (synopsis,) = mill.plan.synopses
     (piece,) = mill.version.of(synopsis.id)
     folder = tmp_path / "synopses" / synopsis.id
     cells = read_bucket(folder, synopsis, piece, 0, BEGINNING_US, 2**62)
-    asked = [question(plan) for plan in made]
-    together = answer(synopsis, cells, asked)
-    for one, found in zip(asked, together, strict=True):
-        (alone,) = answer(synopsis, cells, [one])
-        assert found.counts.tolist() == alone.counts.tolist()
-        assert found.raised.tolist() == alone.raised.tolist()
-        assert found.rows is not None
-        assert found.rows.equals(alone.rows)
-    raised = [found.raised.tolist() for found in together]
+    requests = [request_of(plan) for plan in made]
+    together = answer(synopsis, cells, requests)
+    for request, answers in zip(requests, together, strict=True):
+        (alone,) = answer(synopsis, cells, [request])
+        assert answers.counts.tolist() == alone.counts.tolist()
+        assert answers.raised.tolist() == alone.raised.tolist()
+        assert answers.rows is not None
+        assert answers.rows.equals(alone.rows)
+    raised = [answers.raised.tolist() for answers in together]
     flags = [
-        sum(found.rows.column("_raised").to_pylist())
-        for found in together[6:]
-        if found.rows is not None
+        sum(answers.rows.column("_raised").to_pylist())
+        for answers in together[6:]
+        if answers.rows is not None
     ]
     assert raised == [[3], [0], [0], [3], [0], [0], *[[0]] * 6]
     assert flags[0] > 0

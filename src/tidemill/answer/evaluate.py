@@ -1,0 +1,239 @@
+"""Evaluation of one block of windows and groups, from HAVING to the rows that remain.
+
+HAVING is evaluated over the whole block, ORDER BY and LIMIT over the cells that it keeps, and
+the select list for the rows that remain. Lanes are combined when an expression first reads
+them, for the cells it is evaluated over.
+
+A row in which anything raises counts once: HAVING is looked at for every group, ORDER BY for
+those that HAVING keeps, the select list for the rows that are delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, Flags, to_arrow
+from tidemill.answer.ordering import LARGEST, Keys, cut_runs, order_keys
+from tidemill.answer.request import Evaluations
+from tidemill.answer.rows import (
+    EvaluatedRows,
+    evaluated_schema,
+    marked,
+    order_name,
+    output_name,
+    tie_name,
+)
+from tidemill.answer.slots import GroupKeys, Slots
+from tidemill.arrays import Array, IntArray
+from tidemill.plan.query import Ordering
+from tidemill.state.layouts.bundles import Naming
+from tidemill.state.layouts.combine import Block
+
+
+class Evaluator:
+    """Evaluates a request block after block, and gathers the rows that come of it."""
+
+    def __init__(self, evaluations: Evaluations) -> None:
+        self._evaluations = evaluations
+        self._shape = evaluations.batch.shape
+        self._makes_rows = evaluations.batch.delivery.makes_rows
+        self._counts = np.zeros(len(evaluations), dtype=np.int64)
+        self._first = np.zeros(len(evaluations), dtype=np.int64)
+        self._raised = np.zeros(len(evaluations), dtype=np.int64)
+        self._rows = 0
+        self._tables: list[pa.Table] = []
+        self._flagged: list[IntArray] = []  # rows in which anything but the select list raised
+        self._raised_rows: dict[int, list[IntArray]] = {}  # by output
+
+    def evaluate(self, groups: GroupKeys, block: Block, naming: Naming) -> None:
+        """Windows that are whole in the block."""
+        slots = Slots(groups, self._evaluations, block, naming)
+        eligible, flags = self._having(slots, block.present)
+        orders = [BlockOrder.of(ordering, slots) for ordering in self._shape.order_by]
+        for order in orders:
+            flags = _also(flags, order.column.raised, eligible)
+        if self._shape.is_ordered:
+            cells = top_cells(eligible, orders, slots, groups.rank, self._evaluations.most)
+        elif eligible is None:
+            cells = None
+        else:
+            cells = np.flatnonzero(np.broadcast_to(eligible, slots.shape))
+        if flags is not None:
+            self._flag(slots, cells, _flat(flags, slots.shape))
+        self._finish(slots, cells, orders)
+
+    def result(self) -> EvaluatedRows:
+        """The rows that came of all blocks."""
+        flags = marked(self._flagged, self._rows)
+        columns = self._columns() if self._makes_rows else {}
+        return EvaluatedRows(
+            self._counts, self._first, self._raised, columns, flags, self._raised_rows
+        )
+
+    def _columns(self) -> dict[str, pa.Array]:
+        schema = evaluated_schema(self._shape)
+        table = pa.concat_tables([schema.empty_table(), *self._tables]).combine_chunks()
+        return {name: table.column(name).combine_chunks() for name in schema.names}
+
+    def _having(self, slots: Slots, present: Flags | None) -> tuple[Flags | None, Flags | None]:
+        """The cells that stay, and those of all that raised; None: all, none."""
+        if self._shape.having is None:
+            return present, None
+        column = slots.evaluate(self._shape.having)
+        true = column.values if column.valid is EVERY else column.values & column.valid
+        return _both(present, true), _also(None, column.raised, present)
+
+    def _flag(self, slots: Slots, cells: IntArray | None, flags: Flags) -> None:
+        """Note what raised before the select list, by cell of the block."""
+        self._flagged.append(self._rows + np.flatnonzero(flags if cells is None else flags[cells]))
+        if self._shape.is_ordered:
+            flags = flags.copy()
+            flags[cells] = False
+        windows = _flat(slots.window, slots.shape)[flags]
+        self._raised += np.bincount(windows, minlength=len(self._raised))
+
+    def _finish(self, slots: Slots, cells: IntArray | None, orders: Sequence[BlockOrder]) -> None:
+        """The select list of the cells that are left."""
+        picked = slots if cells is None else slots.at(cells)
+        columns = {}
+        for number, node in enumerate(self._shape.outputs):
+            if self._makes_rows:
+                columns[output_name(number)], raised = picked.rows(node)
+            else:
+                raised = picked.raised(node)
+            if raised.any():
+                rows = self._rows + np.flatnonzero(_flat(raised, picked.shape))
+                self._raised_rows.setdefault(number, []).append(rows)
+        if self._makes_rows:
+            if cells is not None and self._shape.is_ordered:
+                columns |= self._hidden(slots, picked, cells, orders)
+            self._tables.append(pa.table(columns))
+        self._count(picked)
+
+    def _hidden(
+        self, slots: Slots, picked: Slots, cells: IntArray, orders: Sequence[BlockOrder]
+    ) -> dict[str, pa.Array]:
+        """What the buckets' rows are put in order by, once they are together."""
+        columns = {}
+        for number, (order, ordering) in enumerate(zip(orders, self._shape.order_by, strict=True)):
+            column = order.column.flat(slots.shape).at(cells)
+            columns[order_name(number)] = to_arrow(column, ordering.node.type)
+        for number, key in enumerate(self._shape.keys):
+            columns[tie_name(number)] = picked.rows(key.slot)[0]
+        return columns
+
+    def _count(self, picked: Slots) -> None:
+        """The rows of every window follow one another."""
+        if len(picked.shape) == 2:
+            windows = picked.window.ravel()
+            lengths = np.full(len(windows), picked.shape[1])
+        else:
+            is_new = np.ones(len(picked.window), dtype=np.bool_)
+            is_new[1:] = picked.window[1:] != picked.window[:-1]
+            begins = np.flatnonzero(is_new)
+            windows = picked.window[begins]
+            lengths = np.diff(begins, append=len(picked.window))
+        self._counts[windows] = lengths
+        self._first[windows] = self._rows + np.cumsum(lengths) - lengths
+        self._rows += int(lengths.sum())
+
+
+@dataclass(frozen=True)
+class BlockOrder:
+    """An ORDER BY expression over a block: keys that ascend, and the places of its NULLs."""
+
+    column: Column
+    keys: Keys
+    missing: Flags | None
+    nulls_first: bool
+
+    @staticmethod
+    def of(ordering: Ordering, slots: Slots) -> BlockOrder:
+        column = slots.evaluate(ordering.node)
+        keys = order_keys(column, ordering.node.type, ordering.descending)
+        missing = None if column.valid is EVERY or column.valid.all() else ~column.valid
+        return BlockOrder(column, keys, missing, ordering.nulls_first)
+
+    @property
+    def coarse(self) -> Keys:
+        """Keys that order like the expression, though a NULL may tie with the last value."""
+        if self.missing is None:
+            return self.keys
+        return np.where(self.missing, ~LARGEST if self.nulls_first else LARGEST, self.keys)
+
+    def at(self, cells: IntArray, shape: tuple[int, ...]) -> list[Keys]:
+        """The sort keys of some cells of the block."""
+        keys = np.broadcast_to(self.keys, shape).ravel()[cells]
+        if self.missing is None:
+            return [keys]
+        missing = np.broadcast_to(self.missing, shape).ravel()[cells].astype(np.int64)
+        return [-missing if self.nulls_first else missing, np.where(missing, 0, keys)]
+
+
+def top_cells(
+    eligible: Flags | None,
+    orders: Sequence[BlockOrder],
+    slots: Slots,
+    rank: IntArray,
+    most: IntArray,
+) -> IntArray:
+    """Places in the flattened block, window after window, each in order and cut to `most`.
+
+    `eligible` marks the cells that may appear (None: all); `most` is by number of the window.
+    """
+    candidates = _candidates(eligible, orders, slots, rank, most)
+    if candidates is None:
+        cells = np.arange(int(np.prod(slots.shape)))
+    else:
+        cells = np.flatnonzero(np.broadcast_to(candidates, slots.shape))
+    chosen = slots.at(cells)
+    window = chosen.window
+    keys = [window, *(key for order in orders for key in order.at(cells, slots.shape))]
+    by_order = np.lexsort([rank[chosen.group], *keys[::-1]])
+    return cells[cut_runs(by_order, [window], most[window])]
+
+
+def _candidates(
+    eligible: Flags | None,
+    orders: Sequence[BlockOrder],
+    slots: Slots,
+    rank: IntArray,
+    most: IntArray,
+) -> Flags | None:
+    """Cells that can be among the first: those up to the last that the first key lets in.
+
+    A matrix is partitioned row by row, which is far less work than to sort it. Only the cells that
+    remain, a few more than the limit, have to be put in order.
+    """
+    if len(slots.shape) == 1 or not slots.shape[0]:
+        return eligible
+    groups, limit = slots.shape[1], int(most[slots.window].max())
+    if limit >= groups:
+        return eligible
+    first = orders[0].coarse if orders else rank[slots.group]
+    keys = np.broadcast_to(first, slots.shape)
+    if eligible is not None:
+        keys = np.where(eligible, keys, LARGEST)
+    last = np.partition(keys, limit - 1, axis=1)[:, limit - 1, None]
+    candidates = keys <= last
+    return candidates if eligible is None else candidates & eligible
+
+
+def _both(left: Flags | None, right: Flags) -> Flags:
+    return right if left is None else left & right
+
+
+def _also(flags: Flags | None, raised: Flags, where: Flags | None) -> Flags | None:
+    """Flags with some more; None as long as there are none."""
+    if raised is NOWHERE or not raised.any():
+        return flags
+    more = _both(where, raised)
+    return more if flags is None else flags | more
+
+
+def _flat(values: Array, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(values, shape).ravel()

@@ -1,0 +1,227 @@
+"""Requests of step 5: which queries, which of their windows, and what is evaluated for them.
+
+QueryBatch      queries of one shape, delivered alike
+WindowRequest   the windows of a batch that are due
+AnswerRequest   window requests that are evaluated together
+Evaluations     the distinct windows, readings and constants behind an answer request
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.answer.delivery import CARRY, Delivery
+from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, from_arrow
+from tidemill.answer.shapes import LiftedQuery, Shape
+from tidemill.arrays import IntArray
+from tidemill.plan.expressions import Value
+from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.plan.query import AggregateCall
+from tidemill.schedule import Due
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class QueryBatch:
+    """Queries of one shape whose answers are delivered alike; each has a number in the batch.
+
+    `column_names` are the names of the outputs; empty if nobody reads them.
+    """
+
+    queries: tuple[str, ...]
+    shape: Shape
+    values: tuple[tuple[Value, ...], ...]  # of the parameters, by query
+    limits: IntArray  # by query
+    readings: tuple[Reading, ...]  # by query: the cells that it reads
+    column_names: tuple[str, ...] = ()
+    delivery: Delivery = CARRY
+
+    @staticmethod
+    def of(
+        lifted: Sequence[LiftedQuery],
+        readings: Sequence[Reading] | None = None,
+        is_named: bool = False,
+        delivery: Delivery = CARRY,
+    ) -> QueryBatch:
+        return QueryBatch(
+            tuple(query.name for query in lifted),
+            lifted[0].shape,
+            tuple(query.values for query in lifted),
+            np.array([query.limit for query in lifted], dtype=np.int64),
+            tuple(readings or [ALL_ROWS] * len(lifted)),
+            lifted[0].column_names if is_named else (),
+            delivery,
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """Windows of a batch to answer: the number of each one's query, and its bounds."""
+
+    batch: QueryBatch
+    owner: IntArray
+    starts: IntArray
+    ends: IntArray
+
+    @staticmethod
+    def of(batch: QueryBatch, numbers: Sequence[int], due: Sequence[Due]) -> WindowRequest:
+        """The windows that are due; `numbers` says whose each run of them is."""
+        counts = np.array([run.windows for run in due])
+        first, slide, length = (
+            np.repeat(np.array(values, dtype=np.int64), counts)
+            for values in zip(*((d.first_us, d.slide_us, d.range_us) for d in due), strict=True)
+        )
+        within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = first + within * slide
+        return WindowRequest(batch, np.repeat(numbers, counts), starts, starts + length)
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Window requests that differ in what they select, as one request.
+
+    The rows that HAVING, ORDER BY and LIMIT leave are found once for all of them, and every
+    expression that some query selects is evaluated once for those rows.
+    """
+
+    places: tuple[int, ...]  # of the window requests
+    windows: WindowRequest  # of all of them; the queries of each are a run of numbers
+    first: tuple[int, ...]  # by window request, the number of its first query; then the end
+    outputs: tuple[tuple[int, ...], ...]  # by window request, places among the outputs here
+
+    @property
+    def makes_rows(self) -> bool:
+        return self.windows.batch.delivery.makes_rows
+
+
+def answer_requests(requests: Sequence[WindowRequest]) -> list[AnswerRequest]:
+    """Every window request in one answer request."""
+    places: dict[Hashable, list[int]] = {}
+    for place, request in enumerate(requests):
+        makes_rows = request.batch.delivery.makes_rows
+        places.setdefault((makes_rows, _joint_key(request.batch.shape)), []).append(place)
+    return [_joined(group, [requests[place] for place in group]) for group in places.values()]
+
+
+def _joint_key(shape: Shape) -> Hashable:
+    """Shapes with one key are evaluated together.
+
+    A shape stays by itself if its select list has constants, because each query would need
+    names of its own for them. It also stays by itself if it keeps every group: then each row
+    would be evaluated for the outputs of other queries too.
+    """
+    if shape.chooses and not shape.constant_outputs:
+        return shape.keys, shape.parameters, shape.having, shape.order_by, shape.is_limited
+    return shape
+
+
+def _joined(places: Sequence[int], requests: Sequence[WindowRequest]) -> AnswerRequest:
+    batches = [request.batch for request in requests]
+    numbers: dict[Hashable, int] = {}
+    outputs = tuple(
+        tuple(numbers.setdefault(node, len(numbers)) for node in batch.shape.outputs)
+        for batch in batches
+    )
+    first = np.concatenate([[0], np.cumsum([len(batch) for batch in batches])])
+    owners = [request.owner + low for request, low in zip(requests, first[:-1], strict=True)]
+    windows = WindowRequest(
+        _joined_batch(batches),
+        np.concatenate(owners),
+        np.concatenate([request.starts for request in requests]),
+        np.concatenate([request.ends for request in requests]),
+    )
+    return AnswerRequest(tuple(places), windows, tuple(first.tolist()), outputs)
+
+
+def _joined_batch(batches: Sequence[QueryBatch]) -> QueryBatch:
+    """All queries as one batch, which has the outputs of each; nobody reads names here."""
+    shapes = [batch.shape for batch in batches]
+    nodes = dict.fromkeys(node for shape in shapes for node in shape.outputs)
+    calls = dict.fromkeys(call for shape in shapes for call in shape.aggregates)
+    return QueryBatch(
+        tuple(query for batch in batches for query in batch.queries),
+        replace(shapes[0], aggregates=tuple(calls), outputs=tuple(nodes)),
+        tuple(values for batch in batches for values in batch.values),
+        np.concatenate([batch.limits for batch in batches]),
+        tuple(reading for batch in batches for reading in batch.readings),
+        delivery=batches[0].delivery,
+    )
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """The distinct windows to evaluate, ascending by reading, start and end.
+
+    Rule CS8: a query that is another's twin but for its period has the other's answers where
+    their windows meet. So windows of equal reading, bounds and constants are one evaluation,
+    and every owner takes from it what its LIMIT allows.
+    """
+
+    batch: QueryBatch
+    readings: tuple[Reading, ...]  # the distinct ones
+    reading: IntArray  # which of them
+    starts: IntArray
+    ends: IntArray
+    variant: IntArray  # which of the distinct tuples of constants
+    most: IntArray  # the largest LIMIT of an owner
+    owner: IntArray  # by window, ascending; then by start and end
+    of_window: IntArray  # the evaluation behind each window
+
+    @staticmethod
+    def of(request: WindowRequest) -> Evaluations:
+        batch = request.batch
+        readings, reading_of = _numbered(batch.readings)
+        _, variant_of = _numbered(batch.values)
+        columns = (
+            *(reading_of[request.owner], request.starts, request.ends),
+            variant_of[request.owner],
+        )
+        order = np.lexsort(columns[::-1])
+        ordered = [column[order] for column in columns]
+        is_new = np.ones(len(order), dtype=np.bool_)
+        if len(order):
+            is_new[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.cumsum(is_new) - 1
+        most = np.zeros(int(is_new.sum()), dtype=np.int64)
+        np.maximum.at(most, number, batch.limits[request.owner])
+        by_owner = np.lexsort((request.ends, request.starts, request.owner))
+        reading, starts, ends, variant = (column[is_new] for column in ordered)
+        owner = request.owner[by_owner]
+        return Evaluations(
+            batch, readings, reading, starts, ends, variant, most, owner, number[by_owner]
+        )
+
+    @cached_property
+    def calls(self) -> dict[str, AggregateCall]:
+        return {call.slot.name: call for call in self.batch.shape.aggregates}
+
+    @cached_property
+    def parameters(self) -> dict[str, Column]:
+        """By name, one row for each distinct tuple of constants; a single row broadcasts."""
+        distinct = list(dict.fromkeys(self.batch.values))
+        columns = {}
+        for place, slot in enumerate(self.batch.shape.parameters):
+            array = pa.array([row[place] for row in distinct], slot.type.arrow)
+            columns[slot.name] = Column(from_arrow(array, slot.type).values, EVERY, NOWHERE)
+        return columns
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def _numbered(values: tuple[T, ...]) -> tuple[tuple[T, ...], IntArray]:
+    """The distinct values, and the number of each among them."""
+    distinct = tuple(dict.fromkeys(values))
+    numbers = {value: number for number, value in enumerate(distinct)}
+    return distinct, np.array([numbers[value] for value in values], dtype=np.int64)
