@@ -23,7 +23,7 @@ from tidemill.calibrate.calibrate import measure_synopses
 from tidemill.calibrate.fitting import LEAST_NS, Job, Watch
 from tidemill.calibrate.routes import in_catalyst, on_arrays
 from tidemill.calibrate.rows import RowFigures, measure_rows
-from tidemill.calibrate.stage import feeds_of, query, stream, suited, write_rows
+from tidemill.calibrate.stage import feeds_of, query, stream, synopsis_for, write_rows
 from tidemill.cli import app
 from tidemill.engine.register.figures import forget_machines, keep_machines, load_machines
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts, Machines
@@ -71,7 +71,7 @@ def _cells_by_hand(paths: Sequence[str]) -> int:
 
 def _feeds() -> Sequence[Feed]:
     queries = [query("src", HOUR_MS), query("src", HOUR_MS, "length > 500")]
-    return feeds_of([suited(0, queries).synopsis])
+    return feeds_of([synopsis_for(0, queries).synopsis])
 
 
 def test_arrays_make_the_partials_that_are_counted(tmp_path: Path) -> None:

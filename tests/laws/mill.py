@@ -36,7 +36,7 @@ from tidemill.share import (
     EngineCosts,
     Sample,
     SharedPlan,
-    Standing,
+    StreamPosition,
     arrange_feeds,
     change_plan,
     rebuild_plan,
@@ -85,10 +85,10 @@ class Mill:
     ticks: int = 0
     snapshots: int = 0
 
-    def around(self, _stream: str) -> tuple[Standing, Context]:
+    def around(self, _stream: str) -> tuple[StreamPosition, Context]:
         """How the stream stands, as the planner would say."""
         time = self.time
-        standing = Standing(time.newest_us, time.watermark_us, self.version.complete_from)
+        standing = StreamPosition(time.newest_us, time.watermark_us, self.version.complete_from)
         return standing, Context(self.settings, self.costs)
 
     @property

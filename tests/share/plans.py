@@ -22,7 +22,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share import Context, EngineCosts, Sample, SharedPlan, Standing, change_plan
+from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts
 from tidemill.types import Type
 
@@ -62,7 +62,7 @@ def planned(
 ) -> Arrangement:
     """The queries of one stream, all at once or on top of a plan that stands."""
     context = Context(settings or Settings(), EngineCosts(sample or Sample(), machine))
-    plan = change_plan(before or SharedPlan(), queries, lambda _: (Standing(), context))
+    plan = change_plan(before or SharedPlan(), queries, lambda _: (StreamPosition(), context))
     return Arrangement(queries[0].stream, plan, context.settings, context.costs)
 
 

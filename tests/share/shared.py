@@ -9,7 +9,7 @@ import numpy as np
 from tests.laws.queries import plan_of
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share import Context, EngineCosts, Sample, Standing
+from tidemill.share import Context, EngineCosts, Sample, StreamPosition
 from tidemill.share.weave import MachineCosts
 
 ROWS = 5_000
@@ -36,6 +36,6 @@ def context(sharing: str = "shared", steps_off: str = "", **machine: float) -> C
 
 
 def around(
-    standing: Standing | None = None, chosen: Context | None = None
-) -> Callable[[str], tuple[Standing, Context]]:
-    return lambda _stream: (standing or Standing(), chosen or context())
+    standing: StreamPosition | None = None, chosen: Context | None = None
+) -> Callable[[str], tuple[StreamPosition, Context]]:
+    return lambda _stream: (standing or StreamPosition(), chosen or context())

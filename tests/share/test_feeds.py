@@ -6,7 +6,7 @@ import pytest
 
 from tests.share.shared import costs, query
 from tidemill.settings import Settings
-from tidemill.share import Standing, arrange_feeds
+from tidemill.share import StreamPosition, arrange_feeds
 from tidemill.share.feeds import group_by_tree, grouping_sets
 from tidemill.share.synopses import new_synopsis
 from tidemill.state.synopsis import Synopsis
@@ -18,7 +18,7 @@ DEAR_ROWS = {"scan_ns": DEAR, "set_ns": DEAR}
 
 def synopses(*keys: str) -> list[Synopsis]:
     return [
-        new_synopsis(number, [query(number, key)], Standing()).synopsis
+        new_synopsis(number, [query(number, key)], StreamPosition()).synopsis
         for number, key in enumerate(keys, start=1)
     ]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.share.shared import around, context, query
-from tidemill.share import SharedPlan, Standing, change_plan, rebuild_plan, retire_stints
+from tidemill.share import SharedPlan, StreamPosition, change_plan, rebuild_plan, retire_stints
 from tidemill.share.synopses import first_window
 from tidemill.windows import BEGINNING_US, WindowSpec
 
 SECOND = 1_000_000
-STARTED = Standing(newest_us=30 * SECOND, watermark_us=30 * SECOND, complete_from={"s1": 0})
+STARTED = StreamPosition(newest_us=30 * SECOND, watermark_us=30 * SECOND, complete_from={"s1": 0})
 
 
 def begun(*queries) -> SharedPlan:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from tests.plan.test_joins import WINDOW, bound
 from tidemill.plan.query import QueryPlan, in_users_words
 from tidemill.settings import Settings
-from tidemill.share import Context, EngineCosts, SharedPlan, Standing, arrange_feeds, change_plan
+from tidemill.share import (
+    Context,
+    EngineCosts,
+    SharedPlan,
+    StreamPosition,
+    arrange_feeds,
+    change_plan,
+)
 from tidemill.share.feeds import scan_of
 from tidemill.state.feed import Feed
 
@@ -27,7 +34,7 @@ def queries(*texts: str, multiplies: bool) -> list[QueryPlan]:
 
 
 def shared(plans: list[QueryPlan]) -> tuple[SharedPlan, tuple[Feed, ...]]:
-    plan = change_plan(SharedPlan(), plans, lambda _: (Standing(), CONTEXT))
+    plan = change_plan(SharedPlan(), plans, lambda _: (StreamPosition(), CONTEXT))
     return plan, arrange_feeds(plan.synopses, CONTEXT.settings, CONTEXT.costs)
 
 
@@ -58,7 +65,7 @@ def test_where_every_row_may_be_several_another_feed_counts():
 def test_a_join_goes_with_its_last_reader():
     plans = queries(ALONE, LEFT, multiplies=False)
     plan, _ = shared(plans)
-    left = change_plan(plan, plans[:1], lambda _: (Standing(), CONTEXT))
+    left = change_plan(plan, plans[:1], lambda _: (StreamPosition(), CONTEXT))
     assert [len(synopsis.joins) for synopsis in plan.synopses] == [1]
     assert [synopsis.joins for synopsis in left.synopses] == [()]
 

@@ -22,8 +22,8 @@ from tidemill.plan.predicates import ALL_ROWS, NO_ROWS
 from tidemill.reference.answers import Row
 from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
-from tidemill.share import Standing, arrange_feeds, specs_of
-from tidemill.share.synopses import Suited, new_synopsis
+from tidemill.share import StreamPosition, arrange_feeds, specs_of
+from tidemill.share.synopses import FittedSynopsis, new_synopsis
 from tidemill.state.cells import Cells, joined, narrow
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
@@ -43,7 +43,7 @@ def counting(number: int, keys: str, where: str = "", window: str = "") -> Any:
 
 
 def folded(
-    folder: Path, synopses: list[Suited], asked: list[Asked], rows: list[Row], buckets: int
+    folder: Path, synopses: list[FittedSynopsis], asked: list[Asked], rows: list[Row], buckets: int
 ) -> dict[str, dict[int, Cells]]:
     """Every synopsis's cells by bucket, all fed from one sub-aggregation, from disk."""
     rolled_up = costs(scan_ns=1e9, set_ns=1e9)
@@ -62,7 +62,7 @@ def folded(
     return found
 
 
-def counted(made: Suited, parts: list[Cells], reading: Any) -> Counter[tuple[Any, ...]]:
+def counted(made: FittedSynopsis, parts: list[Cells], reading: Any) -> Counter[tuple[Any, ...]]:
     """Rows by (slice, keys) as a query with the reading sees them."""
     if not parts:
         return Counter()
@@ -84,7 +84,9 @@ def _key(cells: Cells, group: int) -> tuple[Any, ...]:
     return tuple(column[group].as_py() for column in cells.groups.columns)
 
 
-def expected(asked: Asked, made: Suited, rows: list[Row], specs: Any) -> Counter[tuple[Any, ...]]:
+def expected(
+    asked: Asked, made: FittedSynopsis, rows: list[Row], specs: Any
+) -> Counter[tuple[Any, ...]]:
     edges = edges_of([(s.range_us, s.slide_us, s.start_us) for s in specs], -200_000, 200_000)
     total: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
@@ -108,19 +110,19 @@ def test_readers_find_their_rows_in_their_slices(tmp_path: Path, seed: int) -> N
     for one in asked:
         sets.setdefault(frozenset(k.scalar.sql for k in one.plan.keys), []).append(one)
     made = [
-        (new_synopsis(number, [one.plan for one in mine], Standing()), mine)
+        (new_synopsis(number, [one.plan for one in mine], StreamPosition()), mine)
         for number, mine in enumerate(sets.values(), start=1)
     ]
     if not made:
         return
-    found = folded(tmp_path, [suited for suited, _ in made], asked, rows, buckets=3)
-    for suited, mine in made:
+    found = folded(tmp_path, [fitted for fitted, _ in made], asked, rows, buckets=3)
+    for fitted, mine in made:
         specs = [spec for one in mine for spec in specs_of(one.plan)]
         for one in mine:
             got = counted(
-                suited, list(found[suited.synopsis.id].values()), suited.readings[one.plan.name]
+                fitted, list(found[fitted.synopsis.id].values()), fitted.readings[one.plan.name]
             )
-            assert got == expected(one, suited, rows, specs)
+            assert got == expected(one, fitted, rows, specs)
 
 
 def test_some_of_the_seeds_have_rows_to_find() -> None:
@@ -136,7 +138,7 @@ def test_some_of_the_seeds_have_rows_to_find() -> None:
 def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
     plan = counting(0, "k", window="RANGE 2 ms SLIDE 10 ms")
     asked = Asked(plan, lambda _: True)
-    made = new_synopsis(1, [plan], Standing())
+    made = new_synopsis(1, [plan], StreamPosition())
     rows = [Row(t * 1_000, {"k": "a"}) for t in range(40)]
     found = folded(tmp_path, [made], [asked], rows, buckets=1)
     got = counted(made, list(found["s1"].values()), made.readings["q0"])
@@ -146,7 +148,7 @@ def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
 def test_a_bucket_is_a_function_of_the_keys(tmp_path: Path) -> None:
     rng = random.Random(4)
     plan = counting(0, "k, n", window="RANGE 10 ms SLIDE 10 ms")
-    made = new_synopsis(1, [plan], Standing())
+    made = new_synopsis(1, [plan], StreamPosition())
     homes: dict[Any, set[int]] = {}
     for _ in range(3):
         found = folded(tmp_path, [made], [Asked(plan, lambda _: True)], rows_of(rng), buckets=4)
@@ -166,7 +168,7 @@ def test_readings_of_all_and_of_nothing(tmp_path: Path) -> None:
         for n, where in enumerate(("", "n > 0 AND n < 0"))
     ]
     asked = [Asked(plans[0], lambda _: True), Asked(plans[1], lambda _: False)]
-    made = new_synopsis(1, plans, Standing())
+    made = new_synopsis(1, plans, StreamPosition())
     assert [made.readings[plan.name] for plan in plans] == [ALL_ROWS, NO_ROWS]
     tables = list(folded(tmp_path, [made], asked, rows, buckets=2)["s1"].values())
     assert sum(counted(made, tables, ALL_ROWS).values()) == len(rows)

@@ -15,7 +15,7 @@ from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, run_task, tasks_of
 from tidemill.calibrate.cells import make_cells
 from tidemill.calibrate.fitting import Job, Watch
-from tidemill.calibrate.stage import query, suited
+from tidemill.calibrate.stage import query, synopsis_for
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.record import TickRecord
@@ -50,7 +50,7 @@ class _Runs:
 
     def __init__(self, home: Home) -> None:
         one = query("src", slide_ms=1_000)
-        self._synopsis = suited(0, [one]).synopsis
+        self._synopsis = synopsis_for(0, [one]).synopsis
         self._folder = home.synopses / self._synopsis.id
         self._folders = AnswerFolders(home.synopses, home.staging, NOWHERE)
         self._batch = QueryBatch.of([lift(one)], delivery=COUNT)

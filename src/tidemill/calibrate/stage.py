@@ -16,8 +16,8 @@ from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share import EngineCosts, Standing, arrange_feeds
-from tidemill.share.synopses import Suited, new_synopsis
+from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
+from tidemill.share.synopses import FittedSynopsis, new_synopsis
 from tidemill.share.weave import MachineCosts
 from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis
@@ -64,9 +64,9 @@ def query(
     return bind(text, None, statement.select, stream(Path()), _no_oracle)
 
 
-def suited(number: int, queries: Sequence[QueryPlan], routed: bool = False) -> Suited:
+def synopsis_for(number: int, queries: Sequence[QueryPlan], routed: bool = False) -> FittedSynopsis:
     """One synopsis for queries of equal keys."""
-    return new_synopsis(number, queries, Standing(), covers=False, routed=routed)
+    return new_synopsis(number, queries, StreamPosition(), covers=False, routed=routed)
 
 
 def feeds_of(synopses: Sequence[Synopsis], rolled_up: bool = False) -> tuple[Feed, ...]:

@@ -11,7 +11,7 @@ from tidemill.answer.shapes import lift
 from tidemill.answer.task import answer
 from tidemill.calibrate.cells import GROUPS, holding, make_cells
 from tidemill.calibrate.fitting import Job, Watch, Work
-from tidemill.calibrate.stage import CONDITIONS, TOTALS, feeds_of, query, suited
+from tidemill.calibrate.stage import CONDITIONS, TOTALS, feeds_of, query, synopsis_for
 from tidemill.share.weave import VISITS
 from tidemill.state.cells import Cells, joined, narrow
 from tidemill.state.fold import fold_feed
@@ -27,7 +27,9 @@ _BUCKETS = 2
 def fold_ns(watch: Watch) -> float:
     """By slices: a synopsis with the keys of the feed, and one that is rolled up."""
     keys = ("src, proto", "src")
-    synopses = [suited(n, [query(mine, slide_ms=2_000)]).synopsis for n, mine in enumerate(keys)]
+    synopses = [
+        synopsis_for(n, [query(mine, slide_ms=2_000)]).synopsis for n, mine in enumerate(keys)
+    ]
     (feed,) = feeds_of(synopses, rolled_up=True)
 
     def job(slices: int) -> Job:
@@ -39,7 +41,7 @@ def fold_ns(watch: Watch) -> float:
 
 def keep_ns(watch: Watch, folder: Path) -> float:
     """By slices: written as two pieces, and read again as often as ticks come back to it."""
-    synopsis = suited(0, [query("src", slide_ms=1_000)]).synopsis
+    synopsis = synopsis_for(0, [query("src", slide_ms=1_000)]).synopsis
 
     def job(slices: int) -> Job:
         cells = make_cells(synopsis, slices)
@@ -64,7 +66,7 @@ def route_ns(watch: Watch) -> float:
 
     def job(count: int) -> Job:
         queries = [query("src", slide_ms=2_000, where=where) for where in CONDITIONS[:count]]
-        synopsis = suited(0, queries, routed=True).synopsis
+        synopsis = synopsis_for(0, queries, routed=True).synopsis
         (feed,) = feeds_of([synopsis])
         cells = make_cells(feed, _MANY, len(CONDITIONS))
         return Job(lambda: routed(feed, synopsis, cells), holding(cells, count))
@@ -75,7 +77,7 @@ def route_ns(watch: Watch) -> float:
 def narrow_ns(watch: Watch) -> float:
     """By readings: the same cells picked for more of them."""
     queries = [query("src", slide_ms=1_000, where=where) for where in CONDITIONS]
-    found = suited(0, queries)
+    found = synopsis_for(0, queries)
     cells = make_cells(found.synopsis, _MANY, len(CONDITIONS))
     readings = [found.readings[one.name] for one in queries]
 
@@ -123,7 +125,7 @@ def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, 
     """
     floor = f"{items.split(' AS ')[0]} > 1000000000"
     one = query("src", slide_ms=1_000, items=items, having=floor)
-    synopsis = suited(0, [one]).synopsis
+    synopsis = synopsis_for(0, [one]).synopsis
     cells = make_cells(synopsis, slices)
     starts = np.linspace(0, slices - length, windows).astype(np.int64)
     # Equal windows would be worked out once.

@@ -73,7 +73,7 @@ class Explainer:
         soft = [query for query in self._shared([]).queries if query.is_soft]
         if not soft:
             return NO_SOFT
-        rows = schedule_rows(soft, states, lambda s: self.planner.standing(s).watermark_us)
+        rows = schedule_rows(soft, states, lambda s: self.planner.position(s).watermark_us)
         return table(SCHEDULE_COLUMNS, list(rows))
 
     def drawing(self) -> str:

@@ -6,15 +6,15 @@ from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.optimiser import Context
 from tidemill.share.sample import Sample
-from tidemill.share.synopses import Standing, first_window
+from tidemill.share.synopses import StreamPosition, first_window
 
 __all__ = [
     "Context",
     "EngineCosts",
     "Sample",
     "SharedPlan",
-    "Standing",
     "Stint",
+    "StreamPosition",
     "arrange_feeds",
     "change_plan",
     "first_window",

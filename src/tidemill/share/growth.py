@@ -7,7 +7,7 @@ a new one; a synopsis without readers goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tidemill.plan.query import QueryPlan
@@ -15,30 +15,37 @@ from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
 from tidemill.share.optimiser import Context, Group, optimise
-from tidemill.share.synopses import Standing, Suited, complete_since, new_synopsis, suited
+from tidemill.share.serves import Verdict
+from tidemill.share.synopses import (
+    FittedSynopsis,
+    StreamPosition,
+    complete_since,
+    fit_synopsis,
+    new_synopsis,
+)
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import END_US
 
-Around = Callable[[str], tuple[Standing, Context]]
+Around = Callable[[str], tuple[StreamPosition, Context]]
 
 
 def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) -> SharedPlan:
-    """The plan for another set of queries; `around` says how each stream stands.
+    """The plan for another set of queries; the same plan when nothing changes.
 
-    The same plan comes back when nothing changes.
+    `around` gives the position of each stream and what its plan is decided by.
     """
     staying = {query.name for query in queries if plan.stands(query)}
     fresh = [query for query in queries if query.name not in staying]
     if not fresh and len(staying) == len(plan.queries):
         return plan
-    stints = {name: found for name, found in plan.stints.items() if name in staying}
+    stints = {name: plan.stints[name] for name in plan.stints if name in staying}
     change = _Change(replace(plan, queries=tuple(queries), stints=stints))
     touched = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
     streams = dict.fromkeys((*(q.stream for q in fresh), *(s.stream for s in touched)))
     for stream in streams:
-        standing, context = around(stream)
-        mine = [query for query in fresh if query.stream == stream]
-        change.place(mine, {s.id for s in touched if s.stream == stream}, standing, context)
+        position, context = around(stream)
+        newcomers = [query for query in fresh if query.stream == stream]
+        change.place(newcomers, {s.id for s in touched if s.stream == stream}, position, context)
     changed = change.result(plan.version + 1)
     for stream in streams:
         changed = _followed(changed, stream, around)
@@ -61,11 +68,11 @@ def _followed(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
 
 def groups_of(plan: SharedPlan, stream: str) -> tuple[Group, ...]:
     """The queries of a stream by the synopsis that answers their newest windows."""
-    found: dict[str, list[QueryPlan]] = {}
+    by_synopsis: dict[str, list[QueryPlan]] = {}
     for query in plan.queries:
         if query.stream.lower() == stream.lower():
-            found.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
-    return tuple(Group(tuple(queries)) for queries in found.values())
+            by_synopsis.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
+    return tuple(Group(tuple(queries)) for queries in by_synopsis.values())
 
 
 def _noted(plan: SharedPlan, stream: str, made: Made) -> SharedPlan:
@@ -77,11 +84,11 @@ def rebuild_plan(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
 
     Windows that are open go on where they began; no window is answered twice or not at all.
     """
-    standing, context = around(stream)
+    position, context = around(stream)
     queries = [query for query in plan.queries if query.stream.lower() == stream.lower()]
     moved, groups = _Change(plan), optimise(queries, context)
     for group in groups:
-        moved.open(group, standing, context)
+        moved.open(group, position, context)
     cost = arrangement_cost(groups, context)
     made = with_point(plan.made.get(stream.lower(), ()), len(queries), cost)
     return _noted(moved.result(plan.version + 1), stream, made)
@@ -122,53 +129,61 @@ class _Change:
         )
 
     def place(
-        self, fresh: Sequence[QueryPlan], touched: set[str], standing: Standing, context: Context
+        self,
+        fresh: Sequence[QueryPlan],
+        touched: set[str],
+        position: StreamPosition,
+        context: Context,
     ) -> None:
-        """Newcomers of one stream, each where it costs least; then what has changed is suited."""
+        """Puts newcomers of one stream each where it costs least, and fits what has changed."""
         joining: dict[str, list[QueryPlan]] = {name: [] for name in touched}
         alone: list[QueryPlan] = []
-        homes = _Homes(self._open_synopses(), context)
+        homes = _Homes(self._synopses, self._open_synopses(), context)
         for query in fresh:
             home = homes.find(query)
             joining.setdefault(home, []).append(query) if home else alone.append(query)
         for synopsis_id, newcomers in joining.items():
-            self._suit(synopsis_id, newcomers, standing, context)
+            self._fit(synopsis_id, newcomers, position, context)
         for group in optimise(alone, context):
-            self.open(group, standing, context)
+            self.open(group, position, context)
 
-    def open(self, group: Group, standing: Standing, context: Context) -> None:
+    def open(self, group: Group, position: StreamPosition, context: Context) -> None:
         """A new synopsis; queries that have another move over with their next window."""
         covers = context.settings.is_on("covers")
-        made = new_synopsis(self._next, group.queries, standing, covers, group.routed)
+        fitted = new_synopsis(self._next, group.queries, position, covers, group.routed)
         self._next += 1
-        self._synopses[made.synopsis.id] = made.synopsis
+        self._synopses[fitted.synopsis.id] = fitted.synopsis
         for query in group.queries:
-            self._begin(query, made, standing)
+            self._begin(query, fitted, position)
 
-    def _begin(self, query: QueryPlan, made: Suited, standing: Standing) -> None:
-        reading = made.readings[query.name]
-        since_us = complete_since(made.synopsis, query, reading, standing)
-        # One that has been told when it begins does not begin earlier by moving.
+    def _begin(self, query: QueryPlan, fitted: FittedSynopsis, position: StreamPosition) -> None:
+        reading = fitted.readings[query.name]
+        since_us = complete_since(fitted.synopsis, query, reading, position)
+        # A query whose beginning has been announced does not begin earlier by moving.
         since_us = max(since_us, min((s.from_us for s in self._of(query)), default=since_us))
         before = (replace(s, until_us=min(s.until_us, since_us)) for s in self._of(query))
-        stint = Stint(made.synopsis.id, reading, since_us)
+        stint = Stint(fitted.synopsis.id, reading, since_us)
         self._stints[query.name] = (*(s for s in before if s.from_us < s.until_us), stint)
 
     def _of(self, query: QueryPlan) -> tuple[Stint, ...]:
         return self._stints.get(query.name, ())
 
-    def _suit(
-        self, synopsis_id: str, newcomers: list[QueryPlan], standing: Standing, context: Context
+    def _fit(
+        self,
+        synopsis_id: str,
+        newcomers: list[QueryPlan],
+        position: StreamPosition,
+        context: Context,
     ) -> None:
         readings = {query: stint.reading for query, stint in self._readers(synopsis_id)}
         if not readings and not newcomers:
             return
         covers = context.settings.is_on("covers")
         synopsis = self._synopses[synopsis_id]
-        changed = suited(synopsis, readings, newcomers, standing, covers)
+        changed = fit_synopsis(synopsis, readings, newcomers, position, covers)
         self._synopses[synopsis_id] = changed.synopsis
         for query in newcomers:
-            self._begin(query, changed, standing)
+            self._begin(query, changed, position)
 
     def _readers(self, synopsis_id: str) -> list[tuple[QueryPlan, Stint]]:
         return [
@@ -190,23 +205,25 @@ class _Change:
 class _Homes:
     """Where newcomers are cheapest to add, each of them counted in for the next."""
 
-    def __init__(self, needs: dict[str, Needs], context: Context) -> None:
-        self._needs, self._context = needs, context
+    def __init__(
+        self, synopses: Mapping[str, Synopsis], needs: dict[str, Needs], context: Context
+    ) -> None:
+        self._synopses, self._needs, self._context = synopses, needs, context
 
     def find(self, query: QueryPlan) -> str | None:
         """A synopsis of the query's relation and keys; None: a new one is cheaper."""
         if self._context.settings.sharing == "none":
             return None
-        own = needs_of([query])
+        query_needs, costs = needs_of([query]), self._context.costs
         offers = [
-            (self._context.costs.kept(needs | own) - self._context.costs.kept(needs), key)
+            (costs.kept(needs | query_needs) - costs.kept(needs), key)
             for key, needs in self._needs.items()
-            if needs.relation == own.relation and needs.keys == own.keys
+            if Verdict(self._synopses[key], query).can_join
         ]
         added, home = min(offers, default=(0.0, None))
-        if home is None or added > self._context.costs.kept(own):
+        if home is None or added > costs.kept(query_needs):
             return None
-        self._needs[home] |= own
+        self._needs[home] |= query_needs
         return home
 
 
@@ -215,7 +232,7 @@ def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bo
 
 
 def _is_over(query: QueryPlan, stint: Stint, watermark_us: int) -> bool:
-    """Whether every window of the stint has closed, and no soft query asks for the last one."""
+    """Every window of the stint has closed, and no soft query asks for the last one."""
     if stint.until_us == END_US:
         return False
     over_us = watermark_us - query.window.update_us

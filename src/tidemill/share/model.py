@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tidemill.aggregates import Lane, lanes_behind
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.state.synopsis import Synopsis
@@ -42,7 +43,7 @@ class SharedPlan:
         return self._by_name[name]
 
     def stands(self, query: QueryPlan) -> bool:
-        """Whether the query is one of the standing ones, just as it is."""
+        """Says whether the query stands in the plan, exactly as it is."""
         return self._by_name.get(query.name) == query
 
     def synopsis(self, synopsis_id: str) -> Synopsis:
@@ -56,8 +57,8 @@ class SharedPlan:
         self, synopsis: Synopsis, soft: bool | None = None
     ) -> tuple[tuple[QueryPlan, Stint], ...]:
         """All queries that read it, or just the soft ones, or just the others."""
-        found = self._readers.get(synopsis.id, ())
-        return found if soft is None else tuple(r for r in found if r[0].is_soft == soft)
+        readers = self._readers.get(synopsis.id, ())
+        return readers if soft is None else tuple(r for r in readers if r[0].is_soft == soft)
 
     def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
@@ -76,7 +77,13 @@ class SharedPlan:
         for query in self.queries:
             for stint in self.stints[query.name]:
                 readers.setdefault(stint.synopsis_id, []).append((query, stint))
-        return {key: tuple(found) for key, found in readers.items()}
+        return {key: tuple(pairs) for key, pairs in readers.items()}
+
+
+def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
+    """The lanes behind a query's aggregates, each once."""
+    lanes = (lane for call in query.aggregates for lane in lanes_behind(call))
+    return tuple(dict.fromkeys(lanes))
 
 
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:

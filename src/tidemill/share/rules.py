@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Generic, TypeVar
 
-from tidemill.aggregates import Lane, lanes_behind
+from tidemill.aggregates import lanes_behind
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import read_by
 from tidemill.plan.query import Join, QueryPlan
 from tidemill.share.model import specs_of
+from tidemill.share.serves import Verdict
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import WindowSpec
 
@@ -36,15 +37,8 @@ class Rule(Generic[With]):
 
 def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
     """The synopsis has the query's groups, its partials, and its windows' edges."""
-    same = _relation(query) == (synopsis.stream.lower(), synopsis.joins)
-    same = same and _keys(query) == frozenset(key.scalar.sql for key in synopsis.keys)
-    if not same or not _lanes(query) <= set(synopsis.lanes):
-        return False
-    bit = synopsis.bit(query.predicate)
-    if synopsis.routed and bit is None:
-        return False
-    cuts = bit.cuts if synopsis.routed and bit else synopsis.cuts
-    return all(cuts.cuts[-1].serves(spec) for spec in specs_of(query))
+    verdict = Verdict(synopsis, query)
+    return verdict.serves and not verdict.is_coarser
 
 
 def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
@@ -112,10 +106,6 @@ def _relation(query: QueryPlan) -> tuple[str, tuple[Join, ...]]:
 
 def _keys(query: QueryPlan) -> frozenset[str]:
     return frozenset(key.scalar.sql for key in query.keys)
-
-
-def _lanes(query: QueryPlan) -> set[Lane]:
-    return {lane for call in query.aggregates for lane in lanes_behind(call)}
 
 
 def _question(query: QueryPlan) -> QueryPlan:

@@ -1,7 +1,7 @@
-"""Synopses made and changed for their readers: edges, lanes and bits as these need them.
+"""Makes and changes synopses, so that they have the edges, lanes and bits of their readers.
 
-What is added to a synopsis under way holds from a boundary on, an edge beyond every time
-seen so far; so a newcomer's first window is known at once, and nobody else's changes.
+What is added to a synopsis under way holds from a boundary on. The boundary is an edge beyond
+every time seen so far, so a newcomer's first window is known at once and no other query changes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidemill.aggregates import ROWS, lanes_behind
+from tidemill.aggregates import ROWS
 from tidemill.plan.bind.joins import ordered
 from tidemill.plan.predicates import (
     Assignment,
@@ -19,14 +19,14 @@ from tidemill.plan.predicates import (
     assign_own_bits,
 )
 from tidemill.plan.query import QueryPlan
-from tidemill.share.model import specs_of
+from tidemill.share.model import lanes_of, specs_of
 from tidemill.state.synopsis import Bit, Synopsis
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a stream is when its plan changes."""
+class StreamPosition:
+    """The times that a stream has come to when its plan changes."""
 
     newest_us: int | None = None
     watermark_us: int | None = None
@@ -34,12 +34,12 @@ class Standing:
 
     @property
     def fresh_from_us(self) -> int:
-        """From when on a synopsis made now sees every row."""
+        """The time from which on a synopsis made now sees every row."""
         return BEGINNING_US if self.newest_us is None else self.newest_us + 1
 
 
 @dataclass(frozen=True)
-class Suited:
+class FittedSynopsis:
     """A synopsis as its readers need it, and how each of them reads its bits."""
 
     synopsis: Synopsis
@@ -49,40 +49,40 @@ class Suited:
 def new_synopsis(
     number: int,
     queries: Sequence[QueryPlan],
-    standing: Standing,
+    position: StreamPosition,
     covers: bool = True,
     routed: bool = False,
-) -> Suited:
+) -> FittedSynopsis:
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
     keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
-    empty = Synopsis(f"s{number}", first.stream, (), keys, standing.fresh_from_us)
-    return suited(replace(empty, routed=routed), {}, queries, standing, covers)
+    empty = Synopsis(f"s{number}", first.stream, (), keys, position.fresh_from_us)
+    return fit_synopsis(replace(empty, routed=routed), {}, queries, position, covers)
 
 
-def suited(
+def fit_synopsis(
     synopsis: Synopsis,
     readings: Mapping[QueryPlan, Reading],
     newcomers: Sequence[QueryPlan],
-    standing: Standing,
+    position: StreamPosition,
     covers: bool = True,
-) -> Suited:
+) -> FittedSynopsis:
     """The synopsis with just the edges, lanes and bits that its readers need.
 
-    `readings` are those of the queries that stay; they are not touched.
+    `readings` are those of the queries that stay, and do not change.
     """
     # A window that begins after all that was seen has none of its rows missing.
-    since_us = standing.fresh_from_us if synopsis.cuts.cuts or synopsis.bits else BEGINNING_US
+    since_us = position.fresh_from_us if synopsis.cuts.cuts or synopsis.bits else BEGINNING_US
     readers = (*readings, *newcomers)
-    lanes = (lane for query in readers for call in query.aggregates for lane in lanes_behind(call))
+    lanes = (lane for query in readers for lane in lanes_of(query))
     joins = ordered(join for query in readers for join in query.joins)
-    kept = replace(synopsis, joins=joins).with_lanes((ROWS, *lanes), since_us)
-    retired = _still_retired(synopsis, standing)
+    widened = replace(synopsis, joins=joins).with_lanes((ROWS, *lanes), since_us)
+    retired = _still_retired(synopsis, position)
     assigned = _assigned(synopsis, newcomers, retired, covers)
     added = {query.name: assigned.readings[query.predicate] for query in newcomers}
     everyone = {**readings, **{query: added[query.name] for query in newcomers}}
-    signed = _with_bits(kept, assigned.bits, tuple(everyone.values()), since_us, retired)
-    return Suited(_recut(signed, everyone, standing), added)
+    signed = _with_bits(widened, assigned.bits, tuple(everyone.values()), since_us, retired)
+    return FittedSynopsis(_recut(signed, everyone, position), added)
 
 
 def _assigned(
@@ -91,22 +91,22 @@ def _assigned(
     retired: tuple[tuple[int, int], ...],
     covers: bool,
 ) -> Assignment:
-    taken = {bit.number: bit.predicate for bit in synopsis.bits}
+    assigned = {bit.number: bit.predicate for bit in synopsis.bits}
     blocked = [number for number, _ in retired]
-    wanted = [query.predicate for query in newcomers]
+    predicates = [query.predicate for query in newcomers]
     if covers and not synopsis.routed:
-        return assign_bits(wanted, taken, blocked)
-    return assign_own_bits(wanted, taken, blocked, synopsis.routed)
+        return assign_bits(predicates, assigned, blocked)
+    return assign_own_bits(predicates, assigned, blocked, synopsis.routed)
 
 
 def _recut(
-    synopsis: Synopsis, readings: Mapping[QueryPlan, Reading], standing: Standing
+    synopsis: Synopsis, readings: Mapping[QueryPlan, Reading], position: StreamPosition
 ) -> Synopsis:
     """With the edges of everybody, or for each bit those of the queries that read it."""
 
     def recut(cuts: Cuts, queries: Iterable[QueryPlan]) -> Cuts:
-        live = cuts.after(_oldest_us(synopsis, standing))
-        return live.recut(_windows(queries), standing.newest_us)
+        live = cuts.after(_oldest_us(synopsis, position))
+        return live.recut(_windows(queries), position.newest_us)
 
     if not synopsis.routed:
         return replace(synopsis, cuts=recut(synopsis.cuts, readings))
@@ -123,13 +123,13 @@ def _windows(queries: Iterable[QueryPlan]) -> tuple[WindowSpec, ...]:
 
 
 def complete_since(
-    synopsis: Synopsis, query: QueryPlan, reading: Reading, standing: Standing
+    synopsis: Synopsis, query: QueryPlan, reading: Reading, position: StreamPosition
 ) -> int:
-    """From when on the synopsis has all that the query needs."""
+    """The time from which on the synopsis has all that the query needs."""
     bits = {bit.number: bit.since_us for bit in synopsis.bits}
     lanes = {kept.lane: kept.since_us for kept in synopsis.kept}
-    needed = [lane for call in query.aggregates for lane in lanes_behind(call)]
-    times = [synopsis.made_us, standing.complete_from.get(synopsis.id, BEGINNING_US)]
+    needed = lanes_of(query)
+    times = [synopsis.made_us, position.complete_from.get(synopsis.id, BEGINNING_US)]
     times += [bits[number] for number in reading.bits]
     times += [lanes[lane] for lane in needed]
     if reading.terms:
@@ -155,30 +155,30 @@ def _with_bits(
     retired: tuple[tuple[int, int], ...],
 ) -> Synopsis:
     """The bits that some reader looks at; others are retired."""
-    standing = {bit.number: bit for bit in synopsis.bits}
+    present = {bit.number: bit for bit in synopsis.bits}
     used = {number for reading in readings for number in reading.bits}
     bits = tuple(
-        standing.get(number) or Bit(number, predicates[number], since_us) for number in sorted(used)
+        present.get(number) or Bit(number, predicates[number], since_us) for number in sorted(used)
     )
-    gone = tuple((number, since_us) for number in standing if number not in used)
+    newly_retired = tuple((number, since_us) for number in present if number not in used)
     since = since_us if synopsis.all_since_us is None else synopsis.all_since_us
     needs_all = not synopsis.routed and any(reading.needs_all for reading in readings)
     return replace(
         synopsis,
         bits=bits,
-        retired=() if since_us == BEGINNING_US else (*retired, *gone),
+        retired=() if since_us == BEGINNING_US else (*retired, *newly_retired),
         all_since_us=since if needs_all else None,
     )
 
 
-def _oldest_us(synopsis: Synopsis, standing: Standing) -> int:
-    """No slice before this is read again, nor cut anew; the next one kept may lie in the future."""
-    if standing.newest_us is None:
+def _oldest_us(synopsis: Synopsis, position: StreamPosition) -> int:
+    """No slice before this time is read again or cut anew. The next slice may lie later still."""
+    if position.newest_us is None:
         return BEGINNING_US
-    return min(standing.complete_from.get(synopsis.id, BEGINNING_US), standing.newest_us)
+    return min(position.complete_from.get(synopsis.id, BEGINNING_US), position.newest_us)
 
 
-def _still_retired(synopsis: Synopsis, standing: Standing) -> tuple[tuple[int, int], ...]:
-    """Bits that slices still bear: they are given away only once those have expired."""
-    gone_us = standing.complete_from.get(synopsis.id, BEGINNING_US)
-    return tuple((number, when) for number, when in synopsis.retired if when > gone_us)
+def _still_retired(synopsis: Synopsis, position: StreamPosition) -> tuple[tuple[int, int], ...]:
+    """Bits that slices still bear; a number is used again only once those have expired."""
+    expired_us = position.complete_from.get(synopsis.id, BEGINNING_US)
+    return tuple((number, when) for number, when in synopsis.retired if when > expired_us)

@@ -33,7 +33,7 @@ from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.reference.spreads import outermost, spread
 from tidemill.reference.written import written
 from tidemill.settings import Settings
-from tidemill.share import EngineCosts, Standing, arrange_feeds
+from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
 from tidemill.share.synopses import new_synopsis
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, classes_from
@@ -145,7 +145,7 @@ def feeds(draw: st.DrawFn) -> tuple[Feed, ...]:
         plan = plan_of(number, f"SELECT {', '.join(items)} FROM s {window}{where}{group}")
         by_keys.setdefault(tuple(sorted(keys)), []).append(plan)
     synopses = [
-        new_synopsis(number, plans, Standing()).synopsis
+        new_synopsis(number, plans, StreamPosition()).synopsis
         for number, plans in enumerate(by_keys.values())
     ]
     return arrange_feeds(synopses, Settings(), EngineCosts())

@@ -28,7 +28,7 @@ from tidemill.scan.arrays.program import hindrance, write_program
 from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.scan.contract import COUNTED, EARLIEST_US, FILTERED, LATE, LATEST_US, MALFORMED
 from tidemill.settings import Settings
-from tidemill.share import EngineCosts, Standing, arrange_feeds
+from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
 from tidemill.share.synopses import new_synopsis
 from tidemill.state.feed import Feed
 
@@ -105,5 +105,5 @@ def test_what_arrays_cannot_do_is_said() -> None:
 
 
 def one_feed(*plans: Any) -> tuple[Feed, ...]:
-    synopsis = new_synopsis(1, plans, Standing()).synopsis
+    synopsis = new_synopsis(1, plans, StreamPosition()).synopsis
     return arrange_feeds([synopsis], Settings(), EngineCosts())

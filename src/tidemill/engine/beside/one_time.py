@@ -1,4 +1,4 @@
-"""A SELECT by itself: answered once, now, over the windows that are held."""
+"""A SELECT by itself: answered once, now, over the windows that a synopsis has."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due, Specs, due_windows
-from tidemill.share import SharedPlan, Standing, specs_of
-from tidemill.share.held import Held, find_held, refuse_too_long
+from tidemill.share import SharedPlan, StreamPosition, specs_of
+from tidemill.share.serves import Serving, find_servings, refuse_too_long
 from tidemill.spark.answer import run_answers
 from tidemill.spark.finishing import finish_rows
 from tidemill.spark.session import Session
@@ -38,14 +38,14 @@ class Selecting:
     home: Home
 
     def run(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> str:
-        """The answer as a table for people; refused if it is not held."""
-        held, due = windows_held(query, plan, state)
+        """The answer as a table for people; refused if no synopsis has it."""
+        serving, due = windows_held(query, plan, state)
         if not due:
             return NO_ROWS
-        request = _request(query, held, due)
+        request = _request(query, serving, due)
         folders = AnswerFolders(self.home.synopses, self.home.staging, NOWHERE)
-        pieces = state.version.of(held.synopsis.id)
-        tasks = tasks_of(folders, 0, held.synopsis, pieces, [request], keys=held.keys)
+        pieces = state.version.of(serving.synopsis.id)
+        tasks = tasks_of(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
         return self._answered(query, request.batch, tasks)
 
     def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> str:
@@ -76,41 +76,43 @@ def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> Non
 
 def windows_held(
     query: QueryPlan, plan: SharedPlan, state: StreamState
-) -> tuple[Held, tuple[Due, ...]]:
+) -> tuple[Serving, tuple[Due, ...]]:
     """The windows with rows that have closed and are held in whole.
 
     With a soft period it is the newest, as a standing query would be answered.
     """
     time = state.time
-    standing = Standing(time.newest_us, time.watermark_us, state.version.complete_from)
-    found = find_held(plan, query, standing)
+    position = StreamPosition(time.newest_us, time.watermark_us, state.version.complete_from)
+    servings = find_servings(plan, query, position)
     if time.watermark_us is None:
         refuse("E_NOT_HELD", f"stream {query.stream} has had no rows yet", hint="ask again later")
-    held = _best(found, query, time.watermark_us)
-    if held.too_long(query, time.watermark_us):
-        refuse_too_long(held, query, time.watermark_us)
-    slices = state.version.slices(held.synopsis.id)
-    return held, tuple(_due(query, held, slices, time.watermark_us))
+    serving = _best(servings, query, time.watermark_us)
+    if serving.too_long(query, time.watermark_us):
+        refuse_too_long(serving, query, time.watermark_us)
+    slices = state.version.slices(serving.synopsis.id)
+    return serving, tuple(_due(query, serving, slices, time.watermark_us))
 
 
-def _best(found: list[Held], query: QueryPlan, until_us: int) -> Held:
+def _best(servings: list[Serving], query: QueryPlan, until_us: int) -> Serving:
     """For the newest window the first that has it, for all windows the one with most of them."""
     if query.window.is_soft:
-        return min(found, key=lambda held: bool(held.too_long(query, until_us)))
-    return min(found, key=lambda held: held.since_us)
+        return min(servings, key=lambda serving: bool(serving.too_long(query, until_us)))
+    return min(servings, key=lambda serving: serving.since_us)
 
 
-def _due(query: QueryPlan, held: Held, slices: IntArray, until_us: int) -> Iterator[Due]:
+def _due(query: QueryPlan, serving: Serving, slices: IntArray, until_us: int) -> Iterator[Due]:
     for spec in specs_of(query):
-        after_us = held.since_us + spec.range_us - 1
+        after_us = serving.since_us + spec.range_us - 1
         if query.window.is_soft:
             after_us = max(after_us, until_us - spec.slide_us)
         for first_us, windows in due_windows(Specs.of([spec]), slices, after_us, until_us)[0]:
-            yield Due(query.name, held.synopsis.id, spec.range_us, spec.slide_us, first_us, windows)
+            yield Due(
+                query.name, serving.synopsis.id, spec.range_us, spec.slide_us, first_us, windows
+            )
 
 
-def _request(query: QueryPlan, held: Held, due: tuple[Due, ...]) -> WindowRequest:
-    batch = QueryBatch.of([lift(query)], [held.reading], is_named=True, delivery=CARRY)
+def _request(query: QueryPlan, serving: Serving, due: tuple[Due, ...]) -> WindowRequest:
+    batch = QueryBatch.of([lift(query)], [serving.reading], is_named=True, delivery=CARRY)
     return WindowRequest.of(batch, [0] * len(due), due)
 
 

@@ -14,7 +14,7 @@ from tidemill.share import (
     EngineCosts,
     Sample,
     SharedPlan,
-    Standing,
+    StreamPosition,
     arrange_feeds,
     change_plan,
     first_window,
@@ -55,9 +55,9 @@ class Planner:
     ) -> SharedPlan:
         """The plan for these queries; made anew if the `settings` before shared otherwise."""
 
-        def around(stream: str) -> tuple[Standing, Context]:
+        def around(stream: str) -> tuple[StreamPosition, Context]:
             self._sample(catalog, stream, queries)
-            return self.standing(stream), self.context(stream, catalog)
+            return self.position(stream), self.context(stream, catalog)
 
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
@@ -74,7 +74,7 @@ class Planner:
         known = self.samples.get(stream.lower(), Sample())
         self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
         return rebuild_plan(
-            plan, stream, lambda name: (self.standing(name), self.context(name, catalog))
+            plan, stream, lambda name: (self.position(name), self.context(name, catalog))
         )
 
     def feeds(self, plan: SharedPlan, stream: str, catalog: Catalog) -> tuple[Feed, ...]:
@@ -91,9 +91,11 @@ class Planner:
         streams = {query.stream for query in plan.queries}
         return {stream.lower(): self.context(stream, catalog).costs for stream in streams}
 
-    def standing(self, stream: str) -> Standing:
+    def position(self, stream: str) -> StreamPosition:
         state = self.load(stream)
-        return Standing(state.time.newest_us, state.time.watermark_us, state.version.complete_from)
+        return StreamPosition(
+            state.time.newest_us, state.time.watermark_us, state.version.complete_from
+        )
 
     def context(self, stream: str, catalog: Catalog) -> Context:
         sample = self.samples.setdefault(stream.lower(), Sample())
@@ -117,10 +119,10 @@ class Planner:
 
     def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
         """Start of a query's first window; None: as the stream begins."""
-        standing, stint = self.standing(query.stream), plan.stints[query.name][0]
-        if standing.newest_us is None:
+        position, stint = self.position(query.stream), plan.stints[query.name][0]
+        if position.newest_us is None:
             return None
-        since_us, watermark_us = stint.from_us, standing.watermark_us
+        since_us, watermark_us = stint.from_us, position.watermark_us
         return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
     def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
