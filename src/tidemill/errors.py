@@ -45,6 +45,7 @@ CODES = {
     "E_EXISTS": "the name is taken by another definition",
     "E_IN_USE": "queries use the definition, so it cannot change or go",
     "E_DUPLICATE": "two columns or tables of a statement have one name",
+    "E_RELATION": "the parts of a relation do not fit together",
     # Expressions
     "E_TYPE": "the expression has a type that does not fit",
     "E_FUNCTION": "Spark has no such function, or it cannot be used here",

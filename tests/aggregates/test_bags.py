@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tidemill.aggregates import Bags, Lane, absent, concatenated, decode, encode
 from tidemill.aggregates.limbs import to_decimal
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.state.combining import combined
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, Type
 

@@ -22,7 +22,7 @@ from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError
 from tidemill.plan.functions.user import declared
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.state.kernels import KERNELS, Kernel
 from tidemill.types import BIGINT, DOUBLE, STRING, Type, parse_type
 

@@ -24,6 +24,7 @@ from tidemill.calibrate.fitting import LEAST_NS, Job, Watch
 from tidemill.calibrate.routes import in_catalyst, on_arrays
 from tidemill.calibrate.rows import RowFigures, measure_rows
 from tidemill.calibrate.stage import feeds_of, query, stream, synopsis_for, write_rows
+from tidemill.catalog.names import Name
 from tidemill.cli import app
 from tidemill.engine.register.figures import forget_machines, keep_machines, load_machines
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts, Machines
@@ -139,7 +140,7 @@ def test_plans_go_by_the_figures_of_their_route(
     with Engine(tmp_path / "home") as engine:
         engine.sql(f"CREATE STREAM s (ts TIMESTAMP) ORDER BY ts SOURCE '{source}'", tmp_path)
         engine.sql(f"SET scan = '{scan}'")
-        assert engine._planner.context("s", engine.catalog).costs.machine == machine
+        assert engine._planner.context(Name("s"), engine.catalog).costs.machine == machine
 
 
 def test_the_command_prints_keeps_and_forgets(

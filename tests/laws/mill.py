@@ -102,11 +102,11 @@ class Mill:
 
     def rebuild(self) -> None:
         if self.plan.queries:
-            self.plan = rebuild_plan(self.plan, STREAM.name, self.around)
+            self.plan = rebuild_plan(self.plan, STREAM.key, self.around)
 
     def retire(self) -> None:
         if self.time.watermark_us is not None:
-            self.plan = retire_stints(self.plan, STREAM.name, self.time.watermark_us)
+            self.plan = retire_stints(self.plan, STREAM.key, self.time.watermark_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
@@ -180,14 +180,14 @@ class Mill:
             clock=nothing,
             settings=self.settings,
             plan=self.plan,
-            feeds={STREAM.name: self.feeds},
+            feeds={STREAM.key: self.feeds},
             paused=self.paused,
             sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
             queries={},
             tables=nothing,
             subscribers={},
             buckets=self._buckets,
-            costs={STREAM.name: self.costs},
+            costs={STREAM.key: self.costs},
             failpoint=NOWHERE,
             selects=nothing,
             selecting=nothing,

@@ -19,7 +19,9 @@ from tidemill.language import parse_script
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateStream, CreateTable, RunSelect
 from tidemill.plan.bind.binder import bind
-from tidemill.plan.query import Join, QueryPlan, TableColumn
+from tidemill.plan.joins import Join
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.scalar import TableColumn
 from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, STRING, Type
 
@@ -61,7 +63,7 @@ def bound(text: str, oracle: TypeOracle = text_or_truth) -> QueryPlan:
 
 
 def joins_of(clauses: str, alias: str = "") -> tuple[Join, ...]:
-    return bound(f"SELECT COUNT(*) {WINDOW} {alias} {clauses}").joins
+    return bound(f"SELECT COUNT(*) {WINDOW} {alias} {clauses}").relation.joins
 
 
 def the_join(clauses: str, alias: str = "") -> Join:
@@ -133,9 +135,9 @@ def test_what_makes_joins_differ():
 def test_an_inner_join_is_a_left_one_whose_rows_must_have_a_partner():
     text = f"SELECT COUNT(*) {WINDOW} {{}} JOIN whois ON src = prefix WHERE dst = 'a'"
     left, inner = bound(text.format("LEFT")), bound(text.format("INNER"))
-    assert left.joins == inner.joins
+    assert left.relation.joins == inner.relation.joins
     assert left.predicate.sql == "dst = 'a'"
-    assert inner.predicate.sql == f"{inner.joins[0].name} AND dst = 'a'"
+    assert inner.predicate.sql == f"{inner.relation.joins[0].name} AND dst = 'a'"
     assert left.predicate.contains(inner.predicate)
 
 
@@ -158,7 +160,7 @@ def test_a_table_joined_twice_in_one_way_is_two_joins():
 
 def columns_of(plan: QueryPlan, join: Join) -> tuple[TableColumn, ...]:
     """What one of its tables must give for the query, joins included."""
-    scalars = [*(scalar for each in plan.joins for scalar in each.scalars), *plan.scalars]
+    scalars = [*(scalar for each in plan.relation.joins for scalar in each.scalars), *plan.scalars]
     joined = (column for scalar in scalars for column in scalar.joined)
     return tuple(dict.fromkeys(column for column in joined if column.join == join.name))
 
@@ -168,7 +170,7 @@ def test_scalars_mean_the_same_whatever_the_alias():
     text += "WHERE {0}.owner > dst GROUP BY {0}.owner"
     one, two = (bound(text.format(*words)) for words in (("w", WINDOW, "AS p"), ("v", WINDOW, "")))
     assert one.scalars == two.scalars
-    (join,) = one.joins
+    (join,) = one.relation.joins
     assert one.where is not None
     assert one.where.columns == ("dst",)
     assert one.where.joined == (TableColumn(join.name, "owner"),)
@@ -177,18 +179,18 @@ def test_scalars_mean_the_same_whatever_the_alias():
 
 def test_a_name_that_only_the_table_has_needs_no_qualifier():
     plan = bound(f"SELECT owner, COUNT(*) AS n {WINDOW} JOIN whois ON src = prefix GROUP BY owner")
-    assert plan.keys[0].scalar.sql == f"{plan.joins[0].name}_owner"
+    assert plan.keys[0].scalar.sql == f"{plan.relation.joins[0].name}_owner"
     assert [output.name for output in plan.outputs] == ["owner", "n"]
 
 
 def test_a_column_goes_before_an_alias_in_group_by_with_tables_too():
     plan = bound(f"SELECT src AS owner {WINDOW} JOIN whois ON src = prefix GROUP BY owner, src")
-    assert [key.scalar.sql for key in plan.keys] == [f"{plan.joins[0].name}_owner", "src"]
+    assert [key.scalar.sql for key in plan.keys] == [f"{plan.relation.joins[0].name}_owner", "src"]
 
 
 def test_columns_merged_by_using_are_the_first_ones():
     plan = bound(f"SELECT port {WINDOW} LEFT JOIN whois w USING (port) GROUP BY port, w.port")
-    assert [key.scalar.sql for key in plan.keys] == ["port", f"{plan.joins[0].name}_port"]
+    assert [key.scalar.sql for key in plan.keys] == ["port", f"{plan.relation.joins[0].name}_port"]
 
 
 def test_explain_says_it_in_the_words_of_the_query():
@@ -196,9 +198,11 @@ def test_explain_says_it_in_the_words_of_the_query():
         f"SELECT w.owner, MAX(w.`two words`) AS m {WINDOW} p LEFT JOIN whois w ON w.prefix = p.src "
         "AND w.port > 3 WHERE w.owner = 'x' GROUP BY w.owner"
     )
-    assert explain_plan(plan).splitlines()[1:6] == [
-        "  from       packets [RANGE 2 SECONDS SLIDE 1 SECOND]",
-        "  join       left whois AS w ON src = w.prefix AND w.port > 3   (Catalyst, broadcast)",
+    on = "src = w.prefix AND w.port > 3"
+    assert explain_plan(plan).splitlines()[1:7] == [
+        f"  from       left join whois AS w ON {on}   (Catalyst, broadcast)",
+        "               stream packets",
+        "  window     [RANGE 2 SECONDS SLIDE 1 SECOND]",
         "  where      w.owner = 'x'   (Catalyst, per row)",
         "  group by   _k0 STRING = w.owner   (Catalyst, per row)",
         "  aggregate  _a0 BIGINT = MAX(`w.two words`)",
@@ -289,7 +293,7 @@ ROWS = {
 def assembled(plan: QueryPlan) -> str:
     """The plan over the names it gives to columns, in the plainest SQL."""
     relation = "packets"
-    for join in plan.joins:
+    for join in plan.relation.joins:
         columns = columns_of(plan, join)
         items = ", ".join(f"{quote_name(c.column)} AS {quote_name(c.name)}" for c in columns)
         conditions = [f"{left.try_sql} = {right.try_sql}" for left, right in join.equal]
@@ -313,6 +317,6 @@ def test_a_bound_join_means_what_spark_says(text: str, spark: SparkSession) -> N
 
     plan = bound("SELECT " + text.replace("FROM packets p", f"{WINDOW} p"))
     expected = answer("SELECT " + text)
-    assert len(plan.joins) == text.count("JOIN ")
+    assert len(plan.relation.joins) == text.count("JOIN ")
     assert expected
     assert answer(assembled(plan)) == expected

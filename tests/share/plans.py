@@ -21,6 +21,7 @@ from tidemill.language import parse_script
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
 from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts
@@ -63,7 +64,7 @@ def planned(
     """The queries of one stream, all at once or on top of a plan that stands."""
     context = Context(settings or Settings(), EngineCosts(sample or Sample(), machine))
     plan = change_plan(before or SharedPlan(), queries, lambda _: (StreamPosition(), context))
-    return Arrangement(queries[0].stream, plan, context.settings, context.costs)
+    return Arrangement(source_name(queries[0].relation), plan, context.settings, context.costs)
 
 
 # For streams that are not Parquet, as the example's.

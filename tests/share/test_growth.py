@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.share.shared import around, context, query
+from tidemill.catalog.names import Name
 from tidemill.share import SharedPlan, StreamPosition, change_plan, rebuild_plan, retire_stints
 from tidemill.share.synopses import first_window
 from tidemill.windows import BEGINNING_US, WindowSpec
 
 SECOND = 1_000_000
+S = Name("s")
 STARTED = StreamPosition(newest_us=30 * SECOND, watermark_us=30 * SECOND, complete_from={"s1": 0})
 
 
@@ -53,7 +55,7 @@ def test_a_newcomer_with_other_edges_or_bits_waits() -> None:
 
 
 def test_a_moved_query_ends_in_one_synopsis_where_it_begins_in_the_next() -> None:
-    plan = rebuild_plan(begun(query(0)), "s", around(STARTED))
+    plan = rebuild_plan(begun(query(0)), S, around(STARTED))
     old, new = plan.stints["q0"]
     assert old.synopsis_id != new.synopsis_id
     assert (old.from_us, old.until_us) == (BEGINNING_US, new.from_us)
@@ -67,7 +69,7 @@ def test_moving_does_not_begin_earlier_than_was_announced() -> None:
     later = replace(STARTED, newest_us=31 * SECOND)
     added = change_plan(plan, [query(0), query(1, window="RANGE 7 s SLIDE 7 s")], around(STARTED))
     announced = added.stints["q1"][0].from_us
-    moved = rebuild_plan(added, "s", around(later))
+    moved = rebuild_plan(added, S, around(later))
     assert announced == 60 * SECOND
     assert moved.stints["q1"][0].from_us == announced
 
@@ -75,17 +77,17 @@ def test_moving_does_not_begin_earlier_than_was_announced() -> None:
 def test_moving_twice_before_a_row_leaves_no_empty_stint() -> None:
     plan = begun(query(0))
     for _ in range(3):
-        plan = rebuild_plan(plan, "s", around(STARTED))
+        plan = rebuild_plan(plan, S, around(STARTED))
     assert len(plan.stints["q0"]) == 2
     assert len(plan.synopses) == 2
 
 
 def test_a_stint_is_retired_when_its_last_window_has_closed() -> None:
     """Its last window starts at 0 and closes at 60 s."""
-    plan = rebuild_plan(begun(query(0)), "s", around(STARTED))
-    assert retire_stints(plan, "s", 60 * SECOND - 1) is plan
-    assert retire_stints(plan, "elsewhere", 60 * SECOND) is plan
-    retired = retire_stints(plan, "s", 60 * SECOND)
+    plan = rebuild_plan(begun(query(0)), S, around(STARTED))
+    assert retire_stints(plan, S, 60 * SECOND - 1) is plan
+    assert retire_stints(plan, Name("elsewhere"), 60 * SECOND) is plan
+    retired = retire_stints(plan, S, 60 * SECOND)
     assert retired.stints["q0"] == plan.stints["q0"][1:]
     assert retired.synopses == plan.synopses[1:]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.plan.test_joins import WINDOW, bound
-from tidemill.plan.query import QueryPlan, in_users_words
+from tidemill.plan.joins import in_users_words
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Relation, join_all
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -27,10 +29,12 @@ OWNERS = f"SELECT w.owner, COUNT(*) AS n {WINDOW} JOIN whois w ON src = prefix G
 
 def queries(*texts: str, multiplies: bool) -> list[QueryPlan]:
     plans = [replace(bound(text), name=f"q{number}") for number, text in enumerate(texts)]
-    return [
-        replace(plan, joins=tuple(replace(join, multiplies=multiplies) for join in plan.joins))
-        for plan in plans
-    ]
+    return [replace(plan, relation=settled(plan.relation, multiplies)) for plan in plans]
+
+
+def settled(relation: Relation, multiplies: bool) -> Relation:
+    joins = (replace(join, multiplies=multiplies) for join in relation.joins)
+    return join_all(relation.base, joins)
 
 
 def shared(plans: list[QueryPlan]) -> tuple[SharedPlan, tuple[Feed, ...]]:
@@ -41,11 +45,11 @@ def shared(plans: list[QueryPlan]) -> tuple[SharedPlan, tuple[Feed, ...]]:
 def test_a_unique_table_is_part_of_the_scan_of_all():
     plan, feeds = shared(queries(ALONE, INNER, LEFT, multiplies=False))
     (synopsis,), (feed,) = plan.synopses, feeds
-    assert len(synopsis.joins) == len(feed.scan.joins) == 1
+    assert len(synopsis.relation.joins) == len(feed.scan.relation.joins) == 1
     assert not feed.scan.multiplies
     assert feed.scan.columns == ("src",)
     (inner,) = feed.scan.predicates
-    assert in_users_words(inner.sql, feed.scan.joins) == "(partner in whois)"
+    assert in_users_words(inner.sql, feed.scan.relation.joins) == "(partner in whois)"
 
 
 def test_a_table_that_multiplies_makes_a_relation_of_its_own():
@@ -58,7 +62,7 @@ def test_where_every_row_may_be_several_another_feed_counts():
     _, feeds = shared(queries(INNER, OWNERS, multiplies=True))
     *others, counting = feeds
     assert all(feed.scan.multiplies and feed.synopses for feed in others)
-    assert (counting.scan.joins, counting.scan.columns, counting.synopses) == ((), (), ())
+    assert (counting.scan.relation.joins, counting.scan.columns, counting.synopses) == ((), (), ())
     assert shared([])[1] == ()
 
 
@@ -66,8 +70,8 @@ def test_a_join_goes_with_its_last_reader():
     plans = queries(ALONE, LEFT, multiplies=False)
     plan, _ = shared(plans)
     left = change_plan(plan, plans[:1], lambda _: (StreamPosition(), CONTEXT))
-    assert [len(synopsis.joins) for synopsis in plan.synopses] == [1]
-    assert [synopsis.joins for synopsis in left.synopses] == [()]
+    assert [len(synopsis.relation.joins) for synopsis in plan.synopses] == [1]
+    assert [synopsis.relation.joins for synopsis in left.synopses] == [()]
 
 
 def test_a_sample_is_of_what_the_stream_alone_can_tell():

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.share.plans import planned, query
+from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Source
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan, StreamPosition
 from tidemill.share.serves import Verdict, find_servings
@@ -77,8 +79,9 @@ def test_a_coarser_query_is_served_once_but_does_not_join() -> None:
 
 
 def test_another_stream_stands_in_the_way() -> None:
-    synopsis = replace(synopsis_for(asks()), stream="others")
-    assert Verdict(synopsis, asks()).obstacles == ("another stream",)
+    synopsis = synopsis_for(asks())
+    others = Source(Name("others"), synopsis.relation.columns)
+    assert Verdict(replace(synopsis, relation=others), asks()).obstacles == ("another stream",)
 
 
 def test_a_predicate_is_read_from_the_bits_of_others() -> None:

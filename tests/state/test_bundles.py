@@ -15,7 +15,7 @@ import pytest
 
 from tidemill.aggregates import Encoded, Lane
 from tidemill.plan.predicates import NO_ROWS, Reading, Term
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.state.cells import Cells, narrow
 from tidemill.state.layouts import bundles as bundling
 from tidemill.state.layouts.bundles import Spans, bundles

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tidemill.aggregates import Encoded, Lane
 from tidemill.aggregates.limbs import split_int64, to_float
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.state.combining import combined
 from tidemill.types import BIGINT, DOUBLE, INT, Type
 

@@ -24,7 +24,7 @@ from tidemill.aggregates.sketches import Quantiles, family_of_keys
 from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.aggregates.sketches.lifting import lift_sql
 from tidemill.engine import Engine
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.types import parse_type
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ from tidemill.aggregates.user import running
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
 from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS
-from tidemill.plan.query import AggregateCall, Scalar
+from tidemill.plan.query import AggregateCall
+from tidemill.plan.scalar import Scalar
 from tidemill.types import BIGINT, DOUBLE, Type
 
 _NEEDS = {

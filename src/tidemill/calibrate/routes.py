@@ -9,7 +9,7 @@ import psutil
 from tidemill.calibrate.rows import Make
 from tidemill.catalog import Stream
 from tidemill.clock import SystemClock
-from tidemill.plan.query import Join
+from tidemill.plan.joins import Join
 from tidemill.scan.arrays.files import parts_of, read_chunks
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.arrays.scan import scan

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import parse_qsl
 
+from tidemill.catalog.names import Name
 from tidemill.catalog.options import UPDATE_US, stream_options
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
@@ -44,6 +46,11 @@ class Stream:
     lateness_us: int
     update_us: int = UPDATE_US
     weight: int = 1
+
+    @cached_property
+    def key(self) -> Name:
+        """The name, to find the stream's state and its queries by."""
+        return Name(self.name)
 
     @property
     def stored_columns(self) -> tuple[ColumnDef, ...]:

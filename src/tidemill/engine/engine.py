@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
+from tidemill.catalog.names import Name
 from tidemill.clock import Clock, SystemClock
 from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.connect.sinks.console import print_frame
@@ -50,6 +51,7 @@ from tidemill.failpoints import armed
 from tidemill.language import render
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.share import SharedPlan
 from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
@@ -241,7 +243,7 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _select(self, query: QueryPlan) -> str:
         """The answer now, from what is held."""
-        return self._selecting.run(query, self.plan, self._state(query.stream))
+        return self._selecting.run(query, self.plan, self._state(source_name(query.relation)))
 
     def _select_now(self, query: QueryPlan, catalog: Catalog) -> str:
         refuse_changed(query, self.catalog, catalog)
@@ -250,9 +252,9 @@ class Engine(AbstractContextManager["Engine"]):
     def _select_beside(self, query: QueryPlan, catalog: Catalog) -> Reply:
         """The answer when its turn has come; what is not held is refused at once."""
         refuse_changed(query, self.catalog, catalog)
-        state = self._state(query.stream)
+        state = self._state(source_name(query.relation))
         windows_held(query, self.plan, state)
-        update_us = self.catalog.stream(query.stream).update_us
+        update_us = self.catalog.stream(source_name(query.relation)).update_us
         return self._selects.ask(query, state.time.updates(update_us) or 0)
 
     def _explainer(self, catalog: Catalog) -> Explainer:
@@ -284,11 +286,11 @@ class Engine(AbstractContextManager["Engine"]):
         return self._planner.change(self.plan, catalog, queries, self.catalog.settings)
 
     def _check_sources(self, catalog: Catalog, plan: SharedPlan, text: str) -> None:
-        for name in {query.stream for query in plan.queries}:
+        for name in plan.streams:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self._open_source(catalog.stream(name))
 
-    def _state(self, stream: str) -> StreamState:
+    def _state(self, stream: Name) -> StreamState:
         if not self.home.exists:
             return StreamState()
         return Journal(self.home.open()).load(stream, with_inputs=False)
@@ -307,7 +309,7 @@ class Engine(AbstractContextManager["Engine"]):
         if not self.home.exists:
             return
         journal = Journal(self.home.open())
-        streams = {synopsis.stream for synopsis in self.plan.synopses}
+        streams = {source_name(synopsis.relation) for synopsis in self.plan.synopses}
         for stream in streams:
             journal.abandon_undecided(stream)
         if any(journal.unfinished(stream) for stream in streams):
@@ -332,7 +334,7 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
         """Queries whose counted values take more than they may have had their last answer."""
-        versions = {runner.stream.name: runner.state.version for runner in runners}
+        versions = {runner.stream.key: runner.state.version for runner in runners}
         problems = oversized(self.plan, versions, self.catalog.settings.value_memory)
         if not problems:
             return

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
 from tidemill.engine.beside.explain import (
     NO_SOFT,
     SCHEDULE_COLUMNS,
@@ -23,6 +24,7 @@ from tidemill.explain.stream_model import Arrangement
 from tidemill.explain.weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
@@ -85,13 +87,13 @@ class Explainer:
         if statement.target is None:
             return explain_shared(self._arranged(plan))
         query = plan.query(queries[0].name)
-        found = self._arrangement(plan, query.stream)
+        found = self._arrangement(plan, source_name(query.relation))
         if isinstance(statement.target, Select):
-            before = self._arrangement(self._shared([]), query.stream)
+            before = self._arrangement(self._shared([]), source_name(query.relation))
             return explain_newcomer(found, before, query, self.planner.first_window(plan, query))
         others = [other for other in plan.queries if other != query]
         without = self.planner.change(plan, self.catalog, others)
-        return explain_query(found, self._arrangement(without, query.stream), query)
+        return explain_query(found, self._arrangement(without, source_name(query.relation)), query)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> str:
         """The soft queries by stream: all, or those that can run with the one asked about."""
@@ -100,13 +102,14 @@ class Explainer:
         if statement.target is not None:
             home = plan.synopsis_of(queries[0].name)
             soft = [query for query in soft if plan.synopsis_of(query.name) == home]
-        streams = dict.fromkeys(query.stream for query in soft)
+        streams = dict.fromkeys(source_name(query.relation) for query in soft)
         return "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
 
-    def _schedule(self, plan: SharedPlan, stream: str, soft: list[QueryPlan]) -> str:
+    def _schedule(self, plan: SharedPlan, stream: Name, soft: list[QueryPlan]) -> str:
         context = self.planner.context(stream, self.catalog)
-        mine, version = [q for q in soft if q.stream == stream], self.planner.load(stream).version
-        return explain_schedule(plan, mine, context.costs, version, context.settings.schedule)
+        queries = [query for query in soft if source_name(query.relation) == stream]
+        version = self.planner.load(stream).version
+        return explain_schedule(plan, queries, context.costs, version, context.settings.schedule)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""
@@ -115,10 +118,9 @@ class Explainer:
         return self.planner.change(self.standing, self.catalog, plans)
 
     def _arranged(self, plan: SharedPlan) -> list[Arrangement]:
-        streams = dict.fromkeys(query.stream for query in plan.queries)
-        return [self._arrangement(plan, stream) for stream in streams]
+        return [self._arrangement(plan, stream) for stream in plan.streams]
 
-    def _arrangement(self, plan: SharedPlan, stream: str) -> Arrangement:
+    def _arrangement(self, plan: SharedPlan, stream: Name) -> Arrangement:
         context = self.planner.context(stream, self.catalog)
         return Arrangement(stream, plan, context.settings, context.costs)
 
@@ -126,14 +128,14 @@ class Explainer:
         """The passes that feed these queries."""
         plan = self._shared(queries)
         wanted = {plan.synopsis_of(query.name).id for query in queries}
-        streams = dict.fromkeys(plan.query(query.name).stream for query in queries)
+        streams = dict.fromkeys(source_name(plan.query(query.name).relation) for query in queries)
         feeds = [self.planner.feeds(plan, stream, self.catalog) for stream in streams]
         shown = [[one for one in some if wanted & one.by_id.keys()] for some in feeds]
         return "\n\n".join(map(self._spark_plan, feeds, shown))
 
     def _spark_plan(self, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
         """Spark's plans for some of a stream's feeds."""
-        stream = self.catalog.stream(feeds[0].scan.stream)
+        stream = self.catalog.stream(source_name(feeds[0].scan.relation))
         session, source = self.planner.session(), self.planner.open_source(stream)
         settings = self.catalog.settings
         return explain_partials(session, stream, source, feeds, shown, settings, self.tables)

@@ -15,7 +15,7 @@ from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
 from tidemill.explain.svg import Box
 from tidemill.explain.tree_layout import Tree, lay_out
-from tidemill.plan.query import in_users_words
+from tidemill.plan.joins import in_users_words
 from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis
 
@@ -41,7 +41,7 @@ def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
         kept = words.many(len(found.synopses), "synopsis")
         times = found.seconds_apart / found.seconds
         yield (
-            f"{queries} on {found.stream} from {kept}: "
+            f"{queries} on {found.stream.written} from {kept}: "
             f"{words.work(found.seconds)} of a core per second of stream, "
             f"{words.work(found.seconds_apart)} if each were alone ({times:.1f} times as much)"
         )
@@ -49,7 +49,7 @@ def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
 
 def _stream(found: Arrangement) -> Tree:
     rate = f"{words.rows(found.costs.sample.rows_per_second)} rows/s"
-    box = Box((found.stream, rate if found.is_sampled else f"{rate} (guessed)"), _STREAM)
+    box = Box((found.stream.written, rate if found.is_sampled else f"{rate} (guessed)"), _STREAM)
     shown, more = _first(found.passes, MOST_PASSES)
     passes = [_pass(found, number, feeds) for number, feeds in enumerate(shown, 1)]
     return Tree(box, 0, (*passes, *_more(more, "pass", _PASS, 1)))
@@ -59,8 +59,8 @@ def _pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
     scan = feeds[0].scan
     names = found.predicate_names
     shown, more = _first(scan.predicates, MOST_PREDICATES)
-    predicates = [f"{names[p]}: {in_users_words(p.sql, scan.joins)}" for p in shown]
-    tables = [f"joined with {join.table}" for join in scan.joins]
+    predicates = [f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in shown]
+    tables = [f"joined with {join.table}" for join in scan.relation.joins]
     lines = [f"pass {number}", *tables, *map(_cut, predicates), *_and_more(more, "predicate")]
     made, left = _first(feeds, MOST_FEEDS)
     nodes = [_node(found, feed, 0, 2) for feed in made]
@@ -79,7 +79,7 @@ def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
 
 
 def _synopsis(found: Arrangement, synopsis: Synopsis) -> Tree:
-    lanes = ", ".join(in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes)
+    lanes = ", ".join(in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes)
     cut = f"slices: {words.rows(found.slices(synopsis) * 60)} a minute"
     title = _cut(f"{synopsis.id} by {synopsis.key_text}")
     box = Box((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from tidemill import words
 from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
-from tidemill.plan.query import in_users_words
+from tidemill.plan.joins import in_users_words
+from tidemill.plan.relation import source_name
 from tidemill.state.feed import Feed, Node
 from tidemill.state.synopsis import Synopsis
 
@@ -19,12 +20,12 @@ MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
 def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
     """What is read and evaluated once per row; below it each sub-aggregation as a tree of keys."""
     scan = feeds[0].scan
-    joined = "".join(f", joined with {join.table}" for join in scan.joins)
-    yield f"pass {number} over {scan.stream}{joined}"
-    read = [in_users_words(name, scan.joins) for name in scan.columns]
+    joined = "".join(f", joined with {join.table}" for join in scan.relation.joins)
+    yield f"pass {number} over {source_name(scan.relation).written}{joined}"
+    read = [in_users_words(name, scan.relation.joins) for name in scan.columns]
     yield words.wrapped("  reads       ", read or ["no columns"])
     names = found.predicate_names
-    told = [f"{names[p]}: {in_users_words(p.sql, scan.joins)}" for p in scan.predicates]
+    told = [f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in scan.predicates]
     if told:
         yield words.wrapped("  predicates  ", told, between="; ")
     lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(found, feed)]
@@ -58,7 +59,7 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
     count = words.many(len(readers), "query")
     asked = phrases.windows(query.window for query, _ in readers)
     yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {asked}"
-    lanes = [in_users_words(lane.sql, synopsis.joins) for lane in synopsis.lanes]
+    lanes = [in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes]
     yield words.wrapped("  keeps  ", lanes)
     yield f"  slices {_edges(found, synopsis)}"
     by_reading: dict[str, list[str]] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tidemill.language.statements import Window
+from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
-from tidemill.plan.query import in_users_words
 from tidemill.state.feed import Feed, Node
 from tidemill.state.synopsis import Synopsis
 from tidemill.words import span
@@ -46,7 +46,7 @@ def keys(found: Iterable[str]) -> str:
 
 def keys_at(feed: Feed, node: Node) -> str:
     found = keys(feed.scan.keys[place].sql for place in node.keys)
-    return in_users_words(found, feed.scan.joins)
+    return in_users_words(found, feed.scan.relation.joins)
 
 
 def reading(found: Reading, synopsis: Synopsis, names: Mapping[Predicate, str]) -> str:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidemill.language import render_duration
-from tidemill.language.names import quote_name
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node
-from tidemill.plan.query import Join, Ordering, QueryPlan, Scalar
+from tidemill.plan.joins import in_users_words
+from tidemill.plan.query import Ordering, QueryPlan
+from tidemill.plan.relation import Relation, TableJoin
+from tidemill.plan.scalar import Scalar
 from tidemill.plan.typing import is_vectorised
 
 
 def explain_plan(plan: QueryPlan) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
-    text = "\n".join(_lines(plan))
-    for join in plan.joins:
-        text = text.replace(f"{join.name}_", f"{join.alias}.")
-    return text
+    return in_users_words("\n".join(_lines(plan)), plan.relation.joins)
 
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
-    lines.append(f"  from       {plan.stream} {window_text(plan.window)}")
-    lines += [f"  join       {_join(join)}" for join in plan.joins]
+    lines += _tree(plan.relation)
+    lines.append(f"  window     {window_text(plan.window)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
@@ -49,9 +50,12 @@ def _signed(start_us: int) -> str:
     return ("-" if start_us < 0 else "") + render_duration(abs(start_us))
 
 
-def _join(join: Join) -> str:
-    alias = f" AS {quote_name(join.alias)}" if join.alias.lower() != join.table.lower() else ""
-    return f"{join.kind} {quote_name(join.table)}{alias} ON {join.sql}   (Catalyst, broadcast)"
+def _tree(relation: Relation) -> Iterator[str]:
+    """A node a line, each below and to the right of the one that reads it."""
+    for depth, node in relation.walk():
+        label = "" if depth else "from"
+        note = "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
+        yield f"  {label:<11}{'  ' * depth}{node.title}{note}"
 
 
 def _scalar(scalar: Scalar) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from tidemill import words
 from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
-from tidemill.plan.query import QueryPlan, in_users_words
+from tidemill.plan.joins import in_users_words
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.share.feeds import keeps_all
 from tidemill.share.rules import SENTENCES
 from tidemill.state.feed import Feed
@@ -18,7 +20,7 @@ _MOST_NAMES = 12
 
 def explain_query(found: Arrangement, without: Arrangement, query: QueryPlan) -> str:
     """What concerns a query that stands; `without` is the plan as it would be if it went."""
-    lines = [f"query {query.name} on {query.stream}, window {phrases.window(query.window)}"]
+    lines = [f"query {query.name} on {_stream(query)}, window {phrases.window(query.window)}"]
     lines += _place(found, query)
     saved = max(0.0, found.seconds - without.seconds)
     lines.append(
@@ -35,9 +37,10 @@ def explain_newcomer(
 
     `first_window` is when its first window would start; None: as the stream begins.
     """
-    lines = [f"if registered, a query on {query.stream} with window {phrases.window(query.window)}"]
+    window = phrases.window(query.window)
+    lines = [f"if registered, a query on {_stream(query)} with window {window}"]
     lines += _place(found, query)
-    added = [in_users_words(each, query.joins) for each in _added(found, before, query)]
+    added = [in_users_words(each, query.relation.joins) for each in _added(found, before, query)]
     lines.append(words.wrapped("  adds    ", added or ["nothing"]))
     begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
     lines.append(f"  begins  {begins}")
@@ -46,6 +49,10 @@ def explain_newcomer(
         f"{words.work(found.seconds)} after; alone {words.work(found.seconds_alone(query))}"
     )
     return "\n".join([*lines, *_why(found, query)])
+
+
+def _stream(query: QueryPlan) -> str:
+    return source_name(query.relation).written
 
 
 def _place(found: Arrangement, query: QueryPlan) -> Iterator[str]:
@@ -66,9 +73,9 @@ def _rows(found: Arrangement, query: QueryPlan) -> str:
     reading = found.plan.stints[query.name][-1].reading
     if reading.bits and synopsis.bit(query.predicate) is None:
         named = {bit.predicate: f"[{bit.predicate.sql}]" for bit in synopsis.bits}
-        return in_users_words(phrases.reading(reading, synopsis, named), synopsis.joins)
+        return in_users_words(phrases.reading(reading, synopsis, named), synopsis.relation.joins)
     told = "all rows" if query.predicate.is_true else query.predicate.sql
-    return in_users_words(told, synopsis.joins)
+    return in_users_words(told, synopsis.relation.joins)
 
 
 def _feed_of(found: Arrangement, synopsis: Synopsis) -> Feed:

@@ -47,7 +47,8 @@ def _summary(found: Arrangement) -> Iterator[str]:
     queries = words.many(len(found.queries), "query")
     kept = words.many(len(found.synopses), "synopsis")
     passes = words.many(len(found.passes), "pass")
-    yield f"{queries} on {found.stream}: {kept}, {passes} over the rows (plan {found.plan.version})"
+    read = f"{passes} over the rows (plan {found.plan.version})"
+    yield f"{queries} on {found.stream.written}: {kept}, {read}"
     yield f"  cost      {_saving(found)}"
     yield f"  estimate  {_basis(found)}"
     if found.settings.sharing != "auto" or found.settings.steps_off:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tidemill.catalog.names import Name
 from tidemill.plan.predicates import TRUE, Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
@@ -60,7 +61,7 @@ class Edges:
 class Arrangement:
     """One stream: its queries and synopses, the feeds of these, and what they are judged by."""
 
-    stream: str
+    stream: Name
     plan: SharedPlan
     settings: Settings
     costs: EngineCosts
@@ -85,8 +86,7 @@ class Arrangement:
 
     @cached_property
     def queries(self) -> tuple[QueryPlan, ...]:
-        name = self.stream.lower()
-        return tuple(query for query in self.plan.queries if query.stream.lower() == name)
+        return self.plan.queries_of(self.stream)
 
     @cached_property
     def predicate_names(self) -> dict[Predicate, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tidemill import words
 from tidemill.explain.stream_model import Arrangement
+from tidemill.plan.relation import source_name
 from tidemill.share.feeds import needs_of_synopsis
 from tidemill.state.synopsis import Synopsis
 
@@ -33,7 +34,7 @@ def _row(found: Arrangement, synopsis: Synopsis) -> tuple[str, ...]:
     affinity = edges.weaveability
     return (
         synopsis.id,
-        synopsis.stream,
+        source_name(synopsis.relation).written,
         synopsis.key_text,
         f"{len(edges.members):,}",
         f"{sum(not bit.predicate.is_true for bit in synopsis.bits):,}",

@@ -2,103 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Slot, Value
-from tidemill.types import BOOLEAN, TIMESTAMP, Type
+from tidemill.plan.relation import Relation, check_reads
+from tidemill.plan.scalar import Scalar
+from tidemill.types import TIMESTAMP
 
 if TYPE_CHECKING:
     from tidemill.plan.predicates import Predicate
 
 WINDOW_START = Slot("window_start", TIMESTAMP)
 WINDOW_END = Slot("window_end", TIMESTAMP)
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column that a join brings in, and the name it has beside the stream's own."""
-
-    join: str
-    column: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.join}_{self.column}"
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A tuple-level expression, evaluated by Catalyst once per row.
-
-    `sql` is the user's meaning in canonical text: equal text means equal value, and that
-    is what sharing compares. `try_sql` is the form that never raises where Spark has one.
-    `raised_sql` is true for the rows where Spark would have raised (empty: never).
-    `guarded` asks for a catch-all around functions that have no such form. `columns` are the
-    stream's, in its own words; `joined` are those of tables.
-    """
-
-    sql: str
-    try_sql: str
-    type: Type
-    columns: tuple[str, ...]
-    raised_sql: str = ""
-    guarded: bool = False
-    joined: tuple[TableColumn, ...] = ()
-
-    @property
-    def may_raise(self) -> bool:
-        return self.guarded or bool(self.raised_sql)
-
-
-@dataclass(frozen=True)
-class Join:
-    """A table joined to the rows of a stream before anything else is done with them.
-
-    `name` stands for the table and the condition in canonical form, and each column of the
-    table is called after it: equal names mean equal joins, in whatever query, and so the text
-    of a scalar means one thing everywhere. `equal` are pairs of an expression over what was
-    there before and one over the table; a row of the table is a partner when all pairs are
-    equal and the residual holds.
-
-    Rows without a partner always stay, with NULLs: an inner join is a left one with the
-    predicate that there is a partner. So what a table unique on its side of the equalities
-    is joined to has the same rows as before, and queries with and without the join share.
-    """
-
-    name: str
-    table: str
-    kind: Literal["inner", "left"] = field(compare=False)
-    equal: tuple[tuple[Scalar, Scalar], ...]
-    residual: Scalar | None = None
-    alias: str = field(default="", compare=False)
-    # What is known once the table is read: the file that keeps its rows, and whether a row of
-    # the stream may have several of them for partners.
-    file: str = ""
-    multiplies: bool = True
-
-    @property
-    def partner(self) -> Slot:
-        """A column beside the table's own: true where there is a partner, else NULL."""
-        return Slot(self.name, BOOLEAN)
-
-    @property
-    def sql(self) -> str:
-        pairs = [f"{before.sql} = {table.sql}" for before, table in self.equal]
-        return " AND ".join([*pairs, *([self.residual.sql] if self.residual else [])])
-
-    @property
-    def scalars(self) -> tuple[Scalar, ...]:
-        sides = (side for pair in self.equal for side in pair)
-        return (*sides, *([self.residual] if self.residual else []))
-
-    @property
-    def befores(self) -> tuple[Scalar, ...]:
-        """The sides of the equalities that are worked out for rows of the stream."""
-        return tuple(before for before, _ in self.equal)
 
 
 @dataclass(frozen=True)
@@ -161,10 +79,10 @@ class Ordering:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A standing query, bound to its stream."""
+    """A window and a select list over a relation."""
 
     name: str
-    stream: str
+    relation: Relation
     sink: str | None
     window: Window
     where: Scalar | None
@@ -175,8 +93,10 @@ class QueryPlan:
     having: Node | None
     order_by: tuple[Ordering, ...]
     limit: int | None
-    joins: tuple[Join, ...] = ()
     priority: int = 0  # among soft queries
+
+    def __post_init__(self) -> None:
+        check_reads(self.relation, self.scalars)
 
     @property
     def is_soft(self) -> bool:
@@ -190,7 +110,7 @@ class QueryPlan:
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         """Every tuple-level expression of the query."""
-        befores = (before for join in self.joins for before in join.befores)
+        befores = (before for join in self.relation.joins for before in join.befores)
         where = (self.where,) if self.where else ()
         arguments = (scalar for call in self.aggregates for scalar in call.arguments)
         return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
@@ -204,11 +124,3 @@ class QueryPlan:
     @property
     def is_ordered(self) -> bool:
         return bool(self.order_by) or self.limit is not None
-
-
-def in_users_words(text: str, joins: Iterable[Join]) -> str:
-    """Columns of tables by the name the query gave the table; an inner join as a condition."""
-    for join in joins:
-        text = text.replace(f"{join.name}_", f"{join.alias}.")
-        text = text.replace(join.partner.name, f"(partner in {join.table})")
-    return text

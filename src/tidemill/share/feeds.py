@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidemill.aggregates import ROWS
-from tidemill.plan.bind.joins import ordered
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import merge_relations
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.key_tree import KeySet, key_tree
@@ -85,8 +85,7 @@ def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root
 
 def needs_of_synopsis(synopsis: Synopsis) -> Needs:
     return Needs(
-        synopsis.stream,
-        multiplying(synopsis.joins),
+        multiplying(synopsis.relation),
         frozenset(key.scalar.sql for key in synopsis.keys),
         frozenset(_conditions(synopsis)),
         keeps_all(synopsis),
@@ -105,10 +104,9 @@ def scan_of(queries: Sequence[QueryPlan]) -> Scan:
     """What some queries of one stream ask of a row without its tables, but for aggregates."""
     keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
     predicates = dict.fromkeys(query.predicate for query in queries)
-    names = tuple(join.name for query in queries for join in query.joins)
+    names = tuple(join.name for query in queries for join in query.relation.joins)
     return Scan(
-        stream=queries[0].stream,
-        joins=(),
+        relation=queries[0].relation.base,
         keys=tuple(key for key in keys.values() if not key.joined),
         predicates=tuple(
             p for p in predicates if not p.is_true and not p.is_false and not _reads(p, names)
@@ -140,8 +138,7 @@ def _feeds(roots: Sequence[Root], costs: EngineCosts) -> list[Feed]:
 def _scan(synopses: Sequence[Synopsis]) -> Scan:
     keys = {key.scalar.sql: key.scalar for s in synopses for key in s.keys}
     return Scan(
-        stream=synopses[0].stream,
-        joins=ordered(join for s in synopses for join in s.joins),
+        relation=merge_relations(s.relation for s in synopses),
         keys=tuple(keys.values()),
         predicates=tuple(dict.fromkeys(p for s in synopses for p in _conditions(s))),
         lanes=tuple(dict.fromkeys(lane for s in synopses for lane in s.lanes)),
@@ -152,7 +149,7 @@ def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
     """With one that only counts the rows, where all others meet some of them several times."""
     if not feeds or not all(feed.scan.multiplies for feed in feeds):
         return tuple(feeds)
-    scan = Scan(feeds[0].scan.stream, joins=(), keys=(), predicates=(), lanes=(ROWS,))
+    scan = Scan(feeds[0].scan.relation.base, keys=(), predicates=(), lanes=(ROWS,))
     return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(Node((), 0, ()),), synopses=()))
 
 

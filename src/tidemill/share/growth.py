@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from tidemill.catalog.names import Name
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
@@ -26,7 +28,7 @@ from tidemill.share.synopses import (
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import END_US
 
-Around = Callable[[str], tuple[StreamPosition, Context]]
+Around = Callable[[Name], tuple[StreamPosition, Context]]
 
 
 def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) -> SharedPlan:
@@ -41,67 +43,67 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
     stints = {name: plan.stints[name] for name in plan.stints if name in staying}
     change = _Change(replace(plan, queries=tuple(queries), stints=stints))
     touched = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
-    streams = dict.fromkeys((*(q.stream for q in fresh), *(s.stream for s in touched)))
+    relations = (*(q.relation for q in fresh), *(s.relation for s in touched))
+    streams = dict.fromkeys(map(source_name, relations))
     for stream in streams:
         position, context = around(stream)
-        newcomers = [query for query in fresh if query.stream == stream]
-        change.place(newcomers, {s.id for s in touched if s.stream == stream}, position, context)
+        newcomers = [query for query in fresh if source_name(query.relation) == stream]
+        losing = {s.id for s in touched if source_name(s.relation) == stream}
+        change.place(newcomers, losing, position, context)
     changed = change.result(plan.version + 1)
     for stream in streams:
         changed = _followed(changed, stream, around)
     return changed
 
 
-def _followed(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
+def _followed(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     """The plan, or one made anew if small steps have led it astray and that one is cheaper."""
     context = around(stream)[1]
     groups = groups_of(plan, stream)
     queries, cost = sum(len(g.queries) for g in groups), arrangement_cost(groups, context)
-    made = plan.made.get(stream.lower(), ())
+    made = plan.made.get(stream, ())
     if not made:
         return _noted(plan, stream, with_point(made, queries, cost))
     if not has_drifted(made, queries, cost, context.settings.rebuild_percent):
         return plan
     rebuilt = rebuild_plan(plan, stream, around)
-    return rebuilt if dict(rebuilt.made[stream.lower()])[queries] < cost else plan
+    return rebuilt if dict(rebuilt.made[stream])[queries] < cost else plan
 
 
-def groups_of(plan: SharedPlan, stream: str) -> tuple[Group, ...]:
+def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:
     """The queries of a stream by the synopsis that answers their newest windows."""
     by_synopsis: dict[str, list[QueryPlan]] = {}
-    for query in plan.queries:
-        if query.stream.lower() == stream.lower():
-            by_synopsis.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
+    for query in plan.queries_of(stream):
+        by_synopsis.setdefault(plan.stints[query.name][-1].synopsis_id, []).append(query)
     return tuple(Group(tuple(queries)) for queries in by_synopsis.values())
 
 
-def _noted(plan: SharedPlan, stream: str, made: Made) -> SharedPlan:
-    return replace(plan, made={**plan.made, stream.lower(): made})
+def _noted(plan: SharedPlan, stream: Name, made: Made) -> SharedPlan:
+    return replace(plan, made={**plan.made, stream: made})
 
 
-def rebuild_plan(plan: SharedPlan, stream: str, around: Around) -> SharedPlan:
+def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     """The stream's queries arranged anew, each moving over with its first window after now.
 
     Windows that are open go on where they began; no window is answered twice or not at all.
     """
     position, context = around(stream)
-    queries = [query for query in plan.queries if query.stream.lower() == stream.lower()]
+    queries = plan.queries_of(stream)
     moved, groups = _Change(plan), optimise(queries, context)
     for group in groups:
         moved.open(group, position, context)
     cost = arrangement_cost(groups, context)
-    made = with_point(plan.made.get(stream.lower(), ()), len(queries), cost)
+    made = with_point(plan.made.get(stream, ()), len(queries), cost)
     return _noted(moved.result(plan.version + 1), stream, made)
 
 
-def retire_stints(plan: SharedPlan, stream: str, watermark_us: int) -> SharedPlan:
+def retire_stints(plan: SharedPlan, stream: Name, watermark_us: int) -> SharedPlan:
     """Without the stints whose last window has closed, and what only they needed."""
     over = {
         query.name: tuple(
             s for s in plan.stints[query.name] if not _is_over(query, s, watermark_us)
         )
-        for query in plan.queries
-        if query.stream.lower() == stream.lower()
+        for query in plan.queries_of(stream)
     }
     stints = {**plan.stints, **over}
     if stints == plan.stints:

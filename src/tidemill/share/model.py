@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tidemill.aggregates import Lane, lanes_behind
+from tidemill.catalog.names import Name
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
@@ -37,7 +39,7 @@ class SharedPlan:
     stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
     next_synopsis: int = 1
     # By stream: numbers of queries and costs of the last plans that were made anew.
-    made: Mapping[str, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    made: Mapping[Name, tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]
@@ -60,8 +62,23 @@ class SharedPlan:
         readers = self._readers.get(synopsis.id, ())
         return readers if soft is None else tuple(r for r in readers if r[0].is_soft == soft)
 
-    def of_stream(self, stream: str) -> tuple[Synopsis, ...]:
-        return tuple(s for s in self.synopses if s.stream.lower() == stream.lower())
+    def of_stream(self, stream: Name) -> tuple[Synopsis, ...]:
+        return tuple(s for s in self.synopses if source_name(s.relation) == stream)
+
+    def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+        return self._by_stream.get(stream, ())
+
+    @property
+    def streams(self) -> tuple[Name, ...]:
+        """The streams that queries read, in the order of these."""
+        return tuple(self._by_stream)
+
+    @cached_property
+    def _by_stream(self) -> dict[Name, tuple[QueryPlan, ...]]:
+        queries: dict[Name, list[QueryPlan]] = {}
+        for query in self.queries:
+            queries.setdefault(source_name(query.relation), []).append(query)
+        return {stream: tuple(several) for stream, several in queries.items()}
 
     @cached_property
     def _by_name(self) -> dict[str, QueryPlan]:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tidemill.plan.predicates import Predicate
-from tidemill.plan.query import Join, QueryPlan
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Relation, join_all
 from tidemill.share.model import specs_of
 from tidemill.windows import WindowSpec
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Partials per (slice, keys, signature) of one relation, a stream with what it is joined to."""
+    """Partials per (slice, keys, signature) of one relation."""
 
-    stream: str
-    joins: tuple[Join, ...]  # those that change the number of rows
+    relation: Relation  # with just those tables that change the number of rows
     keys: frozenset[str]
     predicates: frozenset[Predicate]
     keeps_all: bool
@@ -25,14 +25,9 @@ class Needs:
     # Which windows each predicate is asked for with, where that is known.
     asked: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
 
-    @property
-    def relation(self) -> tuple[str, tuple[Join, ...]]:
-        return self.stream.lower(), self.joins
-
     def __or__(self, other: Needs) -> Needs:
         return Needs(
-            self.stream,
-            self.joins,
+            self.relation,
             self.keys | other.keys,
             self.predicates | other.predicates,
             self.keeps_all or other.keeps_all,
@@ -46,8 +41,7 @@ def needs_of(queries: Sequence[QueryPlan]) -> Needs:
     first = queries[0]
     predicates = {query.predicate for query in queries}
     return Needs(
-        first.stream,
-        multiplying(first.joins),
+        multiplying(first.relation),
         frozenset(key.scalar.sql for query in queries for key in query.keys),
         frozenset(p for p in predicates if not p.is_true and not p.is_false),
         any(predicate.is_true for predicate in predicates),
@@ -56,9 +50,18 @@ def needs_of(queries: Sequence[QueryPlan]) -> Needs:
     )
 
 
-def multiplying(joins: Iterable[Join]) -> tuple[Join, ...]:
-    """The joins that make several rows of one, so that only queries with them can share."""
-    return tuple(join for join in joins if join.multiplies)
+def multiplying(relation: Relation) -> Relation:
+    """The relation with just the joins that make several rows of one, and what they build on.
+
+    Other joins leave the rows as they are, so that queries with and without them can share.
+    """
+    if all(join.multiplies for join in relation.joins):
+        return relation
+    by_name = {join.name: join for join in relation.joins}
+    names = {join.name for join in relation.joins if join.multiplies}
+    while below := {name for each in names for name in by_name[each].builds_on} - names:
+        names |= below
+    return join_all(relation.base, (by_name[name] for name in names))
 
 
 def together(needs: Iterable[Needs]) -> Needs:

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from tidemill.aggregates import lanes_behind
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import read_by
-from tidemill.plan.query import Join, QueryPlan
+from tidemill.plan.query import QueryPlan
 from tidemill.share.model import specs_of
 from tidemill.share.serves import Verdict
 from tidemill.state.synopsis import Synopsis
@@ -97,11 +97,7 @@ def longer_period(query: QueryPlan, other: QueryPlan) -> bool:
 
 def one_pass(query: QueryPlan, other: QueryPlan) -> bool:
     """Both group the same relation alike, so that one synopsis can serve both."""
-    return _relation(query) == _relation(other) and _keys(query) == _keys(other)
-
-
-def _relation(query: QueryPlan) -> tuple[str, tuple[Join, ...]]:
-    return query.stream.lower(), query.joins
+    return query.relation == other.relation and _keys(query) == _keys(other)
 
 
 def _keys(query: QueryPlan) -> frozenset[str]:

@@ -17,6 +17,7 @@ from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
 from tidemill.plan.predicates import Reading, Term, read_by
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.share.model import SharedPlan, lanes_of, specs_of
 from tidemill.share.needs import multiplying
 from tidemill.share.synopses import StreamPosition, complete_since
@@ -87,9 +88,10 @@ class Verdict:
         return self._query_keys <= {key.scalar.sql for key in self.synopsis.keys}
 
     def _obstacles(self) -> Iterator[str]:
-        if self.synopsis.stream.lower() != self.query.stream.lower():
+        if self.synopsis.relation.base != self.query.relation.base:
             yield "another stream"
-        if multiplying(self.synopsis.joins) != multiplying(self.query.joins):
+        relations = self.synopsis.relation, self.query.relation
+        if len({multiplying(relation).joins for relation in relations}) > 1:
             yield "another join"
         if not self._has_keys:
             yield "other group keys"
@@ -129,7 +131,9 @@ def find_servings(plan: SharedPlan, query: QueryPlan, position: StreamPosition) 
 
     Nothing is added for such a query.
     """
-    verdicts = [Verdict(synopsis, query) for synopsis in plan.of_stream(query.stream)]
+    verdicts = [
+        Verdict(synopsis, query) for synopsis in plan.of_stream(source_name(query.relation))
+    ]
     servings = [_serving(verdict, position) for verdict in verdicts if verdict.serves]
     if not servings:
         _refuse_unserved(verdicts, query)
@@ -161,7 +165,7 @@ def _refuse_unserved(verdicts: list[Verdict], query: QueryPlan) -> NoReturn:
     more = len(verdicts) - MOST_SHOWN
     refuse(
         "E_NOT_HELD",
-        f"nothing that is held of stream {query.stream} answers this",
+        f"nothing that is held of stream {source_name(query.relation).written} answers this",
         detail="\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])]),
         hint=f"a SELECT is answered from what standing queries keep; {_KEEP}",
     )

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates import ROWS
-from tidemill.plan.bind.joins import ordered
 from tidemill.plan.predicates import (
     Assignment,
     Predicate,
@@ -19,6 +18,7 @@ from tidemill.plan.predicates import (
     assign_own_bits,
 )
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import merge_relations
 from tidemill.share.model import lanes_of, specs_of
 from tidemill.state.synopsis import Bit, Synopsis
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
@@ -56,7 +56,7 @@ def new_synopsis(
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
     keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
-    empty = Synopsis(f"s{number}", first.stream, (), keys, position.fresh_from_us)
+    empty = Synopsis(f"s{number}", first.relation.base, keys, position.fresh_from_us)
     return fit_synopsis(replace(empty, routed=routed), {}, queries, position, covers)
 
 
@@ -75,8 +75,8 @@ def fit_synopsis(
     since_us = position.fresh_from_us if synopsis.cuts.cuts or synopsis.bits else BEGINNING_US
     readers = (*readings, *newcomers)
     lanes = (lane for query in readers for lane in lanes_of(query))
-    joins = ordered(join for query in readers for join in query.joins)
-    widened = replace(synopsis, joins=joins).with_lanes((ROWS, *lanes), since_us)
+    relation = merge_relations(query.relation for query in readers)
+    widened = replace(synopsis, relation=relation).with_lanes((ROWS, *lanes), since_us)
     retired = _still_retired(synopsis, position)
     assigned = _assigned(synopsis, newcomers, retired, covers)
     added = {query.name: assigned.readings[query.predicate] for query in newcomers}

@@ -14,7 +14,8 @@ from functools import cached_property
 
 from tidemill.aggregates import Lane
 from tidemill.plan.predicates import WORD_BITS, Predicate
-from tidemill.plan.query import Join, Scalar
+from tidemill.plan.relation import Relation
+from tidemill.plan.scalar import Scalar
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass, edge_classes
 
@@ -23,8 +24,7 @@ from tidemill.windows import EdgeClass, edge_classes
 class Scan:
     """What one pass over the rows works out for each of them."""
 
-    stream: str
-    joins: tuple[Join, ...]
+    relation: Relation
     keys: tuple[Scalar, ...]
     predicates: tuple[Predicate, ...]
     lanes: tuple[Lane, ...]
@@ -32,12 +32,12 @@ class Scan:
     @property
     def multiplies(self) -> bool:
         """Whether a row of the stream may be several here, so that it cannot be counted."""
-        return any(join.multiplies for join in self.joins)
+        return any(join.multiplies for join in self.relation.joins)
 
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
         """Every tuple-level expression, each once; of the joins those that may raise."""
-        befores = (b for join in self.joins for b in join.befores if b.may_raise)
+        befores = (b for join in self.relation.joins for b in join.befores if b.may_raise)
         residuals = (r for predicate in self.predicates for r in predicate.residuals)
         arguments = (scalar for lane in self.lanes for scalar in lane.arguments)
         return tuple(dict.fromkeys((*befores, *residuals, *self.keys, *arguments)))
@@ -52,8 +52,9 @@ class Scan:
         """The columns of the stream that are read."""
         inner = (name for scalar in self.scalars for name in scalar.columns)
         own = (name for predicate in self.predicates for name in predicate.columns)
-        compared = (c for join in self.joins for scalar in join.scalars for c in scalar.columns)
-        brought_in = tuple(join.name for join in self.joins)
+        joins = self.relation.joins
+        compared = (c for join in joins for scalar in join.scalars for c in scalar.columns)
+        brought_in = tuple(join.name for join in joins)
         found = dict.fromkeys((*inner, *own, *compared))
         return tuple(name for name in found if not name.startswith(brought_in))
 

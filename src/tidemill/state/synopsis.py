@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tidemill.aggregates import Lane
+from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import WORD_BITS, Predicate, Reading
-from tidemill.plan.query import Join, Key, in_users_words
+from tidemill.plan.query import Key
+from tidemill.plan.relation import Relation
 from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 
@@ -65,8 +67,7 @@ class Synopsis:
     """
 
     id: str
-    stream: str
-    joins: tuple[Join, ...]
+    relation: Relation
     keys: tuple[Key, ...]
     # It has seen every row from then on.
     made_us: int = BEGINNING_US
@@ -93,7 +94,7 @@ class Synopsis:
     def key_text(self) -> str:
         """The keys as a user wrote them."""
         text = ", ".join(key.scalar.sql for key in self.keys) or "(one group)"
-        return in_users_words(text, self.joins)
+        return in_users_words(text, self.relation.joins)
 
     @property
     def signature_columns(self) -> tuple[str, ...]:

@@ -7,19 +7,25 @@ from typing import cast
 
 import pytest
 
+from tidemill.catalog.names import Name
 from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.plan.expressions import Slot
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Relation, Source
 from tidemill.schedule import Deadlines, Joint, Soft, Task
+from tidemill.types import TIMESTAMP
+
+S, T = Name("s"), Name("t")
 
 
 @dataclass(frozen=True)
 class Named:
     name: str
-    stream: str = "s"
+    relation: Relation
 
 
-def query(name: str, stream: str = "s") -> QueryPlan:
-    return cast(QueryPlan, Named(name, stream))
+def query(name: str, stream: Name = S) -> QueryPlan:
+    return cast(QueryPlan, Named(name, Source(stream, (Slot("ts", TIMESTAMP),))))
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def deadlines() -> Deadlines:
 
 def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
     """What goes first, done."""
-    first = selects.next("s", deadlines, update, 0)
+    first = selects.next(S, deadlines, update, 0)
     if isinstance(first, Selected):
         selects.take(first)
         first.answer(lambda query: f"answer of {query.name}")
@@ -46,7 +52,7 @@ def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Dead
     replies = [selects.ask(query(name), 9) for name in ("a", "b")]
     assert [run(selects, deadlines, 9) for _ in range(4)] == ["every 2", "a", "b", "every 6"]
     assert [reply.result(0) for reply in replies] == ["answer of a", "answer of b"]
-    assert selects.next("s", deadlines, 9, 0) is None
+    assert selects.next(S, deadlines, 9, 0) is None
 
 
 def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> None:
@@ -58,10 +64,10 @@ def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> 
 
 def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
     selects = Selects()
-    selects.ask(query("elsewhere", "t"), 7)
+    selects.ask(query("elsewhere", T), 7)
     nobody = Deadlines("alone", {}, {})
-    assert selects.next("s", nobody, 7, 0) is None
-    first = selects.next("t", nobody, 7, 0)
+    assert selects.next(S, nobody, 7, 0) is None
+    first = selects.next(T, nobody, 7, 0)
     assert isinstance(first, Selected)
     assert first.query.name == "elsewhere"
 
@@ -73,9 +79,9 @@ def test_those_that_are_left_are_answered_and_a_failure_is_the_askers(deadlines:
         return query.name
 
     selects = Selects()
-    bad, good = selects.ask(query("bad"), 7), selects.ask(query("good", "t"), 7)
+    bad, good = selects.ask(query("bad"), 7), selects.ask(query("good", T), 7)
     selects.settle(answer)
     assert good.result(0) == "good"
     with pytest.raises(ValueError, match="no"):
         bad.result(0)
-    assert isinstance(selects.next("s", deadlines, 7, 0), Joint)
+    assert isinstance(selects.next(S, deadlines, 7, 0), Joint)

@@ -60,7 +60,7 @@ class Agenda:
             if query.is_soft and query.name.lower() not in around.paused
         }
         policy = POLICIES[around.settings.schedule]
-        costs = around.costs[stream.name.lower()]
+        costs = around.costs[stream.key]
         cost = JointCosts.of(around.plan, self._queries.values(), costs, state.version)
         last = {name: around.queries[name].history.last for name in self._queries}
         ran = {name: update for name, update in last.items() if update is not None}
@@ -130,7 +130,7 @@ class Agenda:
         found = Joint(tuple(tasks), update)
         if found.tasks:
             return found
-        return self._around.selects.next(self._stream.name, self._deadlines, update, self._ahead)
+        return self._around.selects.next(self._stream.key, self._deadlines, update, self._ahead)
 
     def _update(self, time: StreamTime) -> int | None:
         return time.updates(self._stream.update_us)

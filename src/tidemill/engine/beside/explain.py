@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from tidemill.catalog.names import Name
 from tidemill.engine.beside.agenda import soft_of
 from tidemill.engine.beside.costs import JointCosts
 from tidemill.engine.tick.journal import QueryState
 from tidemill.language import render_duration
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.schedule import DRAWN, ruler
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.state.store import Version
@@ -30,23 +32,23 @@ def explain_schedule(
     policy: str,
 ) -> str:
     """What each policy makes of the soft queries of one stream, on a ruler of updates."""
-    stream, every_us = queries[0].stream, queries[0].window.update_us
+    stream, every_us = source_name(queries[0].relation), queries[0].window.update_us
     joint = JointCosts.of(plan, queries, costs, version)
     softs = [soft_of(plan, query) for query in queries]
     drawn = ruler(softs, lambda some: 1000 * joint(some), DRAWN, " ms", policy)
-    head = f"{many(len(queries), 'query')} with soft periods on stream {stream}"
+    head = f"{many(len(queries), 'query')} with soft periods on stream {stream.written}"
     return f"{head}, an update every {render_duration(every_us)}\n\n{drawn}"
 
 
 def schedule_rows(
     queries: Sequence[QueryPlan],
     states: Mapping[str, QueryState],
-    watermark_of: Callable[[str], int | None],
+    watermark_of: Callable[[Name], int | None],
 ) -> Iterator[tuple[str, ...]]:
     """Every soft query with what it asked for and what it got, counted in updates."""
     for query in queries:
         window, history = query.window, states.get(query.name, QueryState()).history
-        watermark_us = watermark_of(query.stream)
+        watermark_us = watermark_of(source_name(query.relation))
         update = 0 if watermark_us is None else watermark_us // window.update_us
         achieved = history.achieved
         yield (

@@ -15,12 +15,14 @@ from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, tasks_of
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
 from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import StreamState
 from tidemill.errors import refuse
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, StreamPosition, specs_of
 from tidemill.share.serves import Serving, find_servings, refuse_too_long
@@ -63,13 +65,13 @@ class Selecting:
 
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
     """What a script declares anew is not what queries have read so far."""
-    names = [("stream", query.stream), *(("table", join.table) for join in query.joins)]
-    for kind, name in names:
-        key = kind, name.lower()
-        if standing.definitions.get(key) != catalog.definitions[key]:
+    sources = [("stream", source.name) for source in query.relation.sources]
+    tables = [("table", Name(join.table)) for join in query.relation.joins]
+    for kind, name in (*sources, *tables):
+        if standing.definitions.get((kind, name)) != catalog.definitions[kind, name]:
             refuse(
                 "E_NOT_HELD",
-                f"nothing is held of {kind} {name} as this script declares it",
+                f"nothing is held of {kind} {name.written} as this script declares it",
                 hint="a SELECT is answered from what standing queries have kept before it",
             )
 
@@ -85,7 +87,8 @@ def windows_held(
     position = StreamPosition(time.newest_us, time.watermark_us, state.version.complete_from)
     servings = find_servings(plan, query, position)
     if time.watermark_us is None:
-        refuse("E_NOT_HELD", f"stream {query.stream} has had no rows yet", hint="ask again later")
+        stream = source_name(query.relation).written
+        refuse("E_NOT_HELD", f"stream {stream} has had no rows yet", hint="ask again later")
     serving = _best(servings, query, time.watermark_us)
     if serving.too_long(query, time.watermark_us):
         refuse_too_long(serving, query, time.watermark_us)

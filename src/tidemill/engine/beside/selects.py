@@ -7,7 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
+from tidemill.catalog.names import Name
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.schedule import Deadlines, Joint
 from tidemill.schedule.one_time import Request, Requests
 
@@ -40,7 +42,7 @@ class Selects:
     def __init__(self) -> None:
         self._lock = Lock()
         self._selected: dict[Request, Selected] = {}
-        self._requests: dict[str, Requests] = {}
+        self._requests: dict[Name, Requests] = {}
         self._asked = 0
 
     def ask(self, query: QueryPlan, update: int) -> Future[str]:
@@ -48,11 +50,12 @@ class Selects:
             self._asked += 1
             selected = Selected(Request(f"select {self._asked}", update), query)
             self._selected[selected.request] = selected
-            self._requests[query.stream] = self._of(query.stream).coming(selected.request)
+            stream = source_name(query.relation)
+            self._requests[stream] = self._of(stream).coming(selected.request)
         return selected.reply
 
     def next(
-        self, stream: str, deadlines: Deadlines, update: int, ahead: int
+        self, stream: Name, deadlines: Deadlines, update: int, ahead: int
     ) -> Selected | Joint | None:
         """What goes first, of the SELECTs and the soft queries; None when nothing waits."""
         with self._lock:
@@ -63,7 +66,7 @@ class Selects:
         """Its turn has come."""
         with self._lock:
             del self._selected[selected.request]
-            stream = selected.query.stream
+            stream = source_name(selected.query.relation)
             self._requests[stream] = self._of(stream).done(selected.request)
 
     def settle(self, answer: AnswerOnce) -> None:
@@ -72,5 +75,5 @@ class Selects:
             self.take(selected)
             selected.answer(answer)
 
-    def _of(self, stream: str) -> Requests:
+    def _of(self, stream: Name) -> Requests:
         return self._requests.get(stream, Requests())

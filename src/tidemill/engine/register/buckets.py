@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+from tidemill.plan.relation import source_name
 from tidemill.state.synopsis import Synopsis
 
 # Of tasks for each core, so that large and small ones even out.
@@ -20,11 +22,11 @@ def settle_buckets(
     facts: Facts, synopses: Sequence[Synopsis], asked: int, cores: int
 ) -> dict[str, int]:
     """By synopsis; `asked` is what a setting says, if not 0."""
-    streams = [synopsis.stream.lower() for synopsis in synopses]
+    streams = Counter(source_name(synopsis.relation) for synopsis in synopses)
     return {
         synopsis.id: facts.fixed(
             f"buckets of {synopsis.id}",
-            asked or _suited(synopsis, streams.count(synopsis.stream.lower()), cores),
+            asked or _suited(synopsis, streams[source_name(synopsis.relation)], cores),
         )
         for synopsis in synopses
     }

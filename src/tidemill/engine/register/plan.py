@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, Stream
+from tidemill.catalog.names import Name
 from tidemill.engine.tick.journal import StreamState
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -31,7 +33,7 @@ from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
 from tidemill.words import instant
 
-Load = Callable[[str], StreamState]
+Load = Callable[[Name], StreamState]
 
 
 @dataclass
@@ -42,9 +44,9 @@ class Planner:
     open_source: Callable[[Stream], Source]
     session: Callable[[], Session]
     machines: Machines = field(default_factory=Machines)
-    samples: dict[str, Sample] = field(default_factory=dict)
+    samples: dict[Name, Sample] = field(default_factory=dict)
     # What was estimated from a sample is worth keeping as long as the sample is.
-    _costs: dict[str, EngineCosts] = field(default_factory=dict)
+    _costs: dict[Name, EngineCosts] = field(default_factory=dict)
 
     def change(
         self,
@@ -55,56 +57,54 @@ class Planner:
     ) -> SharedPlan:
         """The plan for these queries; made anew if the `settings` before shared otherwise."""
 
-        def around(stream: str) -> tuple[StreamPosition, Context]:
+        def around(stream: Name) -> tuple[StreamPosition, Context]:
             self._sample(catalog, stream, queries)
             return self.position(stream), self.context(stream, catalog)
 
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
-            for stream in dict.fromkeys(query.stream for query in plan.queries):
+            for stream in plan.streams:
                 changed = rebuild_plan(changed, stream, around)
         return changed
 
     def at_rate(
-        self, plan: SharedPlan, stream: str, rows_per_second: float, catalog: Catalog
+        self, plan: SharedPlan, stream: Name, rows_per_second: float, catalog: Catalog
     ) -> SharedPlan:
         """The plan for another rate of input: only trees of windows depend on it."""
         if catalog.settings.sharing != "weave":
             return plan
-        known = self.samples.get(stream.lower(), Sample())
-        self.samples[stream.lower()] = replace(known, rows_per_second=rows_per_second)
+        known = self.samples.get(stream, Sample())
+        self.samples[stream] = replace(known, rows_per_second=rows_per_second)
         return rebuild_plan(
             plan, stream, lambda name: (self.position(name), self.context(name, catalog))
         )
 
-    def feeds(self, plan: SharedPlan, stream: str, catalog: Catalog) -> tuple[Feed, ...]:
+    def feeds(self, plan: SharedPlan, stream: Name, catalog: Catalog) -> tuple[Feed, ...]:
         context = self.context(stream, catalog)
         return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
 
-    def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[str, tuple[Feed, ...]]:
-        """By lower-case name of the stream."""
-        streams = {query.stream for query in plan.queries}
-        return {stream.lower(): self.feeds(plan, stream, catalog) for stream in streams}
+    def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, tuple[Feed, ...]]:
+        """By stream."""
+        return {stream: self.feeds(plan, stream, catalog) for stream in plan.streams}
 
-    def all_costs(self, plan: SharedPlan, catalog: Catalog) -> dict[str, EngineCosts]:
-        """By lower-case name of the stream."""
-        streams = {query.stream for query in plan.queries}
-        return {stream.lower(): self.context(stream, catalog).costs for stream in streams}
+    def all_costs(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, EngineCosts]:
+        """By stream."""
+        return {stream: self.context(stream, catalog).costs for stream in plan.streams}
 
-    def position(self, stream: str) -> StreamPosition:
+    def position(self, stream: Name) -> StreamPosition:
         state = self.load(stream)
         return StreamPosition(
             state.time.newest_us, state.time.watermark_us, state.version.complete_from
         )
 
-    def context(self, stream: str, catalog: Catalog) -> Context:
-        sample = self.samples.setdefault(stream.lower(), Sample())
-        machine, known = self._machine(stream, catalog), self._costs.get(stream.lower())
+    def context(self, stream: Name, catalog: Catalog) -> Context:
+        sample = self.samples.setdefault(stream, Sample())
+        machine, known = self._machine(stream, catalog), self._costs.get(stream)
         if known is None or known.sample is not sample or known.machine != machine:
-            self._costs[stream.lower()] = known = EngineCosts(sample, machine)
+            self._costs[stream] = known = EngineCosts(sample, machine)
         return Context(catalog.settings, known)
 
-    def _machine(self, stream: str, catalog: Catalog) -> MachineCosts:
+    def _machine(self, stream: Name, catalog: Catalog) -> MachineCosts:
         """The figures of the route that rows will take, as far as that is known by now."""
         on_arrays = catalog.stream(stream).source.scheme == "parquet"
         if on_arrays and catalog.settings.scan == "auto":
@@ -119,19 +119,19 @@ class Planner:
 
     def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
         """Start of a query's first window; None: as the stream begins."""
-        position, stint = self.position(query.stream), plan.stints[query.name][0]
+        position, stint = self.position(source_name(query.relation)), plan.stints[query.name][0]
         if position.newest_us is None:
             return None
         since_us, watermark_us = stint.from_us, position.watermark_us
         return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
-    def _sample(self, catalog: Catalog, stream: str, queries: Sequence[QueryPlan]) -> None:
+    def _sample(self, catalog: Catalog, stream: Name, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
-        mine = [query for query in queries if query.stream.lower() == stream.lower()]
+        mine = [query for query in queries if source_name(query.relation) == stream]
         if not mine:
             return
         scan = scan_of(mine)
-        known = self.samples.get(stream.lower(), Sample())
+        known = self.samples.get(stream, Sample())
         if (
             len({frozenset(k.scalar.sql for k in q.keys) for q in mine}) < 2
             and len(scan.predicates) < 2
@@ -147,7 +147,7 @@ class Planner:
         session = self.session()
         rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
         admission = Admission(catalog.stream(stream), None, 0, source.is_text)
-        self.samples[stream.lower()] = take_sample(session, rows, scan, admission, len(taken.files))
+        self.samples[stream] = take_sample(session, rows, scan, admission, len(taken.files))
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

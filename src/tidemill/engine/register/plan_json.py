@@ -9,12 +9,16 @@ from typing import Any
 
 from tidemill.aggregates import Lane
 from tidemill.catalog import Code
+from tidemill.catalog.names import Name
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Slot
+from tidemill.plan.joins import Join
 from tidemill.plan.predicates import Predicate, Reading, Term
 from tidemill.plan.predicates.boxes import Box
 from tidemill.plan.predicates.values import ValueSet
-from tidemill.plan.query import Join, Key, Scalar, TableColumn
+from tidemill.plan.query import Key
+from tidemill.plan.relation import Derived, Projection, Source, TableJoin, Union
+from tidemill.plan.scalar import Scalar, TableColumn
 from tidemill.share import Stint
 from tidemill.state.synopsis import Bit, KeptLane, Synopsis
 from tidemill.types import Type
@@ -23,38 +27,42 @@ from tidemill.windows import Cut, Cuts, WindowSpec
 _CLASSES: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Bit, Box, Code, Cut, Cuts, Join, Key, KeptLane, Lane, Predicate, Reading, Scalar, Slot),
-        *(Stint, Synopsis, TableColumn, Term, Type, ValueSet, Window, WindowSpec),
+        *(Bit, Box, Code, Cut, Cuts, Derived, Join, Key, KeptLane, Lane, Predicate),
+        *(Projection, Reading, Scalar, Slot, Source, Stint, Synopsis, TableColumn, TableJoin),
+        *(Union, Term, Type, ValueSet, Window, WindowSpec),
     )
 }
 
 
 def to_json(value: Any) -> str:
     """Values of the classes above, tuples, bytes and plain values."""
-    return json.dumps(_plain(value))
+    return json.dumps(to_plain(value))
 
 
 def from_json(text: str) -> Any:
-    return _value(json.loads(text))
+    return from_plain(json.loads(text))
 
 
-def _plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
+    """A value as JSON can write it."""
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
+    if isinstance(value, Name):
+        return {"name": value.written}
     if type(value).__name__ in _CLASSES:
-        body = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        body = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"is": type(value).__name__, **body}
     return value
 
 
-def _value(raw: Any) -> Any:
+def from_plain(raw: Any) -> Any:
+    """A value from what JSON has read."""
     if isinstance(raw, list):
-        return tuple(_value(item) for item in raw)
+        return tuple(from_plain(item) for item in raw)
     if not isinstance(raw, dict):
         return raw
-    if "bytes" in raw:
-        return bytes.fromhex(raw["bytes"])
-    kind = _CLASSES[raw.pop("is")]
-    return kind(**{name: _value(item) for name, item in raw.items()})
+    if "is" in raw:
+        return _CLASSES[raw["is"]](**{k: from_plain(item) for k, item in raw.items() if k != "is"})
+    return Name(raw["name"]) if "name" in raw else bytes.fromhex(raw["bytes"])

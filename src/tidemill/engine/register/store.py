@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, CatalogStore, Stream
+from tidemill.catalog.names import Name
 from tidemill.connect.sinks import distinct_writers
 from tidemill.engine.register.bind import Bind
-from tidemill.engine.register.plan_json import from_json, to_json
+from tidemill.engine.register.old_plans import with_relation
+from tidemill.engine.register.plan_json import from_json, from_plain, to_json
 from tidemill.engine.register.tables import restored
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
 from tidemill.share import SharedPlan
+from tidemill.state.synopsis import Synopsis
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS plan (
@@ -45,8 +48,7 @@ class Registered:
 
     def streams(self) -> list[Stream]:
         """Those that some query reads."""
-        names = dict.fromkeys(query.stream for query in self.plan.queries)
-        return [self.catalog.stream(name) for name in names]
+        return [self.catalog.stream(name) for name in self.plan.streams]
 
 
 class PlanStore:
@@ -65,10 +67,10 @@ class PlanStore:
         return SharedPlan(
             version=row[0],
             queries=tuple(bind_query(query) for query in catalog.standing()),
-            synopses=tuple(from_json(body) for (body,) in synopses),
+            synopses=tuple(_synopsis(body, catalog) for (body,) in synopses),
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
-            made={key: _points(raw) for key, raw in json.loads(row[2]).items()},
+            made={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
         )
 
     def save(self, before: SharedPlan, plan: SharedPlan) -> None:
@@ -132,6 +134,12 @@ def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPl
     with journal.transaction():
         plans.save(before.plan, plan)
     return replace(before, plan=plan)
+
+
+def _synopsis(body: str, catalog: Catalog) -> Synopsis:
+    synopsis = from_plain(with_relation(json.loads(body), catalog))
+    assert isinstance(synopsis, Synopsis)
+    return synopsis
 
 
 def _points(raw: list[list[float]]) -> tuple[tuple[int, float], ...]:

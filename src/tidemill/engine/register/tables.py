@@ -18,7 +18,10 @@ from tidemill.catalog import Catalog, Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateQuery
-from tidemill.plan.query import Join, QueryPlan, Scalar
+from tidemill.plan.joins import Join
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Relation, join_all
+from tidemill.plan.scalar import Scalar
 from tidemill.share import SharedPlan
 from tidemill.spark.rows import Rows
 from tidemill.spark.session import Session
@@ -42,7 +45,7 @@ class JoinedTables:
         self, query: CreateQuery, plan: QueryPlan, catalog: Catalog, standing: SharedPlan
     ) -> QueryPlan:
         """The plan with what its joins depend on; a table nobody uses is read now."""
-        if not plan.joins:
+        if not plan.relation.joins:
             return plan
         known = self._joins_of(standing)
         kept = {join.table.lower(): join.file for join in known.values()}
@@ -50,8 +53,9 @@ class JoinedTables:
             clause.table.lower(): self._file(catalog.table(clause.table), kept, clause.place)
             for clause in query.select.joins
         }
-        joins = (self._settled(join, files[join.table.lower()], known) for join in plan.joins)
-        return replace(plan, joins=tuple(joins))
+        joins = plan.relation.joins
+        settled = [self._settled(join, files[join.table.lower()], known) for join in joins]
+        return replace(plan, relation=join_all(plan.relation.base, settled))
 
     def frame(self, join: Join) -> Rows:
         """The rows that a settled join reads."""
@@ -114,19 +118,22 @@ def joins_of(plan: SharedPlan) -> dict[str, Join]:
 
     A synopsis may go on with a join whose last query has moved elsewhere.
     """
-    queries = (join for query in plan.queries for join in query.joins)
-    synopses = (join for synopsis in plan.synopses for join in synopsis.joins)
+    queries = (join for query in plan.queries for join in query.relation.joins)
+    synopses = (join for synopsis in plan.synopses for join in synopsis.relation.joins)
     return {join.name: join for join in (*queries, *synopses)}
 
 
 def restored(plan: SharedPlan) -> SharedPlan:
     """A plan from disk, whose queries are bound anew: their joins are those of its synopses."""
-    known = {join.name: join for synopsis in plan.synopses for join in synopsis.joins}
+    known = {join.name: join for s in plan.synopses for join in s.relation.joins}
     queries = (
-        replace(query, joins=tuple(_like(join, known[join.name]) for join in query.joins))
-        for query in plan.queries
+        replace(query, relation=_settled_like(query.relation, known)) for query in plan.queries
     )
     return replace(plan, queries=tuple(queries))
+
+
+def _settled_like(relation: Relation, known: Mapping[str, Join]) -> Relation:
+    return join_all(relation.base, (_like(join, known[join.name]) for join in relation.joins))
 
 
 def is_unique(join: Join, rows: pa.Table) -> bool:

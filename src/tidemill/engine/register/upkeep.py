@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
 from tidemill.engine.register.plan import Planner
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
@@ -71,7 +72,7 @@ class Upkeep:
     """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
 
     planner: Planner
-    _rates: dict[str, RateWatch] = field(default_factory=dict)  # by stream
+    _rates: dict[Name, RateWatch] = field(default_factory=dict)  # by stream
 
     def plan_after(
         self, plan: SharedPlan, runners: Iterable[StreamRunner], catalog: Catalog
@@ -82,7 +83,7 @@ class Upkeep:
         return plan
 
     def _after(self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog) -> SharedPlan:
-        name, state = runner.stream.name, runner.state
+        name, state = runner.stream.key, runner.state
         if state.time.watermark_us is not None:
             plan = retire_stints(plan, name, state.time.watermark_us)
         rate = self._rates.setdefault(name, RateWatch()).note(state)
@@ -90,11 +91,11 @@ class Upkeep:
 
 
 def oversized(
-    plan: SharedPlan, versions: Mapping[str, Version], limit_bytes: int
+    plan: SharedPlan, versions: Mapping[Name, Version], limit_bytes: int
 ) -> dict[str, Problem]:
     """The queries to stop because the values they count take more than the limit, and why.
 
-    `versions` are the states of the streams, by name. Queries that share a synopsis with these
+    `versions` are the states of the streams. Queries that share a synopsis with these
     but count no values go on.
     """
     return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from tidemill.catalog import Stream
+from tidemill.catalog.names import Name
 from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.one_time import Selecting
@@ -34,24 +35,23 @@ class Surroundings:
     clock: Clock
     settings: Settings
     plan: SharedPlan
-    feeds: Mapping[str, tuple[Feed, ...]]  # by stream
+    feeds: Mapping[Name, tuple[Feed, ...]]  # by stream
     tables: Tables
     paused: frozenset[str]
     sinks: Mapping[str, SinkWriter]  # by query
     queries: dict[str, QueryState]
     subscribers: Mapping[str, list[Callable[[pa.Table], None]]]
     buckets: Mapping[str, int]  # by synopsis
-    costs: Mapping[str, EngineCosts]  # by stream
+    costs: Mapping[Name, EngineCosts]  # by stream
     failpoint: Failpoint
     selects: Selects
     selecting: Selecting
 
     def synopses_of(self, stream: Stream) -> dict[str, Synopsis]:
-        return {synopsis.id: synopsis for synopsis in self.plan.of_stream(stream.name)}
+        return {synopsis.id: synopsis for synopsis in self.plan.of_stream(stream.key)}
 
     def queries_of(self, stream: Stream) -> tuple[QueryPlan, ...]:
-        name = stream.name.lower()
-        return tuple(query for query in self.plan.queries if query.stream.lower() == name)
+        return self.plan.queries_of(stream.key)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tidemill.state.feed import Feed
 class Folding:
     def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
         self._around, self._stream, self._source = around, stream, source
-        self._feeds = around.feeds[stream.name.lower()]
+        self._feeds = around.feeds[stream.key]
         self._last_partial_rows: int | None = None
         by_arrays = around.settings.scan == "auto"
         plain, self._others = parted(stream, self._feeds) if by_arrays else ((), self._feeds)

@@ -9,6 +9,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.catalog import Stream, Table
+from tidemill.catalog.names import Name
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr, Select, SelectItem
@@ -23,16 +24,9 @@ from tidemill.plan.functions import BUILT_IN, Known
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.query import (
-    WINDOW_END,
-    WINDOW_START,
-    Join,
-    Key,
-    Ordering,
-    Output,
-    QueryPlan,
-    Scalar,
-)
+from tidemill.plan.query import WINDOW_END, WINDOW_START, Key, Ordering, Output, QueryPlan
+from tidemill.plan.relation import Relation, Source
+from tidemill.plan.scalar import Scalar
 from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, Type
 
@@ -52,18 +46,24 @@ def bind(
 ) -> QueryPlan:
     """The plan of one query over one stream; `tables` are those of its joins, in their order."""
     alone = Scope((stream_relation(select, stream),), known, stream.time_column)
-    scope, joins = bind_joins(alone, select.joins, tables, oracle)
+    scope, relation = bind_joins(alone, source_of(stream), select.joins, tables, oracle)
     with in_own_words(scope):
-        return _Binder(select, scope, joins, oracle).plan(name, sink)
+        return _Binder(select, scope, relation, oracle).plan(name, sink)
+
+
+def source_of(stream: Stream) -> Source:
+    """A stream as a relation."""
+    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
 
 
 class _Binder:
     """Slots are found in the order keys, SELECT, HAVING, ORDER BY; equal calls share one."""
 
     def __init__(
-        self, select: Select, scope: Scope, joins: tuple[Join, ...], oracle: TypeOracle
+        self, select: Select, scope: Scope, relation: Relation, oracle: TypeOracle
     ) -> None:
-        self._select, self._scope, self._joins, self._oracle = select, scope, joins, oracle
+        self._select, self._scope, self._oracle = select, scope, oracle
+        self._relation = relation
         self._scalars = ScalarBinder(scope, oracle)
         self._aliases = {i.alias.lower(): i.expr for i in select.items if i.alias}
         self._keys: list[Key] = []
@@ -77,7 +77,7 @@ class _Binder:
         order_by = self._order_by()
         return QueryPlan(
             name=name,
-            stream=self._scope.relations[0].name,
+            relation=self._relation,
             sink=sink,
             window=self._select.window,
             where=where,
@@ -88,12 +88,11 @@ class _Binder:
             having=having,
             order_by=order_by,
             limit=self._select.limit,
-            joins=self._joins,
         )
 
     def _predicate(self, where: Scalar | None) -> Predicate:
         """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in self._joins if join.kind == "inner")
+        inner = (join.partner for join in self._relation.joins if join.kind == "inner")
         partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
         return reduce(Predicate.__and__, partners, canonical(where, self._types))
 

@@ -17,7 +17,8 @@ from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.functions import Known, Signature
 from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.functions.user.calls import user_arguments, user_constants
-from tidemill.plan.query import AggregateCall, Scalar
+from tidemill.plan.query import AggregateCall
+from tidemill.plan.scalar import Scalar
 from tidemill.types import BIGINT, DOUBLE
 
 

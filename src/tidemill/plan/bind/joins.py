@@ -7,7 +7,7 @@ same; so equal text means equal value here too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -24,7 +24,10 @@ from tidemill.plan.bind.relations import table_relation
 from tidemill.plan.bind.scalars import ScalarBinder
 from tidemill.plan.bind.scope import Scope, in_own_words
 from tidemill.plan.coercion import common_type
-from tidemill.plan.query import Join, Scalar
+from tidemill.plan.expressions import Slot
+from tidemill.plan.joins import Join
+from tidemill.plan.relation import Relation, Source, join_all
+from tidemill.plan.scalar import Scalar
 from tidemill.plan.typing import TypeOracle
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
@@ -32,15 +35,19 @@ _SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave
 
 
 def bind_joins(
-    scope: Scope, clauses: tuple[JoinClause, ...], tables: tuple[Table, ...], oracle: TypeOracle
-) -> tuple[Scope, tuple[Join, ...]]:
-    """The scope with the tables in it, and the joins in canonical order."""
+    scope: Scope,
+    source: Source,
+    clauses: tuple[JoinClause, ...],
+    tables: tuple[Table, ...],
+    oracle: TypeOracle,
+) -> tuple[Scope, Relation]:
+    """The scope with the tables in it, and the source with the tables joined to it."""
     joins: list[Join] = []
     for clause, table in zip(clauses, tables, strict=True):
         taken = [join.name for join in joins]
         scope, join = _JoinBinder(scope, clause, table, oracle).bind(taken)
         joins.append(join)
-    return scope, ordered(joins)
+    return scope, join_all(source, joins)
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,7 @@ class _JoinBinder:
             equal=tuple(self._bind_pair(scalars, *pair) for pair in condition.pairs),
             residual=residual,
             alias=self.clause.alias or self.clause.table,
+            columns=tuple(Slot(c.name, c.type) for c in scope.relations[-1].columns.values()),
         )
 
     @property
@@ -135,17 +143,3 @@ class _JoinBinder:
 def _digest(text: str) -> str:
     """Short, for people to read; two joins of one table would hardly ever meet in it."""
     return blake2b(text.encode(), digest_size=4).hexdigest()
-
-
-def ordered(joins: Iterable[Join]) -> tuple[Join, ...]:
-    """Each once and by name, as far as they do not build on others: those may change places."""
-    left, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Join]()
-    while left:
-        there = {join.name for join in placed}
-        placed.append(next(join for join in left if _needs(join) <= there))
-        left.remove(placed[-1])
-    return tuple(placed)
-
-
-def _needs(join: Join) -> set[str]:
-    return {column.join for scalar in join.scalars for column in scalar.joined} - {join.name}

@@ -9,7 +9,7 @@ from typing import NoReturn
 from tidemill.catalog import Stream, Table
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, JoinClause, Select
-from tidemill.plan.query import TableColumn
+from tidemill.plan.scalar import TableColumn
 
 
 @dataclass(frozen=True)

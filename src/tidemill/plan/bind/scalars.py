@@ -13,8 +13,8 @@ from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.scope import Scope, check_replayable
 from tidemill.plan.expressions import Node, Opaque
-from tidemill.plan.query import Scalar
 from tidemill.plan.raises import needs_guard, raised_sql
+from tidemill.plan.scalar import Scalar
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.plan.typing import TypeOracle, type_expression
 from tidemill.types import Type

@@ -14,7 +14,7 @@ from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr
 from tidemill.plan.bind.relations import Relation, refuse_ambiguous, refuse_unknown
 from tidemill.plan.functions import BUILT_IN, Known
-from tidemill.plan.query import TableColumn
+from tidemill.plan.scalar import TableColumn
 
 # Same input, other answer: a replayed tick would disagree with itself.
 NOT_REPLAYABLE = frozenset(

@@ -17,7 +17,7 @@ from typing import Any
 
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates.values import EVERYTHING, ValueSet
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 
 Dimension = Slot | Scalar
 # Past this many boxes a condition is cheaper to evaluate than to reason about.

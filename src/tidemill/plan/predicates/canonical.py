@@ -21,7 +21,7 @@ from tidemill.plan.predicates.boxes import TooManyBoxesError
 from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.plan.typed_trees import by_name, type_known
 from tidemill.types import BOOLEAN, Type

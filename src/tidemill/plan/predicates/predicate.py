@@ -14,7 +14,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates.boxes import Box, Dimension, make_box, meet, primes, without
 from tidemill.plan.predicates.values import ValueSet
 from tidemill.plan.predicates.wording import word_boxes
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 
 # Pieces looked at before a question of covering is given up as unanswered.
 _MOST_PIECES = 2000

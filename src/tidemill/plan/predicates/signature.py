@@ -17,7 +17,7 @@ from tidemill.plan.predicates.boxes import Dimension
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.plan.predicates.predicate import Predicate
 from tidemill.plan.predicates.values import Cut
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN
 
 Read = Callable[[Scalar], str]

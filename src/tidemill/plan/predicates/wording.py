@@ -10,7 +10,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates.boxes import Box, Dimension
 from tidemill.plan.predicates.domains import decimal_text
 from tidemill.plan.predicates.values import NOT_NULL, Cut, ValueSet
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

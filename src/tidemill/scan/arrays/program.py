@@ -15,7 +15,7 @@ from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.scan.arrays.lines import Dialect, is_plain_kind
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.state.feed import Feed, Scan
@@ -123,7 +123,7 @@ def _source(stream: Stream) -> Iterator[str]:
 
 
 def _scan(scan: Scan) -> Iterator[str]:
-    if scan.joins:
+    if scan.relation.joins:
         yield "rows are joined to a table"
     for key in scan.keys:
         if not _is_column(key) or not _is_coded(key.type):

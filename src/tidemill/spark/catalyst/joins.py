@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
-from tidemill.plan.query import Join, Scalar, TableColumn
+from tidemill.plan.joins import Join
+from tidemill.plan.scalar import Scalar, TableColumn
 from tidemill.spark.catalyst.values import guard, guarded_columns, read_value
 from tidemill.state.feed import Scan
 
@@ -25,7 +26,7 @@ def with_tables(rows: DataFrame, scan: Scan, tables: Tables) -> DataFrame:
     """The timed rows with the columns of all tables that the scan joins."""
     from pyspark.sql import functions as F
 
-    for number, join in enumerate(scan.joins):
+    for number, join in enumerate(scan.relation.joins):
         table = _renamed(join, tables(join), f"_on{number}")
         rows = _guarded(rows, scan, join)
         rows = rows.join(F.broadcast(table), F.expr(_condition(scan, join, number)), "left")

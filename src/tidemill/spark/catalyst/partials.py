@@ -177,11 +177,11 @@ def signed_rows(
     session, view = rows.sparkSession, f"_tidemill_{name}"
     bits = dict(enumerate(scan.predicates))
     signature = signature_sql(bits, lambda scalar: read_value(scan.scalars, scalar))
-    compared = [before for join in scan.joins for before in join.befores]
+    compared = [before for join in scan.relation.joins for before in join.befores]
     rest = [scalar for scalar in scan.scalars if scalar not in compared]
     guarded = guarded_columns(session, scan.scalars, rest)
     items = admission.timed_items
-    if guarded or signature.lookups or scan.joins:
+    if guarded or signature.lookups or scan.relation.joins:
         # All of them may read the arrival stamp, so the rows are timed first.
         rows = rows.selectExpr("*", *items)
         rows = with_tables(rows, scan, tables) if tables else rows

@@ -13,7 +13,7 @@ from tidemill.plan.expressions import Value
 from tidemill.plan.functions.user.declaring import Argument, Constant
 from tidemill.plan.functions.user.loading import declared, made
 from tidemill.plan.functions.user.signatures import as_given
-from tidemill.plan.query import Scalar
+from tidemill.plan.scalar import Scalar
 from tidemill.types import INTEGER_BITS, Type
 
 

@@ -1,0 +1,23 @@
+"""Names of streams, tables, sinks, queries and columns, which are equal whatever their case."""
+
+from __future__ import annotations
+
+
+class Name(str):
+    """A name in lower case, so that plain equality, hashing and sorting are those of names.
+
+    Keys of dictionaries, of the tick log and of folders are names. `written` is the spelling of
+    whoever gave the name, for people to read.
+
+    >>> Name("Packets") == Name("PACKETS"), f"{Name('Packets')} was {Name('Packets').written}"
+    (True, 'packets was Packets')
+    """
+
+    written: str
+
+    def __new__(cls, text: str) -> Name:
+        if isinstance(text, Name):
+            return text
+        name = super().__new__(cls, text.lower())
+        name.written = text
+        return name

@@ -1,0 +1,31 @@
+"""Plans that earlier releases have written, brought into the form of this one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
+from tidemill.engine.register.plan_json import to_plain
+from tidemill.plan.bind.binder import source_of
+from tidemill.plan.expressions import Slot
+from tidemill.plan.scalar import TableColumn
+
+
+def with_relation(synopsis: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+    """A synopsis as JSON; one that names a stream and its joins gets the relation they make."""
+    if "relation" in synopsis:
+        return synopsis
+    body = {name: item for name, item in synopsis.items() if name not in ("stream", "joins")}
+    relation = to_plain(source_of(catalog.stream(synopsis["stream"])))
+    for join in synopsis["joins"]:
+        relation = {"is": "TableJoin", "over": relation, "join": _with_columns(join, catalog)}
+    return {**body, "relation": relation}
+
+
+def _with_columns(join: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+    """What is still joined to a table may outlive its declaration, and then has no names for it."""
+    declared = ("table", Name(join["table"])) in catalog.definitions
+    columns = catalog.table(join["table"]).columns if declared else ()
+    slots = [Slot(TableColumn(join["name"], c.name).name, c.type) for c in columns]
+    return {**join, "columns": to_plain(tuple(slots))}

@@ -1,0 +1,266 @@
+"""The relation that a query reads, as a tree: streams at its leaves, its rows at the root.
+
+A node is checked when it is made, so a tree that exists makes sense: every column that is
+named is there, and parts that are put together have equal columns. `columns` are those of a
+row, `sources` the streams that rows come from. Windows stand over a relation, not in it; a
+join of windows will be one more node here, `WindowJoin`, with a relation and a window on
+either side.
+
+>>> from tidemill.types import BIGINT, TIMESTAMP
+>>> packets = Source(Name("Packets"), (Slot("ts", TIMESTAMP), Slot("length", BIGINT)))
+>>> print(Union((packets, Source(Name("flows"), packets.columns))))
+union
+  stream Packets
+  stream flows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+
+from tidemill.catalog.names import Name
+from tidemill.errors import listing, refuse, suggest
+from tidemill.language.names import quote_name
+from tidemill.plan.expressions import Slot
+from tidemill.plan.joins import Join, ordered
+from tidemill.plan.scalar import Scalar
+from tidemill.types import BOOLEAN
+
+
+class Relation:
+    """Rows with columns; equal relations have the same rows."""
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        """The relations right below this one."""
+        return ()
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """This node in a line, without what is below it."""
+        raise NotImplementedError
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The streams that rows come from, each once."""
+        return tuple(dict.fromkeys(s for below in self.inputs for s in below.sources))
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        """The tables whose columns stand beside those of `base`, in the order they are joined."""
+        return ()
+
+    @property
+    def base(self) -> Relation:
+        """The relation below those joins."""
+        return self
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Relation]]:
+        """Every node and its depth, parents first."""
+        yield depth, self
+        for below in self.inputs:
+            yield from below.walk(depth + 1)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'  ' * depth}{node.title}" for depth, node in self.walk())
+
+
+@dataclass(frozen=True)
+class Source(Relation):
+    """A stream of the catalog.
+
+    The name alone tells two of them apart: a catalog has one stream of a name, and while it is
+    read its columns may only become more.
+    """
+
+    name: Name
+    declared: tuple[Slot, ...] = field(compare=False)
+
+    def __post_init__(self) -> None:
+        _check_names(f"stream {self.name.written}", self.columns)
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return self.declared
+
+    @property
+    def title(self) -> str:
+        return f"stream {self.name.written}"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self,)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A column of a derived relation, and the expression that it has for value."""
+
+    name: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True)
+class Derived(Relation):
+    """The rows of a relation that pass a condition, with other columns in place of its own."""
+
+    over: Relation
+    projections: tuple[Projection, ...]
+    where: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        _check_names("a derived relation", self.columns)
+        where = (self.where,) if self.where else ()
+        check_reads(self.over, (*where, *(p.scalar for p in self.projections)))
+        if self.where and self.where.type != BOOLEAN:
+            refuse("E_TYPE", f"the condition {self.where.sql} is {self.where.type}, not BOOLEAN")
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.over,)
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return tuple(Slot(p.name, p.scalar.type) for p in self.projections)
+
+    @property
+    def title(self) -> str:
+        items = [f"{p.scalar.sql} AS {quote_name(p.name)}" for p in self.projections]
+        return f"select {', '.join(items)}{f' where {self.where.sql}' if self.where else ''}"
+
+
+@dataclass(frozen=True)
+class Union(Relation):
+    """The rows of all parts; their columns are equal, in their order."""
+
+    parts: tuple[Relation, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            refuse("E_RELATION", f"a union has two parts or more, not {len(self.parts)}")
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            if part.columns != first.columns:
+                refuse(
+                    "E_RELATION",
+                    f"the columns of {part.title} are not those of {first.title}",
+                    detail=f"{_columns_of(first)}\n{_columns_of(part)}",
+                    hint="give the parts equal columns, of equal types and in one order",
+                )
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.parts
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return self.parts[0].columns
+
+    @property
+    def title(self) -> str:
+        return "union"
+
+
+@dataclass(frozen=True)
+class TableJoin(Relation):
+    """A relation with the columns of a table beside its own."""
+
+    over: Relation
+    join: Join
+
+    def __post_init__(self) -> None:
+        if self.join in self.over.joins:
+            refuse("E_DUPLICATE", f"table {self.join.table} is joined twice in the same way")
+        check_reads(self.over, self.join.scalars, self.join)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.over,)
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return (*self.over.columns, *self.join.columns, self.join.partner)
+
+    @property
+    def title(self) -> str:
+        join, table = self.join, quote_name(self.join.table)
+        alias = "" if Name(join.alias) == Name(join.table) else f" AS {quote_name(join.alias)}"
+        return f"{join.kind} join {table}{alias} ON {join.sql}"
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        return (*self.over.joins, self.join)
+
+    @property
+    def base(self) -> Relation:
+        return self.over.base
+
+
+def join_all(base: Relation, joins: Iterable[Join]) -> Relation:
+    """The relation with these tables joined to it, each once and in canonical order."""
+    return reduce(TableJoin, ordered(joins), base)
+
+
+def merge_relations(relations: Iterable[Relation]) -> Relation:
+    """One relation with the tables of all; below these they are equal."""
+    distinct = tuple(dict.fromkeys(relations))
+    if len(distinct) == 1:
+        return distinct[0]
+    return join_all(distinct[0].base, (join for each in distinct for join in each.joins))
+
+
+def source_name(relation: Relation) -> Name:
+    """The stream that a relation reads: state, ticks and the tick log go by its name.
+
+    The only place that counts on there being just one.
+    """
+    if len(relation.sources) != 1:
+        refuse(
+            "E_NOT_BUILT",
+            "a query over several streams is not built yet",
+            detail=listing("streams", (source.name.written for source in relation.sources)),
+        )
+    return relation.sources[0].name
+
+
+def check_reads(relation: Relation, scalars: Iterable[Scalar], *joins: Join) -> None:
+    """Refuses an expression over anything but the relation, and the joins given beside it."""
+    columns = [column.name for column in relation.base.columns]
+    tables = [join.name for join in (*relation.joins, *joins)]
+    for scalar in scalars:
+        _check_known("E_UNKNOWN_COLUMN", "column", scalar, scalar.columns, columns)
+        joined = tuple(column.join for column in scalar.joined)
+        _check_known("E_RELATION", "join", scalar, joined, tables)
+
+
+def _check_known(
+    code: str, kind: str, scalar: Scalar, names: tuple[str, ...], known: list[str]
+) -> None:
+    for name in names:
+        if name not in known:
+            refuse(
+                code,
+                f"no {kind} '{name}' for {scalar.sql}",
+                detail=listing(f"{kind}s", known),
+                hint=suggest(name, known),
+            )
+
+
+def _check_names(title: str, columns: tuple[Slot, ...]) -> None:
+    if not columns:
+        refuse("E_RELATION", f"{title} has no columns")
+    names = [Name(column.name) for column in columns]
+    for name in names:
+        if names.count(name) > 1:
+            detail = listing("columns", (column.name for column in columns))
+            refuse("E_DUPLICATE", f"{title} has two columns '{name}'", detail=detail)
+
+
+def _columns_of(relation: Relation) -> str:
+    return listing(relation.title, (f"{c.name} {c.type}" for c in relation.columns))

@@ -1,0 +1,66 @@
+"""Plans as earlier releases wrote them: they are read as this release would write them.
+
+`old_plans` has bodies of the table of synopses, each as it stood in a home of its time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.plan.test_joins import CATALOG
+from tests.share.test_joined import INNER, LEFT, queries, shared
+from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
+from tidemill.engine.register.store import PlanStore
+from tidemill.language.statements import Drop
+from tidemill.share import SharedPlan
+from tidemill.state.synopsis import Synopsis
+
+BODIES = Path(__file__).parent / "old_plans"
+JOINED = (BODIES / "stream_and_joins.json").read_text(encoding="utf-8")
+
+
+def read(body: str, catalog: Catalog) -> Synopsis:
+    connection = sqlite3.connect(":memory:")
+    store = PlanStore(connection)
+    connection.execute("INSERT INTO plan VALUES (1, 7, 2, '{\"packets\": [[2, 0.5]]}')")
+    connection.execute("INSERT INTO synopses VALUES ('s1', 1, ?)", (body,))
+    plan = store.load(catalog, lambda _: pytest.fail("nothing to bind"))
+    assert dict(plan.made) == {Name("Packets"): ((2, 0.5),)}
+    connection.close()
+    return plan.synopsis("s1")
+
+
+def written_again(synopsis: Synopsis) -> Synopsis:
+    connection = sqlite3.connect(":memory:")
+    store = PlanStore(connection)
+    store.save(SharedPlan(), SharedPlan(synopses=(synopsis,)))
+    (again,) = store.load(Catalog(), lambda _: pytest.fail("nothing to bind")).synopses
+    connection.close()
+    return again
+
+
+def test_a_stream_and_its_joins_are_a_relation():
+    plan, _ = shared(queries(INNER, LEFT, multiplies=False))
+    (synopsis,) = plan.synopses
+    found = read(JOINED, CATALOG)
+    assert found == synopsis
+    assert found.relation.columns == synopsis.relation.columns
+    assert str(found.relation) == str(synopsis.relation)
+
+
+def test_a_relation_comes_back_with_all_that_is_not_compared():
+    found = read(JOINED, CATALOG)
+    again = written_again(found)
+    assert again == found
+    assert again.relation.columns == found.relation.columns
+    assert again.relation.sources[0].name.written == "packets"
+
+
+def test_a_join_may_outlive_the_declaration_of_its_table():
+    found = read(JOINED, CATALOG.apply(Drop("TABLE", "whois")))
+    assert found == read(JOINED, CATALOG)
+    assert [join.columns for join in found.relation.joins] == [()]
