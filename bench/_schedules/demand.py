@@ -9,7 +9,7 @@ from pathlib import Path
 
 from _schedules.live import WARM_UPDATES, fill, opened
 from _schedules.load import LONGEST, SoftQuery, add_files
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 
 BASELINE = "none"
 

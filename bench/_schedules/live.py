@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tidemill
 from _schedules.load import LONGEST, START_US, UPDATE_US, Pace, SoftQuery, add_files, script
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import History
 
 # After the first tick every query has run once; a second one finds everything warm.

@@ -1,12 +1,13 @@
 """The engine's ticks without Spark: partials by plain loops, all the rest in earnest.
 
-Plans, feeds, fold, pieces, snapshots, expiry, decisions, answers and delivery are the
-engine's own; rows are admitted as it admits them.
+The machine of the six steps is the engine's own, with its journal in memory. Only steps 1 to
+3, rows to pieces, are done by other code; rows are admitted as the engine admits them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -17,19 +18,19 @@ from tests.laws.conditions import Truth
 from tests.laws.lifting import partial_rows, passes
 from tests.laws.queries import STREAM, Asked, truths_of
 from tidemill.answer.delivery import CARRY, Delivery
-from tidemill.answer.task import TaskResult
-from tidemill.catalog import Stream
+from tidemill.answer.task import AnswerFolders
+from tidemill.clock import ManualClock
 from tidemill.connect.sinks.base import Batch
 from tidemill.engine.home import Home
-from tidemill.engine.tick.answer import Answerer
-from tidemill.engine.tick.context import Surroundings
-from tidemill.engine.tick.decide import Deciding
-from tidemill.engine.tick.deliver import Deliverer
+from tidemill.engine.tick.context import AnswerContext, DecideContext
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
+from tidemill.engine.tick.machine import Answered, Begun, Stage, TickMachine
 from tidemill.engine.tick.record import TickRecord
+from tidemill.engine.tick.report import Stopwatch, TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import Answer, Row
-from tidemill.scan.contract import FoldPlace, FoldReport
+from tidemill.scan.contract import COUNTED, LATE, FoldPlace, FoldReport
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -47,6 +48,7 @@ from tidemill.spark.sources import Input
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
+from tidemill.state.pieces import Piece
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US
@@ -54,14 +56,26 @@ from tidemill.windows import BEGINNING_US
 
 @dataclass
 class Kept:
-    """A sink that keeps answers, by query."""
+    """A sink that keeps answers, by query, once their tick is committed."""
 
     delivery: Delivery = CARRY
     answers: dict[str, list[Answer]] = field(default_factory=dict)
+    pending: dict[str, list[Answer]] = field(default_factory=dict)
+
+    def recover(self) -> None:
+        self.pending = {}
 
     def deliver(self, batch: Batch) -> None:
         for name, rows in batch.tables():
-            self.answers.setdefault(name, []).extend(as_tuples(rows))
+            self.pending.setdefault(name, []).extend(as_tuples(rows))
+
+    def record(self) -> None:
+        pass
+
+    def committed(self, _now_us: int) -> None:
+        for name, rows in self.pending.items():
+            self.answers.setdefault(name, []).extend(rows)
+        self.pending = {}
 
 
 @dataclass
@@ -71,127 +85,160 @@ class Mill:
     folder: Path
     settings: Settings = field(default_factory=Settings)
     sample: Sample = field(default_factory=Sample)
-    machine: MachineCosts = ARRAYS
+    machine_costs: MachineCosts = ARRAYS
     buckets: int = 2
     lateness_us: int = 0
     in_panes: bool = True
     plan: SharedPlan = field(default_factory=SharedPlan)
-    time: StreamTime = field(default_factory=StreamTime)
-    version: Version = field(default_factory=Version)
     truths: dict[Predicate, Truth] = field(default_factory=dict)
     paused: frozenset[str] = frozenset()
+    rows: list[Row] = field(default_factory=list)  # all that came, taken by span
     accepted: list[Row] = field(default_factory=list)
     kept: Kept = field(default_factory=Kept)
-    ticks: int = 0
     snapshots: int = 0
+
+    def __post_init__(self) -> None:
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        self.journal = Journal(connection)
+        self._machine: TickMachine | None = None
+        self._made_for: tuple[SharedPlan, frozenset[str]] = self.plan, self.paused
+
+    @property
+    def state(self) -> StreamState:
+        return self.journal.load(STREAM.name)
+
+    @property
+    def time(self) -> StreamTime:
+        return self.state.time
+
+    @property
+    def version(self) -> Version:
+        return self.state.version
 
     def around(self, _stream: str) -> tuple[StreamPosition, Context]:
         """How the stream stands, as the planner would say."""
-        time = self.time
-        standing = StreamPosition(time.newest_us, time.watermark_us, self.version.complete_from)
-        return standing, Context(self.settings, self.costs)
+        time, version = self.time, self.version
+        position = StreamPosition(time.newest_us, time.watermark_us, version.complete_from)
+        return position, Context(self.settings, self.costs)
 
     @property
     def costs(self) -> EngineCosts:
-        return EngineCosts(self.sample, self.machine)
+        return EngineCosts(self.sample, self.machine_costs)
 
     def change(self, asked: Sequence[Asked]) -> None:
         """Other queries from the next tick on."""
         self.truths.update(truths_of(asked))
-        self.plan = change_plan(self.plan, [one.plan for one in asked], self.around)
+        self.plan = change_plan(self.plan, [query.plan for query in asked], self.around)
 
     def rebuild(self) -> None:
         if self.plan.queries:
             self.plan = rebuild_plan(self.plan, STREAM.key, self.around)
 
     def retire(self) -> None:
-        if self.time.watermark_us is not None:
-            self.plan = retire_stints(self.plan, STREAM.key, self.time.watermark_us)
+        if (watermark_us := self.time.watermark_us) is not None:
+            self.plan = retire_stints(self.plan, STREAM.key, watermark_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
         return arrange_feeds(self.plan.synopses, self.settings, self.costs)
 
     def tick(self, rows: Sequence[Row], flush: bool = False) -> None:
-        self.ticks += 1
-        around, since_us = self._surroundings(), self.time.watermark_us
-        mine = [row for row in rows if since_us is None or row.time_us >= since_us]
-        self.accepted += mine
-        record = TickRecord("s", self.ticks, self.plan.version, 0, self.time, Input(), flush=flush)
-        folded = self._fold(mine, BEGINNING_US if since_us is None else since_us)
-        version = self.version
-        for key, pieces in folded.pieces.items():
-            version = version.added(key, pieces)
-        deciding = Deciding(around, self._stream)
-        decision = deciding.decide(record, folded, version)
-        snapshots = deciding.snapshots(decision, version)
-        answerer = Answerer(around, self._stream)
-        results = answerer.answer(self.ticks, decision.due, version, snapshots)
-        Deliverer(around, self._stream).deliver(self.ticks, folded, results)
-        horizons = {key: deciding.horizon(key, decision) for key in self._buckets}
-        self.version = self._after(version, snapshots, horizons, results)
-        self.time = decision.time
+        """One tick over these rows, step by step."""
+        self.run(self.begin(rows, flush))
 
-    @property
-    def _stream(self) -> Stream:
-        return replace(STREAM, lateness_us=self.lateness_us)
+    def begin(self, rows: Sequence[Row], flush: bool = False) -> Begun:
+        first, since_us = len(self.rows), self.time.watermark_us
+        self.rows += rows
+        self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
+        return self.machine().begin(Input((), first, len(self.rows)), flush)
 
-    def _fold(self, rows: Sequence[Row], since_us: int) -> FoldReport:
-        pieces: dict[str, tuple[Any, ...]] = {}
-        place = FoldPlace(self._home.synopses, self._buckets, 0, NOWHERE)
+    def run(self, stage: Stage) -> TickReport:
+        """All steps that are left."""
+        machine, after = self.machine(), cast("Stage | TickReport", stage)
+        while not isinstance(after, TickReport):
+            after = machine.advance(after)
+            self.snapshots += len(after.snapshots) if isinstance(after, Answered) else 0
+        return after
+
+    def machine(self) -> TickMachine:
+        """The machine of the plan and the pauses of now."""
+        if self._machine is None or self._made_for != (self.plan, self.paused):
+            self._machine, self._made_for = self._new_machine(), (self.plan, self.paused)
+        return self._machine
+
+    def restarted(self) -> TickMachine:
+        """The machine of a new process, which knows no more than the journal and the folder."""
+        self._machine = None
+        return self.machine()
+
+    def _new_machine(self) -> TickMachine:
+        self.kept.recover()
+        buckets = {synopsis.id: self.buckets for synopsis in self.plan.synopses}
+        home = Home(self.folder)
+        return TickMachine(
+            stream=replace(STREAM, lateness_us=self.lateness_us),
+            state=self.state,
+            folder=PlainFolder(
+                self.rows,
+                self.feeds,
+                self.truths,
+                self.in_panes,
+                FoldPlace(home.synopses, buckets, 0, NOWHERE),
+            ),
+            decide=DecideContext(self.plan, self.paused, buckets, self.settings.snapshot_pieces),
+            answer=AnswerContext(
+                session=no_session,
+                plan=self.plan,
+                folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
+                buckets=buckets,
+                sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
+                subscribers={},
+                states={query.name: QueryState() for query in self.plan.queries},
+            ),
+            journal=self.journal,
+            clock=ManualClock(),
+            remove=remove_files,
+        )
+
+
+@dataclass(frozen=True)
+class PlainFolder:
+    """Steps 1 to 3 by plain loops over rows in memory."""
+
+    rows: Sequence[Row]
+    feeds: tuple[Feed, ...]
+    truths: dict[Predicate, Truth]
+    in_panes: bool
+    place: FoldPlace
+
+    def fold(self, record: TickRecord, _watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
+        since_us = record.time.watermark_us
+        since_us = BEGINNING_US if since_us is None else since_us
+        rows = self.rows[record.taken.low : record.taken.high]
+        counted = [row for row in rows if row.time_us >= since_us]
+        return record, FoldReport(
+            pieces=self._pieces(counted, since_us),
+            rows={COUNTED: len(counted), LATE: len(rows) - len(counted)},
+            newest_us=max((row.time_us for row in counted), default=None),
+        )
+
+    def _pieces(self, rows: Sequence[Row], since_us: int) -> dict[str, tuple[Piece, ...]]:
+        pieces: dict[str, tuple[Piece, ...]] = {}
         for one_pass in passes(self.feeds) if rows else ():
             for feed in one_pass:
                 table = partial_rows(one_pass, feed, rows, self.truths, since_us, self.in_panes)
                 if len(table):
-                    pieces |= place.write(fold_feed(feed, gather(feed, table)))
-        return FoldReport(pieces=pieces, newest_us=max((r.time_us for r in rows), default=None))
+                    pieces |= self.place.write(fold_feed(feed, gather(feed, table)))
+        return pieces
 
-    def _after(
-        self,
-        version: Version,
-        snapshots: Mapping[str, int],
-        horizons: Mapping[str, int],
-        results: list[TaskResult],
-    ) -> Version:
-        """As the engine keeps it: snapshots in place of pieces, nothing past its use."""
-        kept = version
-        for key, horizon_us in horizons.items():
-            if key in snapshots:
-                mine = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
-                kept = kept.replaced(key, mine)
-                self.snapshots += 1
-            kept = kept.expired(key, horizon_us)
-        return kept.only(horizons)
 
-    @property
-    def _buckets(self) -> dict[str, int]:
-        return {synopsis.id: self.buckets for synopsis in self.plan.synopses}
+def no_session() -> Any:
+    raise AssertionError("a mill has no Spark")
 
-    @property
-    def _home(self) -> Home:
-        return Home(self.folder)
 
-    def _surroundings(self) -> Surroundings:
-        nothing = cast(Any, None)
-        return Surroundings(
-            session=nothing,
-            home=self._home,
-            journal=nothing,
-            clock=nothing,
-            settings=self.settings,
-            plan=self.plan,
-            feeds={STREAM.key: self.feeds},
-            paused=self.paused,
-            sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
-            queries={},
-            tables=nothing,
-            subscribers={},
-            buckets=self._buckets,
-            costs={STREAM.key: self.costs},
-            failpoint=NOWHERE,
-            selects=nothing,
-            selecting=nothing,
-        )
+def remove_files(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 def as_tuples(rows: pa.Table) -> list[Answer]:

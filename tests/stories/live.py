@@ -24,7 +24,7 @@ from tests.stories.streams import (
     random_row,
 )
 from tidemill.engine import Engine, RunReport
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 
 FILES, ROWS_A_FILE = 11, 24
 FIRST, ADDED, DROPPED, PAUSED, ALTERED = 30, 170, 100, 12, 12

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill import Engine
-from tidemill.engine.tick.context import Stopwatch
-from tidemill.engine.tick.fold import Folding
+from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.record import TickRecord
+from tidemill.engine.tick.report import Stopwatch
 from tidemill.scan.contract import FoldReport
 
 S = 1_000_000
@@ -138,14 +138,14 @@ def test_a_tick_that_cannot_run_does_not_hold_its_query_in_place(
     """Nothing was decided, so the tick is given up and its input taken under the new plan."""
     put(tmp_path, 0, ts=times(S, 2 * S))
     select = "AS SELECT COUNT(*) AS n FROM s [RANGE 10 s SLIDE 10 s]"
-    fold = Folding._fold
+    fold = ScanFolder._fold
 
-    def fail(self: Folding, record: TickRecord, watch: Stopwatch) -> FoldReport:
-        if any(query.name == "bad" for query in self._around.plan.queries):
+    def fail(self: ScanFolder, record: TickRecord, watch: Stopwatch) -> FoldReport:
+        if any(query.name == "bad" for query in engine.plan.queries):
             raise RuntimeError("this plan cannot run")
         return fold(self, record, watch)
 
-    monkeypatch.setattr(Folding, "_fold", fail)
+    monkeypatch.setattr(ScanFolder, "_fold", fail)
     with Engine(tmp_path / "home") as engine:
         head = HEAD.format("ts TIMESTAMP", "ts")
         engine.sql(f"{head} CREATE QUERY good {select}; CREATE QUERY bad {select};", tmp_path)

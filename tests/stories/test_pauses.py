@@ -31,7 +31,7 @@ from tests.stories.streams import (
     write_files,
 )
 from tidemill.engine import Engine
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

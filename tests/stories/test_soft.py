@@ -35,7 +35,7 @@ from tests.stories.soft import (
 )
 from tests.stories.streams import NOON_US, SECOND_US, Row, random_row, table_of, write_files
 from tidemill.engine import Engine
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.errors import TidemillError
 from tidemill.schedule import POLICIES
 from tidemill.settings import SCHEDULES

@@ -6,7 +6,7 @@ from tidemill.engine.engine import Engine
 from tidemill.engine.mailbox import Attached
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.run import RunReport
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.explain.plan import window_text
 from tidemill.language.statements import CreateQuery
 from tidemill.words import many

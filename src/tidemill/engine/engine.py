@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Catalog, Stream
 from tidemill.catalog.names import Name
 from tidemill.clock import Clock, SystemClock
 from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.connect.sinks.console import print_frame
+from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import Selecting, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import Selects
@@ -41,7 +43,12 @@ from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
 from tidemill.engine.show import reply_to
-from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.context import (
+    AnswerContext,
+    DecideContext,
+    FoldContext,
+    TickContext,
+)
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.engine.tick.runner import StreamRunner
@@ -333,7 +340,7 @@ class Engine(AbstractContextManager["Engine"]):
         return runners if len(current) == len(self._registered.streams()) else self._runners()
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
-        """Queries whose counted values take more than they may have had their last answer."""
+        """Stop queries whose counted values take more memory than the setting allows."""
         versions = {runner.stream.key: runner.state.version for runner in runners}
         problems = oversized(self.plan, versions, self.catalog.settings.value_memory)
         if not problems:
@@ -353,30 +360,50 @@ class Engine(AbstractContextManager["Engine"]):
         for writer in distinct_writers(sinks.values()):
             writer.recover()
         cores = self.session.sparkContext.defaultParallelism
-        wanted = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
-        around = Surroundings(
-            session=lambda: self.session,
-            home=self.home,
-            journal=journal,
-            clock=self._clock,
-            settings=self.catalog.settings,
-            plan=self.plan,
-            feeds=self._planner.all_feeds(self.plan, self.catalog),
-            tables=self._tables.frame,
-            paused=self.catalog.paused,
-            sinks=sinks,
-            queries=self.queries,
-            buckets=wanted,
-            costs=self._planner.all_costs(self.plan, self.catalog),
-            failpoint=armed(),
-            subscribers=self._subscribers,
-            selects=self._selects,
-            selecting=self._selecting,
-        )
+        buckets = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
+        context = self._tick_context(journal, sinks, buckets)
         return [
-            StreamRunner(around, stream, self._open_source(stream), journal.load(stream.name))
+            StreamRunner(context, stream, self._open_source(stream), journal.load(stream.name))
             for stream in self._registered.streams()
         ]
+
+    def _tick_context(
+        self, journal: Journal, sinks: Mapping[str, SinkWriter], buckets: Mapping[str, int]
+    ) -> TickContext:
+        plan, catalog, home, failpoint = self.plan, self.catalog, self.home, armed()
+        settings, paused, states = catalog.settings, catalog.paused, self.queries
+        folders = AnswerFolders(home.synopses, home.staging, failpoint)
+        session, costs = (lambda: self.session), self._planner.all_costs(plan, catalog)
+        return TickContext(
+            plan=plan,
+            settings=settings,
+            paused=paused,
+            home=home,
+            journal=journal,
+            clock=self._clock,
+            fold=FoldContext(
+                session=session,
+                home=home,
+                journal=journal,
+                scan=settings.scan,
+                feeds=self._planner.all_feeds(plan, catalog),
+                tables=self._tables.frame,
+                buckets=buckets,
+                failpoint=failpoint,
+            ),
+            decide=DecideContext(plan, paused, buckets, settings.snapshot_pieces),
+            answer=AnswerContext(
+                session=session,
+                plan=plan,
+                folders=folders,
+                buckets=buckets,
+                sinks=sinks,
+                subscribers=self._subscribers,
+                states=states,
+            ),
+            agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self._selects),
+            selecting=self._selecting,
+        )
 
 
 def _explain(query: QueryPlan, _: Catalog) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tidemill.clock import Clock
 from tidemill.engine.beside.runs import SoftRuns
-from tidemill.engine.tick.context import TickReport
 from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.share import SharedPlan
 

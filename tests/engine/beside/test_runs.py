@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from tests.laws.queries import STREAM
-from tidemill.engine.beside import Once, Wanted
+from tidemill.engine.beside.agenda import Once, Wanted
 from tidemill.engine.beside.pins import Pins
 from tidemill.engine.beside.runs import Found, SoftRuns
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Joint
 from tidemill.state.store import Version
 

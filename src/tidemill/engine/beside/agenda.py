@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
+from tidemill.catalog.names import Name
 from tidemill.engine.beside.costs import JointCosts
-from tidemill.engine.beside.selects import Selected
-from tidemill.engine.tick.context import Surroundings
-from tidemill.engine.tick.journal import StreamState
+from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
-from tidemill.share import SharedPlan, Stint
+from tidemill.share import EngineCosts, SharedPlan, Stint
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US, END_US
@@ -50,22 +50,39 @@ def soft_of(plan: SharedPlan, query: QueryPlan) -> Soft:
     return Soft(query.name, group, query.window.updates, query.priority)
 
 
+@dataclass(frozen=True)
+class AgendaContext:
+    """For what runs beside the ticks: the queries, their costs, and the SELECTs that wait."""
+
+    plan: SharedPlan
+    paused: frozenset[str]
+    policy: str  # the setting
+    costs: Mapping[Name, EngineCosts]  # by stream
+    states: Mapping[str, QueryState]  # by query
+    selects: Selects
+
+
 class Agenda:
-    def __init__(self, around: Surroundings, stream: Stream, state: StreamState) -> None:
-        self._around, self._stream = around, stream
-        queries = around.queries_of(stream)
+    def __init__(
+        self,
+        context: AgendaContext,
+        stream: Stream,
+        queries: Iterable[QueryPlan],
+        state: StreamState,
+    ) -> None:
+        self._context, self._stream = context, stream
         self._queries = {
             query.name: query
             for query in queries
-            if query.is_soft and query.name.lower() not in around.paused
+            if query.is_soft and query.name.lower() not in context.paused
         }
-        policy = POLICIES[around.settings.schedule]
-        costs = around.costs[stream.key]
-        cost = JointCosts.of(around.plan, self._queries.values(), costs, state.version)
-        last = {name: around.queries[name].history.last for name in self._queries}
+        policy = POLICIES[context.policy]
+        costs = context.costs[stream.key]
+        cost = JointCosts.of(context.plan, self._queries.values(), costs, state.version)
+        last = {name: context.states[name].history.last for name in self._queries}
         ran = {name: update for name, update in last.items() if update is not None}
         self._deadlines = Deadlines.starting(
-            tasks_of(policy, [soft_of(around.plan, q) for q in self._queries.values()], cost),
+            tasks_of(policy, [soft_of(context.plan, q) for q in self._queries.values()], cost),
             policy.joining,
             _BEFORE_ALL_UPDATES,
             ran,
@@ -95,7 +112,7 @@ class Agenda:
         if update is None or first is None:
             return None
         if isinstance(first, Selected):
-            self._around.selects.take(first)
+            self._context.selects.take(first)
             return Once(first, state)
         return self._joint(first, state)
 
@@ -115,7 +132,7 @@ class Agenda:
         """What the queries of a run have had by now, with it."""
         together = len(wanted.names)
         return {
-            name: self._around.queries[name].history.after(
+            name: self._context.states[name].history.after(
                 wanted.joint.update, self._queries[name].window.updates, now_us, together
             )
             for name in wanted.names
@@ -130,13 +147,13 @@ class Agenda:
         found = Joint(tuple(tasks), update)
         if found.tasks:
             return found
-        return self._around.selects.next(self._stream.key, self._deadlines, update, self._ahead)
+        return self._context.selects.next(self._stream.key, self._deadlines, update, self._ahead)
 
     def _update(self, time: StreamTime) -> int | None:
         return time.updates(self._stream.update_us)
 
     def _last(self, name: str) -> int:
-        last = self._around.queries[name].history.last
+        last = self._context.states[name].history.last
         return _BEFORE_ALL_UPDATES if last is None else last
 
     def _due(self, name: str, update: int, slices: Mapping[str, IntArray]) -> Iterator[Due]:
@@ -157,5 +174,5 @@ class Agenda:
         return any(self._stint(name, end_us - range_us) for range_us in ranges_us)
 
     def _stint(self, name: str, start_us: int) -> Stint | None:
-        stints = self._around.plan.stints[name]
+        stints = self._context.plan.stints[name]
         return next((s for s in stints if s.from_us <= start_us < s.until_us), None)

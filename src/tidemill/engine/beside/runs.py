@@ -14,7 +14,7 @@ from typing import Protocol
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.engine.beside.agenda import Once, Wanted
-from tidemill.engine.tick.context import TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Shares
 
 # Runs that have been answered and wait for the tick under way to end.

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from tidemill.answer.delivery import Delivery, choose_delivery
 from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import LiftedQuery, lift
-from tidemill.answer.task import AnswerFolders, AnswerTask, TaskResult, tasks_of
+from tidemill.answer.task import AnswerTask, TaskResult, tasks_of
 from tidemill.catalog import Stream
-from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.context import AnswerContext
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint
@@ -20,13 +20,12 @@ from tidemill.state.store import Version
 class Answerer:
     """Answers the strict queries of a stream, or the soft ones."""
 
-    def __init__(self, around: Surroundings, stream: Stream, of_soft: bool = False) -> None:
-        self._around = around
-        self._folders = AnswerFolders(around.home.synopses, around.home.staging, around.failpoint)
-        self._synopses = around.synopses_of(stream)
+    def __init__(self, context: AnswerContext, stream: Stream, of_soft: bool = False) -> None:
+        self._context, plan = context, context.plan
+        self._synopses = plan.of_stream(stream.key)
         self._batches = {
-            key: QueryBatches(around, key, around.plan.readers_of(synopsis, of_soft))
-            for key, synopsis in self._synopses.items()
+            synopsis.id: QueryBatches(context, synopsis.id, plan.readers_of(synopsis, of_soft))
+            for synopsis in self._synopses
         }
 
     def answer(
@@ -38,33 +37,36 @@ class Answerer:
     ) -> list[TaskResult]:
         """The windows answered, and of the synopses in `snapshots` what is live written anew."""
         tasks: list[AnswerTask] = []
-        for key, synopsis in self._synopses.items():
-            requests = self._batches[key].requests(due)
-            from_us = None if snapshots is None else snapshots.get(key)
+        for synopsis in self._synopses:
+            requests = self._batches[synopsis.id].requests(due)
+            from_us = None if snapshots is None else snapshots.get(synopsis.id)
             if requests or from_us is not None:
                 tasks += tasks_of(
-                    self._folders,
+                    self._context.folders,
                     tick,
                     synopsis,
-                    version.of(key),
+                    version.of(synopsis.id),
                     requests,
-                    write_buckets=self._around.buckets[key],
+                    write_buckets=self._context.buckets[synopsis.id],
                     snapshot_from_us=from_us,
                 )
-        return run_answers(self._around.session, tasks)
+        return run_answers(self._context.session, tasks)
 
 
 class QueryBatches:
     """The queries of a synopsis in batches, arranged anew only when a delivery has changed."""
 
     def __init__(
-        self, around: Surroundings, synopsis_id: str, readers: tuple[tuple[QueryPlan, Stint], ...]
+        self,
+        context: AnswerContext,
+        synopsis_id: str,
+        readers: tuple[tuple[QueryPlan, Stint], ...],
     ) -> None:
-        self._around, self._synopsis_id = around, synopsis_id
+        self._context, self._synopsis_id = context, synopsis_id
         self._readings = [stint.reading for _, stint in readers]
         self._queries = [lift(query) for query, _ in readers]
         # Where there is one bucket only, what it puts in order is so for good.
-        is_parted = around.buckets[synopsis_id] > 1
+        is_parted = context.buckets[synopsis_id] > 1
         self._finished_by_driver = [
             (query.is_ordered and is_parted) or not lifted.finishes_here
             for (query, _), lifted in zip(readers, self._queries, strict=True)
@@ -91,8 +93,8 @@ class QueryBatches:
 
     def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
         """How the query's answers leave their task, and if their columns are read by name."""
-        is_watched = query in self._around.subscribers
-        of_sink = self._around.sinks[query].delivery
+        is_watched = query in self._context.subscribers
+        of_sink = self._context.sinks[query].delivery
         delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])
         is_named = of_sink.reads_names(is_watched) or not self._queries[number].finishes_here
         return delivery, is_named
@@ -115,7 +117,7 @@ class QueryBatches:
         # A query that Spark finishes has a plan of its own to be finished by.
         alone = None if query.finishes_here else query.name
         names = query.column_names if is_named else ()
-        return query.shape, delivery, names, id(self._around.sinks[query.name]), alone
+        return query.shape, delivery, names, id(self._context.sinks[query.name]), alone
 
     def _batch(self, numbers: list[int]) -> QueryBatch:
         delivery, is_named = self._deliveries[numbers[0]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream
-from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
@@ -17,12 +17,12 @@ from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
-class Deciding:
-    def __init__(self, around: Surroundings, stream: Stream) -> None:
-        self._around, self._stream = around, stream
-        synopses = around.synopses_of(stream).items()
-        self._readers = {key: _Readers.of(around.plan.readers_of(s, False)) for key, s in synopses}
-        self._soft = {key: _Readers.of(around.plan.readers_of(s, True)) for key, s in synopses}
+class Decider:
+    def __init__(self, context: DecideContext, stream: Stream) -> None:
+        self._context, self._stream, plan = context, stream, context.plan
+        synopses = plan.of_stream(stream.key)
+        self._readers = {s.id: _Readers.of(plan.readers_of(s, False)) for s in synopses}
+        self._soft = {s.id: _Readers.of(plan.readers_of(s, True)) for s in synopses}
 
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
@@ -32,14 +32,14 @@ class Deciding:
         if until is None:
             return Decision(after, folded)
         due = tuple(
-            one
+            run
             for key, readers in self._readers.items()
-            for one in self._due(
+            for run in self._due(
                 key, readers, due_windows(readers.specs, version.slices(key), before, until)
             )
         )
         if record.flush:
-            ends = [one.last_end_us for one in due]
+            ends = [run.last_end_us for run in due]
             after = after.flushed(max([*ends, *self._next_update(after)], default=None))
         return Decision(after, folded, due)
 
@@ -57,8 +57,7 @@ class Deciding:
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
     def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
-        """The synopses that this tick writes anew, what is live as one snapshot per bucket, and
-        from when on it is live."""
+        """The synopses that this tick writes anew, and the time from which each is still live."""
         horizons = {key: self.horizon(key, decision) for key in self._readers}
         return {
             key: from_us
@@ -68,7 +67,7 @@ class Deciding:
 
     def _is_long(self, key: str, horizon_us: int, version: Version) -> bool:
         live = tuple(p for p in version.of(key) if p.last_us >= horizon_us)
-        most = self._around.settings.snapshot_pieces * self._around.buckets[key]
+        most = self._context.snapshot_pieces * self._context.buckets[key]
         return needs_snapshot(live, horizon_us, most)
 
     def _next_update(self, time: StreamTime) -> list[int]:
@@ -80,14 +79,14 @@ class Deciding:
     def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-            if query.name.lower() in self._around.paused:
+            if query.name.lower() in self._context.paused:
                 continue
             for number in numbers:
                 spec = readers.specs.specs[number]
                 for run in runs[number]:
-                    own = _within(run, spec, stint)
-                    if own.windows > 0:
-                        yield Due(query.name, key, spec.range_us, spec.slide_us, *own)
+                    within = _within(run, spec, stint)
+                    if within.windows > 0:
+                        yield Due(query.name, key, spec.range_us, spec.slide_us, *within)
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,10 @@ class _Readers:
 
     @staticmethod
     def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
-        specs = [specs_of(query) for query, _ in readers]
-        distinct = {
-            spec: n for n, spec in enumerate(dict.fromkeys(s for own in specs for s in own))
-        }
-        numbers = tuple(tuple(distinct[spec] for spec in own) for own in specs)
+        by_query = [specs_of(query) for query, _ in readers]
+        specs = dict.fromkeys(spec for specs in by_query for spec in specs)
+        distinct = {spec: number for number, spec in enumerate(specs)}
+        numbers = tuple(tuple(distinct[spec] for spec in specs) for specs in by_query)
         return _Readers(readers, Specs.of(distinct), numbers)
 
 

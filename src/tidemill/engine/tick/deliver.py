@@ -12,16 +12,16 @@ from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
-from tidemill.engine.tick.context import Surroundings
+from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
 
 
 class Deliverer:
-    def __init__(self, around: Surroundings, stream: Stream) -> None:
-        self._around = around
-        self._queries = around.queries_of(stream)
+    def __init__(self, context: AnswerContext, stream: Stream) -> None:
+        self._context = context
+        self._queries = context.queries_of(stream)
         self._published: dict[str, pa.Table] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
@@ -35,14 +35,14 @@ class Deliverer:
         for place, (request, buckets) in enumerate(requests):
             self._deliver(tick, request, buckets)
             if place == len(requests) // 2:
-                self._around.failpoint.reach("deliver", tick)
+                self._context.folders.failpoint.reach("deliver", tick)
         return self._answers
 
     def query_states(self) -> dict[str, QueryState]:
         """The states of the queries for which the tick has changed something."""
         names = [name for name, count in self._answers.items() if count]
         return {
-            name: self._around.queries[name].after(
+            name: self._context.states[name].after(
                 self._answers.get(name, 0),
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
@@ -50,26 +50,31 @@ class Deliverer:
             for name in dict.fromkeys([*names, *self._raised, *self._user_errors])
         }
 
-    def writers(self) -> list[SinkWriter]:
+    def _writers(self) -> list[SinkWriter]:
         """The sinks of the stream's queries, each once."""
-        return distinct_writers(self._around.sinks[query.name] for query in self._queries)
+        return distinct_writers(self._context.sinks[query.name] for query in self._queries)
 
-    def publish(self) -> None:
+    def record(self) -> None:
+        """Within the transaction of the commit: the ledgers of the sinks."""
+        for writer in self._writers():
+            writer.record()
+
+    def publish(self, now_us: int) -> None:
         """After the commit: what may be done only once, and what others wait for."""
-        for writer in self.writers():
-            writer.committed(self._around.clock.now_us())
+        for writer in self._writers():
+            writer.committed(now_us)
         published, self._published = self._published, {}
         for name, rows in published.items():
-            for callback in self._around.subscribers.get(name, ()):
+            for callback in self._context.subscribers.get(name, ()):
                 callback(rows)
 
     def _deliver(self, tick: int, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> None:
         batch, raised = request.batch, np.sum([bucket.raised for bucket in buckets], axis=0)
-        sink = self._around.sinks[batch.queries[0]]
+        sink = self._context.sinks[batch.queries[0]]
         if batch.delivery.returns_rows:
-            plan = self._around.plan.query(batch.queries[0])
+            plan = self._context.plan.query(batch.queries[0])
             tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
-            merged = finish_rows(self._around.session, plan, batch, tables)
+            merged = finish_rows(self._context.session, plan, batch, tables)
             raised, counts = raised + merged.raised, merged.counts
             carried = Batch(tick, batch.queries, counts, rows=merged.rows)
             sink.deliver(carried)
@@ -85,7 +90,7 @@ class Deliverer:
 
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
         queries = request.batch.queries
-        if not any(name in self._around.subscribers for name in queries):
+        if not any(name in self._context.subscribers for name in queries):
             return
         owners = {queries[number] for number in set(request.owner.tolist())}
         self._published.update({name: rows for name, rows in carried.tables() if name in owners})

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidemill.catalog import Stream
-from tidemill.engine.tick.context import Stopwatch, Surroundings
+from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.record import TickRecord
+from tidemill.engine.tick.report import Stopwatch
 from tidemill.scan.arrays.files import parts_of
 from tidemill.scan.arrays.program import parted, write_program
 from tidemill.scan.contract import FoldPlace, FoldReport
@@ -22,18 +23,20 @@ from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
 
 
-class Folding:
-    def __init__(self, around: Surroundings, stream: Stream, source: Source) -> None:
-        self._around, self._stream, self._source = around, stream, source
-        self._feeds = around.feeds[stream.key]
+class ScanFolder:
+    """Folds the rows of a stream, on arrays or in Catalyst."""
+
+    def __init__(self, context: FoldContext, stream: Stream, source: Source) -> None:
+        self._context, self._stream, self._source = context, stream, source
+        self._feeds = context.feeds[stream.key]
         self._last_partial_rows: int | None = None
-        by_arrays = around.settings.scan == "auto"
+        by_arrays = context.scan == "auto"
         plain, self._others = parted(stream, self._feeds) if by_arrays else ((), self._feeds)
         self._program = write_program(stream, plain) if plain else None
 
-    def run(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
+    def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """What was folded; the record comes back without files that cannot be read."""
-        self._around.failpoint.reach("admit", record.number)
+        self._context.failpoint.reach("admit", record.number)
         if record.flush or not self._feeds:
             return record, FoldReport()
         try:
@@ -59,7 +62,7 @@ class Folding:
 
     def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> FoldReport | None:
         """The feeds that arrays can serve; None if there are none, or some file needs Catalyst."""
-        around, program = self._around, self._program
+        context, program = self._context, self._program
         if program is None:
             return None
         with watch.phase("admit"):
@@ -69,28 +72,28 @@ class Folding:
         with watch.phase("partials"):
             since_us = self._admission(record).since_us
             fold = ArrayFold(program, since_us, self._place(record))
-            return fold_on_arrays(around.session, fold, parts, self._last_partial_rows or 0)
+            return fold_on_arrays(context.session, fold, parts, self._last_partial_rows or 0)
 
     def _in_catalyst(
         self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch
     ) -> FoldReport:
-        around = self._around
+        context = self._context
         with watch.phase("admit"):
             rows = self._rows(record, feeds)
             passes = passes_of(feeds, self._admission(record))
         readings = len(passes) + sum(one.looks_up_slices for one in passes)
         with self._kept(rows, readings):
             with watch.phase("admit"):
-                session = around.session()
-                frames = [(p, partials(session, rows, p, around.tables)) for p in passes]
+                session = context.session()
+                frames = [(p, partials(session, rows, p, context.tables)) for p in passes]
             with watch.phase("partials"):
                 most_rows = self._source.most_rows(record.taken)
                 work = catalyst_work(self._last_partial_rows, most_rows)
                 return fold_in_catalyst(frames, self._place(record), work)
 
     def _place(self, record: TickRecord) -> FoldPlace:
-        around = self._around
-        return FoldPlace(around.home.synopses, around.buckets, record.number, around.failpoint)
+        context = self._context
+        return FoldPlace(context.home.synopses, context.buckets, record.number, context.failpoint)
 
     def _admission(self, record: TickRecord) -> Admission:
         return Admission(
@@ -99,7 +102,7 @@ class Folding:
 
     def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
         columns = [name for feed in feeds for name in feed.scan.columns]
-        return read_rows(self._around.session(), self._stream, self._source, record.taken, columns)
+        return read_rows(self._context.session(), self._stream, self._source, record.taken, columns)
 
     @contextmanager
     def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
@@ -115,21 +118,21 @@ class Folding:
 
     def _without_unreadable(self, record: TickRecord) -> TickRecord:
         """Called while a failed read is being handled: goes on without its cause, or raises it."""
-        bad = self._source.unreadable(self._around.session(), record.taken)
+        bad = self._source.unreadable(self._context.session(), record.taken)
         if not bad:
             raise
         good = tuple(path for path in record.taken.files if path not in bad)
         record = replace(record, taken=replace(record.taken, files=good), skipped=bad)
-        self._around.journal.begin(record)
+        self._context.journal.begin(record)
         return record
 
     def _set_aside(self, record: TickRecord, counted: FoldReport) -> None:
         set_aside(
-            self._around.session,
+            self._context.session,
             self._source,
             record.taken,
             self._admission(record),
-            self._around.home.stream_folder(self._stream.name),
+            self._context.home.stream_folder(self._stream.name),
             record.number,
             late=counted.late > 0,
             malformed=counted.malformed > 0,

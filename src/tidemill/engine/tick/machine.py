@@ -1,0 +1,290 @@
+"""The six steps of a tick as a machine, each replayable from what the step before wrote down.
+
+    Begun ── admit, partials, fold ──> Folded ── decide ──> Decided ── answer ──> Answered
+      │                                                        │                     │
+      └─ the record is in the journal    the decision is too ──┘      deliver, commit ──> TickReport
+
+A process may end after any step. Another machine over the same journal then resumes from the
+record, or from the decision if all pieces that it names are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from tidemill.answer.task import TaskResult
+from tidemill.catalog import Stream
+from tidemill.clock import Clock
+from tidemill.engine.tick.answer import Answerer
+from tidemill.engine.tick.context import AnswerContext, DecideContext
+from tidemill.engine.tick.decide import Decider
+from tidemill.engine.tick.deliver import Deliverer
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
+from tidemill.engine.tick.record import Decision, TickRecord
+from tidemill.engine.tick.report import Stopwatch, TickReport
+from tidemill.scan.contract import FoldReport
+from tidemill.schedule import History
+from tidemill.spark.sources import Input
+from tidemill.state.store import Version, sweep
+
+
+class RowFolder(Protocol):
+    """Steps 1 to 3: the rows that a record names, as pieces."""
+
+    def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
+        """What was folded; the record comes back without files that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The record is written, and nothing has been read."""
+
+    record: TickRecord
+    watch: Stopwatch = field(default_factory=Stopwatch)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The pieces are on disk, and no journal names them yet."""
+
+    record: TickRecord
+    report: FoldReport
+    watch: Stopwatch
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decision is written: from here on the input is not read again."""
+
+    record: TickRecord
+    decision: Decision
+    watch: Stopwatch = field(default_factory=Stopwatch)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Answers wait in memory or in staged files that no ledger names."""
+
+    record: TickRecord
+    decision: Decision
+    version: Version  # with the pieces of the tick
+    snapshots: Mapping[str, int]
+    results: list[TaskResult]
+    watch: Stopwatch
+
+
+Stage = Begun | Folded | Decided | Answered
+
+
+class TickMachine:
+    """The ticks of one stream under one plan.
+
+    `remove` is given the files of pieces that no version names any more.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        state: StreamState,
+        folder: RowFolder,
+        decide: DecideContext,
+        answer: AnswerContext,
+        journal: Journal,
+        clock: Clock,
+        remove: Callable[[Iterable[Path]], None],
+    ) -> None:
+        self.state = state
+        self._stream, self._plan, self._folder = stream, answer.plan, folder
+        self._decider = Decider(decide, stream)
+        self._answerer = Answerer(answer, stream)
+        self._deliverer = Deliverer(answer, stream)
+        self._journal, self._clock, self._remove = journal, clock, remove
+        self._folders, self._states = answer.folders, answer.states
+        self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
+        sweep(self._folders.synopses, state.version, self._synopses, self._pending())
+
+    def begin(self, taken: Input, flush: bool, carried: tuple[str, ...] = ()) -> Begun:
+        """A tick over this input; `carried` are the soft queries that are being answered."""
+        record = replace(self._record(taken, flush), carried=carried)
+        self._journal.begin(record)
+        return Begun(record)
+
+    def resume(self) -> Begun | Decided | None:
+        """The tick that was interrupted, at the last stage that can be had again."""
+        unfinished = self._journal.unfinished(self._stream.name)
+        if unfinished is None:
+            return None
+        record, decision = unfinished
+        # The engine finishes a cut-off tick before it changes the plan, so they agree.
+        assert record.plan_version == self._plan.version
+        if decision is None or not self._pieces_exist(decision):
+            return Begun(record)
+        return Decided(record, decision)
+
+    def run(self, stage: Stage) -> TickReport:
+        """All steps that are left."""
+        after: Stage | TickReport = stage
+        while not isinstance(after, TickReport):
+            after = self.advance(after)
+        return after
+
+    def advance(self, stage: Stage) -> Stage | TickReport:
+        """One step, or the first three."""
+        match stage:
+            case Begun():
+                return self.fold(stage)
+            case Folded():
+                return self.decide(stage)
+            case Decided():
+                return self.answer(stage)
+            case Answered():
+                return self.deliver(stage)
+
+    def fold(self, tick: Begun) -> Folded:
+        return Folded(*self._folder.fold(tick.record, tick.watch), tick.watch)
+
+    def decide(self, tick: Folded) -> Decided:
+        with tick.watch.phase("decide"):
+            version = _with_pieces(self.state.version, tick.report)
+            decision = self._decider.decide(tick.record, tick.report, version)
+            self._folders.failpoint.reach("decide", tick.record.number)
+            self._journal.decide(tick.record, decision)
+        return Decided(tick.record, decision, tick.watch)
+
+    def answer(self, tick: Decided) -> Answered:
+        record, decision = tick.record, tick.decision
+        version = _with_pieces(self.state.version, decision.folded)
+        snapshots = self._decider.snapshots(decision, version)
+        with tick.watch.phase("answer"):
+            results = self._answerer.answer(record.number, decision.due, version, snapshots)
+        return Answered(record, decision, version, snapshots, results, tick.watch)
+
+    def deliver(self, tick: Answered) -> TickReport:
+        record, decision = tick.record, tick.decision
+        with tick.watch.phase("deliver"):
+            answers = self._deliverer.deliver(record.number, decision.folded, tick.results)
+            state = self._state_after(record, decision, self._version_after(tick))
+            self._commit(record, state, self._deliverer.query_states())
+            self._remove_pieces(tick.version)
+        return _report(record, decision, answers, tick.watch)
+
+    def deliver_joint(
+        self, results: list[TaskResult], histories: Mapping[str, History], watch: Stopwatch
+    ) -> TickReport:
+        """Deliver what was answered beside the ticks, as a tick that takes nothing in."""
+        record = self._record(Input(), flush=False)
+        with watch.phase("deliver"):
+            answers = self._deliverer.deliver(record.number, FoldReport(), results)
+            changed = self._deliverer.query_states()
+            # A run counts for its queries also if they had no answer.
+            states = {
+                name: replace(changed.get(name, self._states[name]), history=history)
+                for name, history in histories.items()
+            }
+            self._commit(record, replace(self.state, tick=record.number), {**changed, **states})
+            self._remove(())
+        return _report(record, Decision(self.state.time), answers, watch)
+
+    def publish(self) -> None:
+        """Without a tick: staged answers may have come of age."""
+        self._deliverer.publish(self._clock.now_us())
+
+    def _record(self, taken: Input, flush: bool) -> TickRecord:
+        now_us = self._clock.now_us()
+        return TickRecord(
+            stream=self._stream.name,
+            number=self.state.tick + 1,
+            plan_version=self._plan.version,
+            # Arrival times never go back, though the machine's clock may.
+            batch_time_us=max(now_us, self.state.time.newest_us or now_us),
+            time=self.state.time,
+            taken=taken,
+            flush=flush,
+        )
+
+    def _version_after(self, tick: Answered) -> Version:
+        """The store after the tick: snapshots in place of pieces, nothing past its use."""
+        version = tick.version
+        for key in self._synopses:
+            if key in tick.snapshots:
+                results = (r for r in tick.results if r.synopsis_id == key)
+                version = version.replaced(key, [r.snapshot for r in results if r.snapshot])
+            version = version.expired(key, self._decider.horizon(key, tick.decision))
+        return version.only(self._synopses)
+
+    def _state_after(self, record: TickRecord, decision: Decision, version: Version) -> StreamState:
+        folded, before = decision.folded, self.state
+        before.progress.take(record.taken)
+        before.progress.files.update(record.skipped)
+        return StreamState(
+            tick=record.number,
+            time=decision.time,
+            progress=before.progress,
+            version=version,
+            rows_in=before.rows_in + folded.rows_in,
+            rows_late=before.rows_late + folded.late,
+            rows_malformed=before.rows_malformed + folded.malformed,
+        )
+
+    def _commit(
+        self, record: TickRecord, state: StreamState, states: Mapping[str, QueryState]
+    ) -> None:
+        """One transaction for time, input, pieces, counts and ledgers; then the world is told."""
+        with self._journal.transaction():
+            self._journal.commit(record, state, states)
+            self._deliverer.record()
+        self.state = state
+        self._states.update(states)
+        self.publish()
+
+    def _remove_pieces(self, before: Version) -> None:
+        """Pieces that have gone from the store go from the disk, once nobody reads them."""
+        names = {p.name for pieces in self.state.version.pieces.values() for p in pieces}
+        self._remove(
+            self._folders.synopses / key / piece.name
+            for key, pieces in before.pieces.items()
+            for piece in pieces
+            if piece.name not in names
+        )
+
+    def _pieces_exist(self, decision: Decision) -> bool:
+        return all(
+            (self._folders.synopses / key / piece.name).exists()
+            for key, pieces in decision.folded.pieces.items()
+            for piece in pieces
+        )
+
+    def _pending(self) -> set[str]:
+        """Pieces that an interrupted tick has folded and will be asked for again."""
+        unfinished = self._journal.unfinished(self._stream.name)
+        decision = unfinished[1] if unfinished else None
+        pieces = decision.folded.pieces.values() if decision else ()
+        return {piece.name for folded in pieces for piece in folded}
+
+
+def _with_pieces(version: Version, folded: FoldReport) -> Version:
+    for key, pieces in folded.pieces.items():
+        version = version.added(key, pieces)
+    return version
+
+
+def _report(
+    record: TickRecord, decision: Decision, answers: dict[str, int], watch: Stopwatch
+) -> TickReport:
+    folded = decision.folded
+    return TickReport(
+        stream=record.stream,
+        tick=record.number,
+        rows_in=folded.rows_in,
+        rows_late=folded.late,
+        rows_malformed=folded.malformed,
+        answers=answers,
+        watermark_us=decision.time.watermark_us,
+        seconds=watch.total(),
+        phases=watch.phases,
+        skipped=record.skipped,
+        route=folded.route,
+    )
