@@ -11,6 +11,7 @@ from tests.aggregates.broken import text_of
 from tidemill.catalog import Catalog, CatalogStore
 from tidemill.engine.register.script import apply_script
 from tidemill.errors import TidemillError
+from tidemill.explain.replies import Message
 from tidemill.language.names import quote_text
 
 SELECT = "SELECT {} AS n FROM packets [RANGE 2 SECONDS SLIDE 1 SECOND]"
@@ -27,7 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 def applied(text: str, folder: Path, catalog: Catalog | None = None) -> Catalog:
     ignore = lambda *_: None  # noqa: E731
-    return apply_script(text, folder, catalog or Catalog(), ignore, lambda *_: "", ignore)[0]
+    silent = lambda *_: Message("")  # noqa: E731
+    return apply_script(text, folder, catalog or Catalog(), ignore, silent, ignore)[0]
 
 
 def refused(text: str, folder: Path, catalog: Catalog | None = None) -> TidemillError:

@@ -12,8 +12,9 @@ import pytest
 
 from tidemill.engine.home import Home
 from tidemill.engine.mailbox import Attached, Mailbox
-from tidemill.engine.replies import Reply
+from tidemill.engine.pending import PendingReply
 from tidemill.errors import Place, TidemillError, refuse
+from tidemill.explain.replies import Message, Reply
 
 
 @pytest.fixture
@@ -46,9 +47,9 @@ def attached(home: Home, while_waiting: Callable[[], None]) -> Attached:
 def test_statements_are_carried_out_by_the_runner(home: Home, box: Mailbox, tmp_path: Path) -> None:
     done: list[tuple[str, str]] = []
 
-    def answer(text: str, base: str) -> list[str]:
+    def answer(text: str, base: str) -> list[Reply]:
         done.append((text, base))
-        return [f"reply {len(done)}", "and more"]
+        return [Message(f"reply {len(done)}"), Message("and more")]
 
     with attached(home, lambda: box.serve(answer)) as other:
         assert other.sql("DROP QUERY a;", tmp_path) == ["reply 1", "and more"]
@@ -59,12 +60,12 @@ def test_statements_are_carried_out_by_the_runner(home: Home, box: Mailbox, tmp_
 
 def test_a_reply_may_come_long_after_the_next_look(home: Home, box: Mailbox) -> None:
     """Others are served meanwhile, and nothing is carried out twice."""
-    coming: list[Future[str]] = []
+    coming: list[Future[Reply]] = []
     looks: list[int] = []
 
-    def answer(text: str, base: str) -> Sequence[Reply]:
+    def answer(text: str, base: str) -> Sequence[PendingReply]:
         coming.append(Future())
-        return ["at once", coming[-1]]
+        return [Message("at once"), coming[-1]]
 
     def serve() -> None:
         box.serve(answer)
@@ -72,7 +73,7 @@ def test_a_reply_may_come_long_after_the_next_look(home: Home, box: Mailbox) -> 
         if len(looks) == 3:
             # As the thread does that answers beside the ticks.
             with ThreadPoolExecutor(1) as other:
-                other.submit(coming[0].set_result, "later").result()
+                other.submit(coming[0].set_result, Message("later")).result()
 
     with attached(home, serve) as asking:
         assert asking.sql("SELECT 1;") == ["at once", "later"]
@@ -98,14 +99,14 @@ class FullOnce:
 def test_a_reply_that_cannot_be_written_is_written_later(
     home: Home, box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    coming: Future[str] = Future()
+    coming: Future[Reply] = Future()
     full = FullOnce(box._connection)
     monkeypatch.setattr(box, "_connection", full)
 
     def serve() -> None:
         box.serve(lambda _text, _base: [coming])
         if not coming.done():
-            coming.set_result("at last")
+            coming.set_result(Message("at last"))
             assert full.has_failed
 
     with attached(home, serve) as asking:
@@ -116,7 +117,7 @@ def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:
     inner: list[list[str]] = []
 
     def serve() -> None:
-        box.serve(lambda text, _: [text.lower()])
+        box.serve(lambda text, _: [Message(text.lower())])
 
     def ask_in_between() -> None:
         if not inner:
@@ -131,7 +132,7 @@ def test_two_at_once_get_their_own_answers(home: Home, box: Mailbox) -> None:
 
 
 def test_a_refusal_keeps_its_code_and_place(home: Home, box: Mailbox) -> None:
-    def answer(text: str, base: str) -> list[str]:
+    def answer(text: str, base: str) -> list[Reply]:
         refuse("E_UNKNOWN_QUERY", "no such query", hint="SHOW QUERIES", place=Place(3, 7))
 
     with attached(home, lambda: box.serve(answer)) as other, pytest.raises(TidemillError) as told:
@@ -142,10 +143,10 @@ def test_a_refusal_keeps_its_code_and_place(home: Home, box: Mailbox) -> None:
 
 
 def test_what_breaks_a_statement_does_not_break_the_runner(home: Home, box: Mailbox) -> None:
-    def answer(text: str, base: str) -> list[str]:
+    def answer(text: str, base: str) -> list[Reply]:
         if text == "bad":
             raise ZeroDivisionError("by nothing")
-        return ["fine"]
+        return [Message("fine")]
 
     with attached(home, lambda: box.serve(answer)) as other:
         with pytest.raises(TidemillError) as told:
@@ -164,7 +165,7 @@ def test_a_runner_that_is_gone_is_told(home: Home) -> None:
 def test_the_next_runner_does_not_do_what_the_last_one_was_asked(home: Home) -> None:
     done: list[str] = []
 
-    def answer(text: str, base: str) -> list[str]:
+    def answer(text: str, base: str) -> list[Reply]:
         done.append(text)
         return []
 
@@ -185,7 +186,10 @@ def test_a_number_that_is_given_again_does_not_bring_the_answer_of_another(home:
     def another_run_is_asked() -> None:
         home.end_run()
         box = Mailbox(home.path, home.begin_run())
-        with box, attached(home, lambda: box.serve(lambda text, _: [text.lower()])) as other:
+        with (
+            box,
+            attached(home, lambda: box.serve(lambda text, _: [Message(text.lower())])) as other,
+        ):
             second.append(other.sql("SHOW SINKS"))
 
     with attached(home, another_run_is_asked) as first, pytest.raises(TidemillError) as told:
@@ -201,7 +205,7 @@ def test_a_run_that_is_starting_is_waited_for(home: Home) -> None:
         started.append(1)
         if len(started) == 3:
             boxes.append(Mailbox(home.path, home.begin_run()))
-            boxes[0].serve(lambda text, _: [text.lower()])
+            boxes[0].serve(lambda text, _: [Message(text.lower())])
 
     started: list[int] = []
     with attached(home, start_in_the_end) as other:
@@ -211,7 +215,7 @@ def test_a_run_that_is_starting_is_waited_for(home: Home) -> None:
 
 def test_a_last_answer_before_the_end_is_heard(home: Home, box: Mailbox) -> None:
     def answer_and_end() -> None:
-        box.serve(lambda *_: ["done"])
+        box.serve(lambda *_: [Message("done")])
         home.close()
 
     with attached(home, answer_and_end) as other:

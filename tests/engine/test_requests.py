@@ -11,10 +11,11 @@ import pytest
 
 from tidemill.engine.requests import RequestQueue
 from tidemill.errors import TidemillError, refuse
+from tidemill.explain.replies import Message, Reply
 
 
-def echo(text: str, base: str) -> list[str]:
-    return [f"did {text}"]
+def echo(text: str, base: str) -> list[Reply]:
+    return [Message(f"did {text}")]
 
 
 class Asker(threading.Thread):
@@ -23,7 +24,7 @@ class Asker(threading.Thread):
     def __init__(self, requests: RequestQueue, text: str) -> None:
         super().__init__(daemon=True)
         self.requests, self.text = requests, text
-        self.replies: list[str] | None = None
+        self.replies: list[Reply] | None = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
@@ -51,7 +52,7 @@ def test_a_statement_from_another_thread_is_carried_out_at_the_boundary() -> Non
     requests.begin()
     with waiting(requests, "DROP QUERY q") as asker:
         requests.serve(echo)
-    assert asker.replies == ["did DROP QUERY q"]
+    assert asker.replies == [Message("did DROP QUERY q")]
 
 
 def test_who_runs_the_streams_does_not_wait_for_itself() -> None:
@@ -64,7 +65,7 @@ def test_who_runs_the_streams_does_not_wait_for_itself() -> None:
 def test_a_refusal_comes_back_to_who_asked_and_the_next_is_served() -> None:
     requests, texts = RequestQueue(), ["bad", "good"]
 
-    def answer(text: str, base: str) -> list[str]:
+    def answer(text: str, base: str) -> list[Reply]:
         if text == "bad":
             refuse("E_SYNTAX", "that is no statement")
         return echo(text, base)
@@ -80,7 +81,7 @@ def test_a_refusal_comes_back_to_who_asked_and_the_next_is_served() -> None:
         asker.join(10)
     assert isinstance(askers[0].error, TidemillError)
     assert askers[0].error.code == "E_SYNTAX"
-    assert askers[1].replies == ["did good"]
+    assert askers[1].replies == [Message("did good")]
 
 
 def test_what_comes_in_the_last_tick_is_answered_and_nothing_after_it_waits() -> None:
@@ -88,7 +89,7 @@ def test_what_comes_in_the_last_tick_is_answered_and_nothing_after_it_waits() ->
     requests.begin()
     with waiting(requests, "PAUSE QUERY q") as asker:
         requests.end(echo)
-    assert asker.replies == ["did PAUSE QUERY q"]
+    assert asker.replies == [Message("did PAUSE QUERY q")]
     late = Asker(requests, "too late")
     late.start()
     late.join(10)
@@ -106,7 +107,7 @@ def test_paths_are_those_of_who_asked(base: str) -> None:
     while requests._waiting.empty():
         assert asker.is_alive()
 
-    def answer(_text: str, folder: str) -> list[str]:
+    def answer(_text: str, folder: str) -> list[Reply]:
         bases.append(folder)
         return []
 

@@ -27,12 +27,11 @@ from tests.share.plans import (
 from tidemill.explain.query import explain_newcomer, explain_query
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement, Edges
-from tidemill.explain.weaves import WEAVE_COLUMNS, weave_rows
+from tidemill.explain.weaves import weaves_table
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share.weave import affinity
 from tidemill.windows import WindowSpec, edge_rate
-from tidemill.words import table
 
 QUERIES = bound(NETMON)
 SAMPLE = packets_sample(QUERIES)
@@ -56,7 +55,7 @@ def test_every_query_is_on_the_page_in_its_synopsis() -> None:
 
 
 def test_the_weaves_of_forty_queries(update_goldens: bool) -> None:
-    check("netmon_weaves.txt", table(WEAVE_COLUMNS, list(weave_rows([FOUND]))), update_goldens)
+    check("netmon_weaves.txt", str(weaves_table([FOUND])), update_goldens)
 
 
 @pytest.mark.parametrize("name", ["web_senders", "top_talkers", "ports_by_protocol"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,28 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with Engine(folder / "home") as engine:
         engine.sql(SCRIPT, folder)
         yield engine
+
+
+@pytest.mark.usefixtures("spark")
+def test_every_reply_is_a_value_with_a_text_and_a_form_for_json(engine: Engine) -> None:
+    modes = ("AST", "PLAN", "SHARED", "SCHEDULE", "SPARK")
+    shown = ("STREAMS", "QUERIES", "SETTINGS", "WEAVES", "SCHEDULE")
+    script = "; ".join([*(f"EXPLAIN {m} ALL" for m in modes), *(f"SHOW {kind}" for kind in shown)])
+    replies = engine.ask(f"{script}; DESCRIBE a")
+    told = [json.loads(json.dumps(reply.to_dict(), allow_nan=False)) for reply in replies]
+    assert [each["reply"] for each in told] == [
+        *["explanation"] * len(modes),
+        *["table"] * len(shown),
+        "description",
+    ]
+    assert [each["stage"] for each in told[: len(modes)]] == list(modes)
+    assert [query["name"] for query in told[1]["subject"]] == ["a", "b", "c"]
+    texts = engine.sql(f"{script}; DESCRIBE a")
+    # Spark numbers its columns anew each time.
+    spark = modes.index("SPARK")
+    assert [str(reply) for n, reply in enumerate(replies) if n != spark] == [
+        text for n, text in enumerate(texts) if n != spark
+    ]
 
 
 @pytest.mark.usefixtures("spark")

@@ -1,11 +1,11 @@
-"""The figures as a table: what was assumed, and what was found."""
+"""The figures as a table: the default and the measured value of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemill.explain.replies import TEXT, CellType, ReplyTable
 from tidemill.share.weave import MachineCosts, Machines
-from tidemill.words import table
 
 _UNIT = "ns of a core"
 _ROWS = {
@@ -25,27 +25,33 @@ _CELLS = {
 }
 
 
-def machine_table(machines: Machines) -> str:
+def machine_table(machines: Machines) -> ReplyTable:
     """Every figure; those of rows for either route."""
-    return table(("what", "default", "measured", "unit"), list(_lines(machines)))
+    return ReplyTable.of(_COLUMNS, _figures(machines))
 
 
-def _lines(machines: Machines) -> Iterator[tuple[str, ...]]:
-    usual = Machines()
-    for name, what in _ROWS.items():
-        yield _line(f"{what}, on arrays", name, usual.arrays, machines.arrays)
-        yield _line(f"{what}, in Catalyst", name, usual.catalyst, machines.catalyst)
-    for name, what in _CELLS.items():
-        yield _line(what, name, usual.arrays, machines.arrays)
+def _figures(machines: Machines) -> Iterator[tuple[str, float, float, str]]:
+    default = Machines()
+    for name, meaning in _ROWS.items():
+        yield _figure(f"{meaning}, on arrays", name, default.arrays, machines.arrays)
+        yield _figure(f"{meaning}, in Catalyst", name, default.catalyst, machines.catalyst)
+    for name, meaning in _CELLS.items():
+        yield _figure(meaning, name, default.arrays, machines.arrays)
 
 
-def _line(what: str, name: str, usual: MachineCosts, found: MachineCosts) -> tuple[str, ...]:
-    return what, _figure(getattr(usual, name)), _figure(getattr(found, name)), _UNIT
+def _figure(
+    meaning: str, name: str, default: MachineCosts, measured: MachineCosts
+) -> tuple[str, float, float, str]:
+    return meaning, getattr(default, name), getattr(measured, name), _UNIT
 
 
-def _figure(nanoseconds: float) -> str:
+def nanosecond_text(nanoseconds: float) -> str:
     """
-    >>> _figure(4.84), _figure(95.0), _figure(1849.7)
+    >>> nanosecond_text(4.84), nanosecond_text(95.0), nanosecond_text(1849.7)
     ('4.8', '95', '1,850')
     """
     return f"{nanoseconds:,.0f}" if nanoseconds >= 10 else f"{nanoseconds:.1f}"
+
+
+_NANOSECONDS = CellType("number", nanosecond_text)
+_COLUMNS = {"what": TEXT, "default": _NANOSECONDS, "measured": _NANOSECONDS, "unit": TEXT}

@@ -23,6 +23,7 @@ from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import Selects
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
+from tidemill.engine.pending import PendingReply, all_replies
 from tidemill.engine.query import Query
 from tidemill.engine.register.aggregates import check_calls, statement_of
 from tidemill.engine.register.bind import Binder
@@ -39,7 +40,6 @@ from tidemill.engine.register.script import (
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.register.upkeep import Upkeep, oversized
-from tidemill.engine.replies import Reply, gather
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
 from tidemill.engine.show import reply_to
@@ -54,6 +54,7 @@ from tidemill.engine.tick.outlets import Outlets
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import refuse
 from tidemill.explain.plan import explain_plan
+from tidemill.explain.replies import Explanation, Reply
 from tidemill.failpoints import armed
 from tidemill.language import render
 from tidemill.language.statements import CreateQuery, RunSelect
@@ -64,7 +65,7 @@ from tidemill.spark.session import Session, start_session
 from tidemill.spark.sources import Source, open_source
 from tidemill.words import many
 
-Select = Callable[[QueryPlan, Catalog], Reply]
+Answer = Callable[[QueryPlan, Catalog], PendingReply]
 
 
 class Engine(AbstractContextManager["Engine"]):
@@ -127,8 +128,12 @@ class Engine(AbstractContextManager["Engine"]):
         Relative paths in it are relative to `base`. While another thread runs the streams,
         the statements take effect between two of its ticks.
         """
-        answered = self._requests.ask(text, base)
-        return self._sql_now(text, os.fspath(base)) if answered is None else answered
+        return [str(reply) for reply in self.ask(text, base)]
+
+    def ask(self, text: str, base: str | os.PathLike[str] = ".") -> list[Reply]:
+        """The same as `sql`, with replies for programs: tables of typed columns, plans, answers."""
+        replies = self._requests.ask(text, base)
+        return self._sql_now(text, os.fspath(base)) if replies is None else replies
 
     def register(self, cls: type, or_replace: bool = False) -> list[str]:
         """Make an aggregate of a class that `tidemill.aggregate` has marked.
@@ -141,7 +146,8 @@ class Engine(AbstractContextManager["Engine"]):
         """The replies of a script's questions; nothing is registered."""
         self._tables.begin()
         folder = Path(base).absolute()
-        return gather(self._apply(text, folder, _explain)[1]).result()
+        replies = all_replies(self._apply(text, folder, _explain)[1]).result()
+        return [str(reply) for reply in replies]
 
     def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
         """The shared plan with a script's queries too, as SVG; nothing is registered."""
@@ -205,30 +211,30 @@ class Engine(AbstractContextManager["Engine"]):
 
     # Registration
 
-    def _sql_now(self, text: str, base: str) -> list[str]:
+    def _sql_now(self, text: str, base: str) -> list[Reply]:
         with self._lock:
-            return gather(self._sql(text, base, self._select_now)).result()
+            return all_replies(self._sql(text, base, self._select_now)).result()
 
-    def _sql_beside(self, text: str, base: str) -> list[Reply]:
+    def _sql_beside(self, text: str, base: str) -> list[PendingReply]:
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
         return self._sql(text, base, self._select_beside if self._soft else self._select_now)
 
-    def _sql(self, text: str, base: str, select: Select) -> list[Reply]:
+    def _sql(self, text: str, base: str, answer: Answer) -> list[PendingReply]:
         self._tables.begin()
-        catalog, replies = self._apply(text, Path(base).absolute(), select)
+        catalog, replies = self._apply(text, Path(base).absolute(), answer)
         if catalog != self.catalog:
             return [*self._settled(replies), *self._adopt(catalog, text)]
         return replies
 
-    def _settled(self, replies: list[Reply]) -> list[str]:
+    def _settled(self, pending: list[PendingReply]) -> list[Reply]:
         """Before anything takes effect: a SELECT that fails is a bad statement, too."""
-        done = gather(replies)
-        if not done.done():
+        replies = all_replies(pending)
+        if not replies.done():
             self._finish_beside()
-        return done.result()
+        return replies.result()
 
-    def _apply(self, text: str, folder: Path, select: Select) -> tuple[Catalog, list[Reply]]:
-        respond = partial(self._respond, select)
+    def _apply(self, text: str, folder: Path, answer: Answer) -> tuple[Catalog, list[PendingReply]]:
+        respond = partial(self._respond, answer)
         return apply_script(text, folder, self.catalog, self._check, respond, self._notice)
 
     def _load(self) -> None:
@@ -241,22 +247,22 @@ class Engine(AbstractContextManager["Engine"]):
         check_calls(self._binder.settled(catalog, self.plan)(query))
 
     def _respond(
-        self, select: Select, statement: ReadStatement | RunSelect, catalog: Catalog
-    ) -> Reply:
+        self, answer: Answer, statement: ReadStatement | RunSelect, catalog: Catalog
+    ) -> PendingReply:
         if isinstance(statement, RunSelect):
             query = CreateQuery(THIS_QUERY, None, statement.select)
-            return select(self._binder.once(catalog, self.plan)(query), catalog)
+            return answer(self._binder.once(catalog, self.plan)(query), catalog)
         return reply_to(statement, self._explainer(catalog), self.queries)
 
-    def _select(self, query: QueryPlan) -> str:
+    def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""
         return self._selecting.run(query, self.plan, self._state(source_name(query.relation)))
 
-    def _select_now(self, query: QueryPlan, catalog: Catalog) -> str:
+    def _select_now(self, query: QueryPlan, catalog: Catalog) -> Reply:
         refuse_changed(query, self.catalog, catalog)
         return self._select(query)
 
-    def _select_beside(self, query: QueryPlan, catalog: Catalog) -> Reply:
+    def _select_beside(self, query: QueryPlan, catalog: Catalog) -> PendingReply:
         """The answer when its turn has come; what is not held is refused at once."""
         refuse_changed(query, self.catalog, catalog)
         state = self._state(source_name(query.relation))
@@ -268,7 +274,7 @@ class Engine(AbstractContextManager["Engine"]):
         bind = self._binder.settled(catalog, self.plan)
         return Explainer(self.plan, catalog, bind, self._planner, self._tables.frame)
 
-    def _adopt(self, catalog: Catalog, text: str) -> list[str]:
+    def _adopt(self, catalog: Catalog, text: str) -> list[Reply]:
         """Make a checked catalog the standing one, on disk and here."""
         plan = self._planned(catalog)
         self._check_sources(catalog, plan, text)
@@ -278,7 +284,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._outlets.settle_changed(self.catalog, self.plan, plan)
         connection = self.home.open()
         after, writers = self._registered.followed_by(catalog, plan), self._outlets.of(catalog)
-        replies = list(self._planner.announce(self.plan, plan))
+        replies: list[Reply] = list(self._planner.announce(self.plan, plan))
         self._tables.write(plan)
         save_registered(connection, self._registered, after, writers)
         self._registered = after
@@ -406,5 +412,5 @@ class Engine(AbstractContextManager["Engine"]):
         )
 
 
-def _explain(query: QueryPlan, _: Catalog) -> str:
-    return explain_plan(query)
+def _explain(query: QueryPlan, _: Catalog) -> Reply:
+    return Explanation("PLAN", (query,), explain_plan(query))

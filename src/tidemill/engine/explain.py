@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from typing import TypeVar
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.names import Name
-from tidemill.engine.beside.explain import (
-    NO_SOFT,
-    SCHEDULE_COLUMNS,
-    explain_schedule,
-    schedule_rows,
-)
+from tidemill.engine.beside.explain import NO_SOFT, explain_schedule
 from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.tick.journal import QueryState
 from tidemill.explain.drawing import draw
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.query import explain_newcomer, explain_query
+from tidemill.explain.replies import Explanation
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
-from tidemill.explain.weaves import WEAVE_COLUMNS, weave_rows
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -29,10 +24,10 @@ from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
 from tidemill.state.feed import Feed
-from tidemill.words import table
 
 # The name a SELECT has that is explained before it is registered.
 THIS_QUERY = "this_query"
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -45,13 +40,13 @@ class Explainer:
     planner: Planner
     tables: Tables
 
-    def explain(self, statement: Explain) -> str:
+    def explain(self, statement: Explain) -> Explanation:
         queries = self._targets(statement)
         match statement.mode:
             case "AST":
-                return "\n\n".join(tree(query) for query in queries)
+                return _pages("AST", queries, tree)
             case "PLAN":
-                return "\n\n".join(explain_plan(self.bind(query)) for query in queries)
+                return _pages("PLAN", list(map(self.bind, queries)), explain_plan)
             case "SHARED":
                 return self._sharing(statement, queries)
             case "SCHEDULE":
@@ -66,49 +61,52 @@ class Explainer:
             return list(self.catalog.standing())
         return [self.catalog.query(statement.target, statement.place)]
 
-    def weaves(self) -> str:
-        """The synopses of all queries, as a table."""
-        return table(WEAVE_COLUMNS, list(weave_rows(self._arranged(self._shared([])))))
+    def arrangements(self) -> list[Arrangement]:
+        """The standing plan, stream by stream, with what it costs."""
+        return self._arranged(self._shared([]))
 
-    def schedule(self, states: Mapping[str, QueryState]) -> str:
-        """The soft queries and how they fare, as a table."""
-        soft = [query for query in self._shared([]).queries if query.is_soft]
-        if not soft:
-            return NO_SOFT
-        rows = schedule_rows(soft, states, lambda s: self.planner.position(s).watermark_us)
-        return table(SCHEDULE_COLUMNS, list(rows))
+    def soft_queries(self) -> list[QueryPlan]:
+        return [query for query in self._shared([]).queries if query.is_soft]
 
     def drawing(self) -> str:
         """The shared plan of all queries, as SVG."""
-        return draw(self._arranged(self._shared([])))
+        return draw(self.arrangements())
 
-    def _sharing(self, statement: Explain, queries: list[CreateQuery]) -> str:
+    def _sharing(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
         plan = self._shared(queries)
+        return Explanation("SHARED", plan, self._sharing_page(statement, queries, plan))
+
+    def _sharing_page(
+        self, statement: Explain, queries: list[CreateQuery], plan: SharedPlan
+    ) -> str:
         if statement.target is None:
             return explain_shared(self._arranged(plan))
         query = plan.query(queries[0].name)
-        found = self._arrangement(plan, source_name(query.relation))
+        stream = source_name(query.relation)
+        arrangement = self._arrangement(plan, stream)
         if isinstance(statement.target, Select):
-            before = self._arrangement(self._shared([]), source_name(query.relation))
-            return explain_newcomer(found, before, query, self.planner.first_window(plan, query))
+            before = self._arrangement(self._shared([]), stream)
+            begin = self.planner.first_window(plan, query)
+            return explain_newcomer(arrangement, before, query, begin)
         others = [other for other in plan.queries if other != query]
         without = self.planner.change(plan, self.catalog, others)
-        return explain_query(found, self._arrangement(without, source_name(query.relation)), query)
+        return explain_query(arrangement, self._arrangement(without, stream), query)
 
-    def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> str:
+    def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
         """The soft queries by stream: all, or those that can run with the one asked about."""
         plan = self._shared(queries)
         soft = [query for query in plan.queries if query.is_soft]
         if statement.target is not None:
-            home = plan.synopsis_of(queries[0].name)
-            soft = [query for query in soft if plan.synopsis_of(query.name) == home]
+            synopsis = plan.synopsis_of(queries[0].name)
+            soft = [query for query in soft if plan.synopsis_of(query.name) == synopsis]
         streams = dict.fromkeys(source_name(query.relation) for query in soft)
-        return "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
+        page = "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
+        return Explanation("SCHEDULE", tuple(soft), page)
 
     def _schedule(self, plan: SharedPlan, stream: Name, soft: list[QueryPlan]) -> str:
         context = self.planner.context(stream, self.catalog)
-        queries = [query for query in soft if source_name(query.relation) == stream]
         version = self.planner.load(stream).version
+        queries = [query for query in soft if source_name(query.relation) == stream]
         return explain_schedule(plan, queries, context.costs, version, context.settings.schedule)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
@@ -124,14 +122,15 @@ class Explainer:
         context = self.planner.context(stream, self.catalog)
         return Arrangement(stream, plan, context.settings, context.costs)
 
-    def _spark(self, queries: list[CreateQuery]) -> str:
+    def _spark(self, queries: list[CreateQuery]) -> Explanation:
         """The passes that feed these queries."""
         plan = self._shared(queries)
-        wanted = {plan.synopsis_of(query.name).id for query in queries}
+        ids = {plan.synopsis_of(query.name).id for query in queries}
         streams = dict.fromkeys(source_name(plan.query(query.name).relation) for query in queries)
         feeds = [self.planner.feeds(plan, stream, self.catalog) for stream in streams]
-        shown = [[one for one in some if wanted & one.by_id.keys()] for some in feeds]
-        return "\n\n".join(map(self._spark_plan, feeds, shown))
+        shown = [[feed for feed in fed if ids & feed.by_id.keys()] for fed in feeds]
+        page = "\n\n".join(map(self._spark_plan, feeds, shown))
+        return Explanation("SPARK", tuple(feed for fed in shown for feed in fed), page)
 
     def _spark_plan(self, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
         """Spark's plans for some of a stream's feeds."""
@@ -139,6 +138,11 @@ class Explainer:
         session, source = self.planner.session(), self.planner.open_source(stream)
         settings = self.catalog.settings
         return explain_partials(session, stream, source, feeds, shown, settings, self.tables)
+
+
+def _pages(stage: str, values: Sequence[Value], page: Callable[[Value], str]) -> Explanation:
+    """A page for each value."""
+    return Explanation(stage, tuple(values), "\n\n".join(map(page, values)))
 
 
 def tree(value: object, name: str = "", depth: int = 0) -> str:

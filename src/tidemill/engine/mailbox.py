@@ -21,8 +21,8 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from tidemill.engine.home import Holder, Home
+from tidemill.engine.pending import CarryOut, Replies, deliver_replies
 from tidemill.engine.register.script import Notice
-from tidemill.engine.replies import Answer, Done, carry_out
 from tidemill.errors import Place, Problem, TidemillError, refuse
 
 _TABLE = """
@@ -33,7 +33,7 @@ _LOOK_SECONDS = 0.05
 
 
 class Mailbox(AbstractContextManager["Mailbox"]):
-    """The side of a run, by its name."""
+    """The side of a run: takes the statements that are put to it, and writes their replies."""
 
     def __init__(self, home: Path, run: str) -> None:
         self._connection = _open(home)
@@ -43,7 +43,7 @@ class Mailbox(AbstractContextManager["Mailbox"]):
         self._lock = Lock()
         self._replies: SimpleQueue[tuple[str | None, str | None, int]] = SimpleQueue()
 
-    def serve(self, answer: Answer) -> None:
+    def serve(self, carry_out: CarryOut) -> None:
         self._send()
         with self._lock:
             waiting = self._connection.execute(
@@ -51,15 +51,15 @@ class Mailbox(AbstractContextManager["Mailbox"]):
             ).fetchall()
         for number, text, base in waiting:
             self._taken = number
-            carry_out(answer, text, base, partial(self._reply, number))
+            deliver_replies(carry_out, text, base, partial(self._reply, number))
             self._send()
 
-    def _reply(self, number: int, done: Done) -> None:
+    def _reply(self, number: int, replies: Replies) -> None:
         """As soon as it is there: by the thread that ticks, or the one that answers beside it.
 
         A reply that cannot be written now is written when this is looked into next.
         """
-        self._replies.put((*_told(done), number))
+        self._replies.put((*_as_json(replies), number))
         with suppress(sqlite3.Error):
             self._send()
 
@@ -83,7 +83,7 @@ class Mailbox(AbstractContextManager["Mailbox"]):
 
 
 class Attached(AbstractContextManager["Attached"]):
-    """The other side: the same `sql` as an engine's, carried out by the one that runs."""
+    """The side of another process: the same `sql` as an engine's, carried out by the run."""
 
     def __init__(
         self,
@@ -105,10 +105,10 @@ class Attached(AbstractContextManager["Attached"]):
         )
         while True:
             # Looked up before the reply, since a run's last one may come just before its end.
-            there = self._holder()
-            if (found := self._reply(cursor.lastrowid, runner.run)) is not None:
-                return found
-            if there != runner:
+            holder = self._holder()
+            if (texts := self._reply(cursor.lastrowid, runner.run)) is not None:
+                return texts
+            if holder != runner:
                 _refuse_unanswered()
             self._notice(f"waiting for the run of process {runner.process}")
             self._sleep(_LOOK_SECONDS)
@@ -120,9 +120,9 @@ class Attached(AbstractContextManager["Attached"]):
         self._connection.close()
 
     def _holder(self) -> Holder | None:
-        while (found := self._home.holder()) is not None and not found.process:
+        while (holder := self._home.holder()) is not None and not holder.process:
             self._sleep(_LOOK_SECONDS)
-        return found
+        return holder
 
     def _runner(self) -> Holder:
         """The holder of the home, if a run is there to ask."""
@@ -163,14 +163,15 @@ def _refuse_unanswered() -> NoReturn:
     )
 
 
-def _told(done: Done) -> tuple[str | None, str | None]:
-    """Replies or problem, as JSON."""
-    error = done.exception()
-    if error is None:
-        return json.dumps(done.result()), None
-    # The streams go on, whatever a statement has broken.
-    broken = Problem("E_INTERNAL", f"the engine failed: {error}")
-    problem = error.problem if isinstance(error, TidemillError) else broken
+def _as_json(replies: Replies) -> tuple[str | None, str | None]:
+    """The texts of the replies, or the problem."""
+    try:
+        return json.dumps([str(reply) for reply in replies.result()]), None
+    except TidemillError as error:
+        problem = error.problem
+    except BaseException as error:
+        # The streams go on, whatever a statement has broken.
+        problem = Problem("E_INTERNAL", f"the engine failed: {error}")
     return None, json.dumps(asdict(problem))
 
 

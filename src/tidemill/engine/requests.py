@@ -1,4 +1,4 @@
-"""Statements for an engine that runs: they wait for the end of a tick, and for their replies."""
+"""Statements of other threads and processes while streams run: they wait for the end of a tick."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from dataclasses import dataclass, field
 
 from tidemill.engine.home import Home
 from tidemill.engine.mailbox import Mailbox
-from tidemill.engine.replies import Answer, Done, carry_out
+from tidemill.engine.pending import CarryOut, Replies, deliver_replies
+from tidemill.explain.replies import Reply
 
 
 @dataclass(frozen=True)
 class ScriptRequest:
+    """A script that another thread has handed over, and the replies that it waits for."""
+
     text: str
     base: str
-    replies: Done = field(default_factory=Future)
+    replies: Replies = field(default_factory=Future)
 
-    def hand_over(self, done: Done) -> None:
-        if error := done.exception():
+    def hand_over(self, replies: Replies) -> None:
+        if error := replies.exception():
             self.replies.set_exception(error)
         else:
-            self.replies.set_result(done.result())
+            self.replies.set_result(replies.result())
 
 
 class RequestQueue:
@@ -41,13 +44,13 @@ class RequestQueue:
         with self._lock:
             self._runner = threading.get_ident()
 
-    def end(self, answer: Answer) -> None:
+    def end(self, carry_out: CarryOut) -> None:
         """No more are taken; those that came too late for a tick are answered still."""
         with self._lock:
-            self.serve(answer)
+            self.serve(carry_out)
             self._runner = None
 
-    def ask(self, text: str, base: str | os.PathLike[str]) -> list[str] | None:
+    def ask(self, text: str, base: str | os.PathLike[str]) -> list[Reply] | None:
         """Hand over, and wait until the statements have been carried out or refused.
 
         None: no other thread is in the middle of a run, so whoever asks may do it.
@@ -59,27 +62,29 @@ class RequestQueue:
             self._waiting.put(request)
         return request.replies.result()
 
-    def serve(self, answer: Answer) -> None:
+    def serve(self, carry_out: CarryOut) -> None:
         while not self._waiting.empty():
             request = self._waiting.get()
-            carry_out(answer, request.text, request.base, request.hand_over)
+            deliver_replies(carry_out, request.text, request.base, request.hand_over)
 
 
 @contextmanager
-def serving(home: Home, requests: RequestQueue, answer: Answer) -> Iterator[Callable[[], None]]:
-    """Gives what carries out the statements that wait; those left are carried out at the end."""
+def serving(
+    home: Home, requests: RequestQueue, carry_out: CarryOut
+) -> Iterator[Callable[[], None]]:
+    """Gives a function that carries out the statements that wait; the last ones at the end."""
     home.open()
     mailbox = Mailbox(home.path, home.begin_run())
     requests.begin()
 
     def serve() -> None:
-        requests.serve(answer)
-        mailbox.serve(answer)
+        requests.serve(carry_out)
+        mailbox.serve(carry_out)
 
     try:
         yield serve
     finally:
-        requests.end(answer)
-        mailbox.serve(answer)
+        requests.end(carry_out)
+        mailbox.serve(carry_out)
         home.end_run()
         mailbox.close()

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from tidemill.catalog import Catalog, code_of
+from tidemill.catalog.names import Name
+from tidemill.engine.beside.explain import NO_SOFT
 from tidemill.engine.explain import Explainer
 from tidemill.engine.register.aggregates import (
     AGGREGATE_COLUMNS,
+    aggregate_remarks,
     aggregate_rows,
-    describe_aggregate,
 )
 from tidemill.engine.register.script import ReadStatement
 from tidemill.engine.tick.journal import QueryState
 from tidemill.errors import refuse, suggest
-from tidemill.explain.plan import window_text
+from tidemill.explain.replies import (
+    DURATION,
+    INTEGER,
+    NAMES,
+    SETTING,
+    TEXT,
+    WINDOW,
+    CellType,
+    Description,
+    Reply,
+    ReplyTable,
+    number_as,
+)
+from tidemill.explain.weaves import weaves_table
 from tidemill.language import render
 from tidemill.language.statements import (
     CreateAggregate,
@@ -27,88 +44,113 @@ from tidemill.language.statements import (
     Describe,
     Show,
 )
-from tidemill.words import table
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
+from tidemill.words import span
+
+QueryStates = Mapping[str, QueryState]
+_QUERY_COLUMNS = {
+    "query": TEXT,
+    "state": TEXT,
+    "from": NAMES,
+    "window": WINDOW,
+    "into": TEXT,
+    "answers": INTEGER,
+    "raised": INTEGER,
+}
 
 
-def reply_to(
-    statement: ReadStatement, explainer: Explainer, queries: Mapping[str, QueryState]
-) -> str:
-    if isinstance(statement, Show) and statement.kind == "WEAVES":
-        return explainer.weaves()
-    if isinstance(statement, Show) and statement.kind == "SCHEDULE":
-        return explainer.schedule(queries)
-    if isinstance(statement, Show):
-        return show(statement.kind, explainer.catalog, queries)
+def _period_text(slide_us: int) -> str:
+    return span(slide_us) if slide_us else "every update"
+
+
+def _second_text(t_us: int) -> str:
+    return datetime.fromtimestamp(t_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+_SCHEDULE_COLUMNS = {
+    "query": TEXT,
+    "asked": CellType("duration_us", _period_text),
+    "achieved": DURATION,
+    "late": INTEGER,
+    "last run": CellType("instant_us", _second_text),
+    "with": INTEGER,
+    "runs": INTEGER,
+    "useful": number_as(".1f"),
+    "extra": number_as(".2g"),
+    "stale": number_as(".2g"),
+}
+
+
+def reply_to(statement: ReadStatement, explainer: Explainer, states: QueryStates) -> Reply:
     if isinstance(statement, Describe):
-        return describe(statement.name, explainer.catalog, queries)
-    return explainer.explain(statement)
+        return describe(statement.name, explainer.catalog, states)
+    if not isinstance(statement, Show):
+        return explainer.explain(statement)
+    match statement.kind.upper():
+        case "WEAVES":
+            return weaves_table(explainer.arrangements())
+        case "SCHEDULE":
+            return _schedule(explainer, states)
+        case kind:
+            return show(kind, explainer.catalog, states)
 
 
-def show(kind: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
-    match kind.upper():
+def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
+    """The definitions of a kind, or the settings."""
+    match kind:
         case "STREAMS":
-            rows = [
-                (s.name, s.order_by or "", s.source)
-                for s in catalog.of_kind("stream")
-                if isinstance(s, CreateStream)
-            ]
-            return table(("stream", "time", "source"), rows)
+            streams = [s for s in catalog.of_kind("stream") if isinstance(s, CreateStream)]
+            columns = dict.fromkeys(("stream", "time", "source"), TEXT)
+            return ReplyTable.of(columns, [(s.name, s.order_by, s.source) for s in streams])
         case "TABLES":
             tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
-            return table(
-                ("table", "columns", "source"),
-                [(t.name, ", ".join(c.name for c in t.columns), t.source) for t in tables],
-            )
+            rows = [(t.name, tuple(c.name for c in t.columns), t.source) for t in tables]
+            return ReplyTable.of({"table": TEXT, "columns": NAMES, "source": TEXT}, rows)
         case "SINKS":
             sinks = [s for s in catalog.of_kind("sink") if isinstance(s, CreateSink)]
-            return table(("sink", "to"), [(s.name, s.address) for s in sinks])
+            return ReplyTable.of({"sink": TEXT, "to": TEXT}, [(s.name, s.address) for s in sinks])
         case "AGGREGATES":
-            return table(AGGREGATE_COLUMNS, list(aggregate_rows(catalog)))
+            return ReplyTable.of(AGGREGATE_COLUMNS, aggregate_rows(catalog))
         case "QUERIES":
             return _queries(catalog, states)
         case _:
-            values = catalog.settings
-            rows_ = [(f.name, str(getattr(values, f.name))) for f in fields(values)]
-            return table(("setting", "value"), rows_)
+            names = [setting.name for setting in fields(catalog.settings)]
+            values = [(name, getattr(catalog.settings, name)) for name in names]
+            return ReplyTable.of({"setting": TEXT, "value": SETTING}, values)
 
 
-def describe(name: str, catalog: Catalog, states: Mapping[str, QueryState]) -> str:
-    """The canonical statement of whatever has the name; of a query also what it met with."""
+def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
+    """The canonical statement of a definition; of a query also the first error of its values."""
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definitions.get((kind, name.lower()))
         if isinstance(definition, CreateAggregate):
-            return describe_aggregate(code_of(definition), render(replace(definition, text=None)))
+            statement = render(replace(definition, text=None))
+            remarks = aggregate_remarks(code_of(definition))
+            return Description(kind, definition.name, statement, tuple(remarks))
         if definition is not None:
-            return "\n".join([render(definition) + ";", *_trouble(definition, states)])
+            remarks = _user_errors(definition, states)
+            return Description(kind, definition.name, render(definition), tuple(remarks))
     names = [definition.name for definition in catalog.definitions.values()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
 
 
-def _trouble(definition: Definition, states: Mapping[str, QueryState]) -> list[str]:
+def _user_errors(definition: Definition, states: QueryStates) -> list[str]:
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
-    return [f"-- the first that raised: {state.trouble}"] if state and state.trouble else []
+    return [f"the first that raised: {state.trouble}"] if state and state.trouble else []
 
 
-def _queries(catalog: Catalog, states: Mapping[str, QueryState]) -> str:
-    """A line for each; after all of them, why any has been stopped."""
-    header = ("query", "state", "from", "window", "into", "answers", "raised")
-    rows = table(header, [_query_row(query, catalog, states) for query in catalog.queries()])
-    return "\n\n".join([rows, *catalog.stopped.values()])
+def _queries(catalog: Catalog, states: QueryStates) -> ReplyTable:
+    """A row for each; after all of them, why any has been stopped."""
+    rows = [_query_row(query, catalog, states) for query in catalog.queries()]
+    return ReplyTable.of(_QUERY_COLUMNS, rows, catalog.stopped.values())
 
 
-def _query_row(
-    query: CreateQuery, catalog: Catalog, states: Mapping[str, QueryState]
-) -> tuple[str, ...]:
+def _query_row(query: CreateQuery, catalog: Catalog, states: QueryStates) -> tuple[Any, ...]:
     state = states.get(query.name, QueryState())
-    return (
-        query.name,
-        _state(query, catalog),
-        _relation(query),
-        window_text(query.select.window),
-        query.into or "",
-        str(state.answers),
-        str(state.raised),
-    )
+    relation = (query.select.stream, *(join.table for join in query.select.joins))
+    window, counts = query.select.window, (state.answers, state.raised)
+    return (query.name, _state(query, catalog), relation, window, query.into, *counts)
 
 
 def _state(query: CreateQuery, catalog: Catalog) -> str:
@@ -117,6 +159,33 @@ def _state(query: CreateQuery, catalog: Catalog) -> str:
     return "paused" if catalog.is_paused(query.name) else "running"
 
 
-def _relation(query: CreateQuery) -> str:
-    """The stream, and the tables joined to it."""
-    return ", ".join([query.select.stream, *(join.table for join in query.select.joins)])
+def _schedule(explainer: Explainer, states: QueryStates) -> ReplyTable:
+    """The soft queries and how they fare, counted in updates."""
+    soft = explainer.soft_queries()
+    watermarks = {
+        stream: explainer.planner.position(stream).watermark_us
+        for stream in dict.fromkeys(source_name(query.relation) for query in soft)
+    }
+    rows = _schedule_rows(soft, states, watermarks)
+    return ReplyTable.of(_SCHEDULE_COLUMNS, rows, when_empty=NO_SOFT)
+
+
+def _schedule_rows(
+    queries: Sequence[QueryPlan], states: QueryStates, watermarks: Mapping[Name, int | None]
+) -> Iterator[tuple[Any, ...]]:
+    for query in queries:
+        window, history = query.window, states.get(query.name, QueryState()).history
+        update = (watermarks[source_name(query.relation)] or 0) // window.update_us
+        achieved, has_run = history.achieved, history.runs > 0
+        yield (
+            query.name,
+            window.slide_us,
+            None if achieved is None else int(achieved * window.update_us) // 1000 * 1000,
+            history.late(update, window.updates),
+            history.ran_us if has_run else None,
+            history.together - 1 if has_run else None,
+            history.runs,
+            history.useful,
+            history.extra_between,
+            history.staleness,
+        )

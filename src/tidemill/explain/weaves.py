@@ -3,53 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from tidemill import words
+from tidemill.explain.replies import TEXT, THOUSANDS, CellType, ReplyTable, number_as
 from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.relation import source_name
 from tidemill.share.feeds import needs_of_synopsis
 from tidemill.state.synopsis import Synopsis
 
-WEAVE_COLUMNS = (
-    "weave",
-    "stream",
-    "keys",
-    "members",
-    "predicates",
-    "edges/min",
-    "weaveability",
-    "saves",
-)
+
+@dataclass(frozen=True)
+class Saving:
+    """Work that is saved by sharing: a share of it, and seconds of a core per second of stream."""
+
+    share: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.share:.0%}, {words.work(self.seconds)} a second"
 
 
-def weave_rows(arrangements: Sequence[Arrangement]) -> Iterator[tuple[str, ...]]:
-    """A row for each synopsis, under `WEAVE_COLUMNS`."""
-    for found in arrangements:
-        for synopsis in found.synopses:
-            yield _row(found, synopsis)
+WEAVE_COLUMNS = {
+    "weave": TEXT,
+    "stream": TEXT,
+    "keys": TEXT,
+    "members": THOUSANDS,
+    "predicates": THOUSANDS,
+    "edges/min": CellType("number", words.rows),
+    "weaveability": number_as(".2f"),
+    "saves": CellType("saving"),
+}
 
 
-def _row(found: Arrangement, synopsis: Synopsis) -> tuple[str, ...]:
-    edges = found.edges(synopsis)
-    affinity = edges.weaveability
-    return (
-        synopsis.id,
-        source_name(synopsis.relation).written,
-        synopsis.key_text,
-        f"{len(edges.members):,}",
-        f"{sum(not bit.predicate.is_true for bit in synopsis.bits):,}",
-        words.rows(edges.together * 60),
-        "" if affinity is None else f"{affinity:.2f}",
-        _saves(found, synopsis),
-    )
+def weaves_table(arrangements: Sequence[Arrangement]) -> ReplyTable:
+    """A row for each synopsis."""
+    return ReplyTable.of(WEAVE_COLUMNS, _rows(arrangements))
 
 
-def _saves(found: Arrangement, synopsis: Synopsis) -> str:
-    """Of what its members would cost alone, by the engine's model; a lone one saves nothing."""
-    members = [query for query, _ in found.readers(synopsis)]
+def _rows(arrangements: Sequence[Arrangement]) -> Iterator[tuple[Any, ...]]:
+    for arrangement in arrangements:
+        for synopsis in arrangement.synopses:
+            edges = arrangement.edges(synopsis)
+            yield (
+                synopsis.id,
+                source_name(synopsis.relation).written,
+                synopsis.key_text,
+                len(edges.members),
+                sum(not bit.predicate.is_true for bit in synopsis.bits),
+                edges.together * 60,
+                edges.weaveability,
+                _saving(arrangement, synopsis),
+            )
+
+
+def _saving(arrangement: Arrangement, synopsis: Synopsis) -> Saving | None:
+    """Compared with its members alone, by the engine's model; a lone member saves nothing."""
+    members = [query for query, _ in arrangement.readers(synopsis)]
     if len(members) == 1:
-        return ""
-    apart = sum(map(found.seconds_alone, members))
-    fed = found.costs.passes([[needs_of_synopsis(synopsis)]])
-    together = fed + found.kept_seconds(synopsis)
-    return f"{1 - together / apart:.0%}, {words.work(apart - together)} a second"
+        return None
+    apart = sum(map(arrangement.seconds_alone, members))
+    fed = arrangement.costs.passes([[needs_of_synopsis(synopsis)]])
+    together = fed + arrangement.kept_seconds(synopsis)
+    return Saving(1 - together / apart, apart - together)

@@ -9,6 +9,7 @@ import pytest
 
 from tidemill.catalog.names import Name
 from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.explain.replies import Message, Reply
 from tidemill.plan.expressions import Slot
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Relation, Source
@@ -40,7 +41,7 @@ def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
     first = selects.next(S, deadlines, update, 0)
     if isinstance(first, Selected):
         selects.take(first)
-        first.answer(lambda query: f"answer of {query.name}")
+        first.answer(lambda query: Message(f"answer of {query.name}"))
         return first.query.name
     assert isinstance(first, Joint)
     deadlines.done(first)
@@ -51,7 +52,10 @@ def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Dead
     selects = Selects()
     replies = [selects.ask(query(name), 9) for name in ("a", "b")]
     assert [run(selects, deadlines, 9) for _ in range(4)] == ["every 2", "a", "b", "every 6"]
-    assert [reply.result(0) for reply in replies] == ["answer of a", "answer of b"]
+    assert [reply.result(0) for reply in replies] == [
+        Message("answer of a"),
+        Message("answer of b"),
+    ]
     assert selects.next(S, deadlines, 9, 0) is None
 
 
@@ -73,15 +77,15 @@ def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
 
 
 def test_those_that_are_left_are_answered_and_a_failure_is_the_askers(deadlines: Deadlines) -> None:
-    def answer(query: QueryPlan) -> str:
+    def answer(query: QueryPlan) -> Reply:
         if query.name == "bad":
             raise ValueError("no")
-        return query.name
+        return Message(query.name)
 
     selects = Selects()
     bad, good = selects.ask(query("bad"), 7), selects.ask(query("good", T), 7)
     selects.settle(answer)
-    assert good.result(0) == "good"
+    assert good.result(0) == Message("good")
     with pytest.raises(ValueError, match="no"):
         bad.result(0)
     assert isinstance(selects.next(S, deadlines, 7, 0), Joint)

@@ -11,15 +11,16 @@ import pyarrow as pa
 from tidemill.aggregates.user import give_back
 from tidemill.answer.delivery import CARRY
 from tidemill.answer.request import QueryBatch, WindowRequest
+from tidemill.answer.rows import answer_schema
 from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, tasks_of
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.catalog.names import Name
-from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import StreamState
 from tidemill.errors import refuse
+from tidemill.explain.replies import Selection
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -29,9 +30,6 @@ from tidemill.share.serves import Serving, find_servings, refuse_too_long
 from tidemill.spark.answer import run_answers
 from tidemill.spark.finishing import finish_rows
 from tidemill.spark.session import Session
-from tidemill.words import many, table
-
-NO_ROWS = "no rows"
 
 
 @dataclass(frozen=True)
@@ -39,18 +37,18 @@ class Selecting:
     session: Callable[[], Session]
     home: Home
 
-    def run(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> str:
-        """The answer as a table for people; refused if no synopsis has it."""
+    def run(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> Selection:
+        """The answer; refused if no synopsis has it."""
         serving, due = windows_held(query, plan, state)
         if not due:
-            return NO_ROWS
+            return Selection(answer_schema(query).empty_table())
         request = _request(query, serving, due)
         folders = AnswerFolders(self.home.synopses, self.home.staging, NOWHERE)
         pieces = state.version.of(serving.synopsis.id)
         tasks = tasks_of(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
         return self._answered(query, request.batch, tasks)
 
-    def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> str:
+    def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> Selection:
         results = run_answers(self.session, tasks)
         for result in results:
             # Of what users' code raises in this process, what ticks have met with is theirs.
@@ -59,8 +57,7 @@ class Selecting:
         tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
         merged = finish_rows(self.session, query, batch, tables)
         raised = int(sum(bucket.raised.sum() for bucket in buckets) + merged.raised.sum())
-        notes = [f"{many(raised, 'value')} raised an error and are NULL"] if raised else []
-        return "\n".join([_shown(merged.rows), *notes])
+        return Selection(_by_window(merged.rows), raised)
 
 
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
@@ -119,11 +116,7 @@ def _request(query: QueryPlan, serving: Serving, due: tuple[Due, ...]) -> Window
     return WindowRequest.of(batch, [0] * len(due), due)
 
 
-def _shown(rows: pa.Table) -> str:
-    if not len(rows):
-        return NO_ROWS
-    # Buckets have been one after the other; an order within windows stays.
+def _by_window(rows: pa.Table) -> pa.Table:
+    """Buckets have been one after the other; an order within windows stays."""
     start, end, *_ = rows.columns
-    rows = rows.take(np.lexsort((end.cast("int64").to_numpy(), start.cast("int64").to_numpy())))
-    columns = [cell_texts(column) for column in rows.columns]
-    return table(tuple(rows.column_names), list(zip(*columns, strict=True)))
+    return rows.take(np.lexsort((end.cast("int64").to_numpy(), start.cast("int64").to_numpy())))

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from tidemill.catalog.names import Name
+from tidemill.explain.replies import Reply
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.schedule import Deadlines, Joint
 from tidemill.schedule.one_time import Request, Requests
 
-AnswerOnce = Callable[[QueryPlan], str]
+AnswerOnce = Callable[[QueryPlan], Reply]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Selected:
 
     request: Request
     query: QueryPlan
-    reply: Future[str] = field(default_factory=Future)
+    reply: Future[Reply] = field(default_factory=Future)
 
     def answer(self, answer: AnswerOnce) -> None:
         """Whatever goes wrong is told to who asked, and the streams go on."""
@@ -45,7 +46,7 @@ class Selects:
         self._requests: dict[Name, Requests] = {}
         self._asked = 0
 
-    def ask(self, query: QueryPlan, update: int) -> Future[str]:
+    def ask(self, query: QueryPlan, update: int) -> Future[Reply]:
         with self._lock:
             self._asked += 1
             selected = Selected(Request(f"select {self._asked}", update), query)

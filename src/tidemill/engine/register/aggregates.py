@@ -12,6 +12,7 @@ from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Catalog, Code, code_of
 from tidemill.catalog.aggregates import SCHEME, parse_source
 from tidemill.errors import refuse
+from tidemill.explain.replies import TEXT
 from tidemill.language.statements import CreateAggregate
 from tidemill.plan.functions import BUILT_IN, Signature
 from tidemill.plan.functions.user import declared
@@ -19,7 +20,7 @@ from tidemill.plan.functions.user.declaring import declaration_of
 from tidemill.plan.query import QueryPlan
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
-AGGREGATE_COLUMNS = ("aggregate", "takes", "gives", "exact", "source")
+AGGREGATE_COLUMNS = dict.fromkeys(("aggregate", "takes", "gives", "exact", "source"), TEXT)
 _SOME_TYPE = Type("T")  # whichever the argument has
 _SOME_TYPES = (BIGINT, DOUBLE, Type("DECIMAL", 10, 2), STRING)
 
@@ -117,9 +118,11 @@ def _gives(signature: Signature) -> str:
     return " or ".join(dict.fromkeys(kind.name for kind in results))
 
 
-def describe_aggregate(code: Code, head: str) -> str:
-    """The statement, how it is called, what it keeps, and its code."""
-    found = declared(code)
-    state = [f"{f.name} {f.type}{'' if f.length is None else f'[{f.length}]'}" for f in found.state]
-    lines = [f"{head};", f"-- called as {found}", f"-- keeps {', '.join(state)}"]
-    return "\n".join([*lines, *(f"-- {line}".rstrip() for line in code.text.splitlines())])
+def aggregate_remarks(code: Code) -> list[str]:
+    """Lines on how an aggregate is called and what it keeps, and its code."""
+    declaration = declared(code)
+    state = [
+        f"{f.name} {f.type}{'' if f.length is None else f'[{f.length}]'}" for f in declaration.state
+    ]
+    head = [f"called as {declaration}", f"keeps {', '.join(state)}"]
+    return [*head, *code.text.splitlines()]

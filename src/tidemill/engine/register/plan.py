@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidemill.catalog import Catalog, Stream
 from tidemill.catalog.names import Name
 from tidemill.engine.tick.journal import StreamState
+from tidemill.explain.replies import Message
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
@@ -111,11 +112,11 @@ class Planner:
             return self.machines.arrays
         return self.machines.catalyst
 
-    def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[str]:
+    def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[Message]:
         """For each query that joins a stream under way, where it begins."""
         for query in plan.queries:
             if not before.stands(query) and (first := self.first_window(plan, query)):
-                yield f"query {query.name}: its first window starts at {first}"
+                yield Message(f"query {query.name}: its first window starts at {first}")
 
     def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
         """Start of a query's first window; None: as the stream begins."""

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidemill.catalog import Catalog
+from tidemill.engine.pending import PendingReply
 from tidemill.engine.register.aggregates import check_aggregate, with_text
-from tidemill.engine.replies import Reply
 from tidemill.errors import Place, TidemillError
 from tidemill.language import parse_script
 from tidemill.language.statements import (
@@ -30,7 +30,7 @@ from tidemill.language.statements import (
 
 # Statements that ask and change nothing.
 ReadStatement = Show | Describe | Explain
-Respond = Callable[[ReadStatement | RunSelect, Catalog], Reply]
+Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
 Check = Callable[[CreateQuery, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
@@ -40,9 +40,9 @@ _FILE_SCHEMES = ("parquet", "csv", "json", "replay")
 
 def apply_script(
     text: str, base: Path, catalog: Catalog, check: Check, respond: Respond, notice: Notice
-) -> tuple[Catalog, list[Reply]]:
+) -> tuple[Catalog, list[PendingReply]]:
     """The catalog after the script, and what its questions answered. Nothing is written."""
-    replies: list[Reply] = []
+    replies: list[PendingReply] = []
     notice("reading statements")
     statements = parse_script(text)
     for number, statement in enumerate(statements, start=1):
@@ -77,7 +77,7 @@ def _apply(
     catalog: Catalog,
     check: Check,
     respond: Respond,
-    replies: list[Reply],
+    replies: list[PendingReply],
 ) -> Catalog:
     if isinstance(statement, Show | Describe | Explain | RunSelect):
         replies.append(respond(statement, catalog))

@@ -1,0 +1,60 @@
+"""Replies to a script that may still be to come: one-time queries wait for their turn."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from tidemill.explain.replies import Reply
+
+PendingReply = Reply | Future[Reply]
+# The text of a script and the folder of its relative paths ⇒ its replies.
+CarryOut = Callable[[str, str], Sequence[PendingReply]]
+Replies = Future[list[Reply]]
+
+
+def deliver_replies(
+    carry_out: CarryOut, text: str, base: str, deliver: Callable[[Replies], object]
+) -> None:
+    """Carry out a script and hand over its replies once they are there, or its failure."""
+    try:
+        replies = all_replies(carry_out(text, base))
+    except BaseException as error:
+        failure = Replies()
+        failure.set_exception(error)
+        deliver(failure)
+        if not isinstance(error, Exception):
+            raise
+    else:
+        replies.add_done_callback(deliver)
+
+
+def all_replies(pending: Sequence[PendingReply]) -> Replies:
+    """All of them, once the last has come, or the first failure.
+
+    >>> from tidemill.explain.replies import Message
+    >>> soon: Future[Reply] = Future()
+    >>> both = all_replies([Message("now"), soon])
+    >>> both.done()
+    False
+    >>> soon.set_result(Message("later"))
+    >>> [str(reply) for reply in both.result()]
+    ['now', 'later']
+    """
+    replies, coming = Replies(), deque(reply for reply in pending if isinstance(reply, Future))
+
+    def follow(_: object = None) -> None:
+        # One is waited for at a time, so whichever thread brings the last, one thread ends it.
+        while coming and coming[0].done():
+            coming.popleft()
+        if coming:
+            coming[0].add_done_callback(follow)
+            return
+        try:
+            replies.set_result([r.result() if isinstance(r, Future) else r for r in pending])
+        except BaseException as error:
+            replies.set_exception(error)
+
+    follow()
+    return replies
