@@ -28,7 +28,7 @@ def measure_machine(session: Callable[[], Session], notice: Notice) -> Machines:
     """Both routes on generated rows, and what is the same after either."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        kept = measure_synopses(Watch(), folder, notice)
+        common = measure_synopses(Watch(), folder, notice)
         notice("writing rows to measure with")
         paths, packets = write_rows(folder, _FILES), stream(folder)
         notice("measuring rows on arrays")
@@ -36,7 +36,7 @@ def measure_machine(session: Callable[[], Session], notice: Notice) -> Machines:
         notice("measuring rows in Catalyst, for which Spark starts")
         # The processes of Spark work too, and start more slowly.
         catalyst = measure_rows(in_catalyst(session(), packets), Watch(tree_seconds), paths)
-    return Machines(replace(kept, **asdict(arrays)), replace(kept, **asdict(catalyst)))
+    return Machines(replace(common, **asdict(arrays)), replace(common, **asdict(catalyst)))
 
 
 def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts:
@@ -50,11 +50,11 @@ def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts
         "run_ns": lambda: run_ns(watch, folder),
         "probe_ns": lambda: synopses.probe_ns(watch),
     }
-    found = {}
+    figures = {}
     for name, measure in measures.items():
         notice(f"measuring {name.removesuffix('_ns')}")
-        found[name] = measure()
-    return replace(MachineCosts(), **found)
+        figures[name] = measure()
+    return replace(MachineCosts(), **figures)
 
 
 def calibrate_home(

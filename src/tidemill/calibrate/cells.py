@@ -20,17 +20,17 @@ def make_cells(partials: Partials, slices: int, bits: int = 0) -> Cells:
     """Every other group in each of so many seconds; half of the bits are set."""
     random = np.random.default_rng(slices)
     slice_index, group = np.divmod(np.arange(slices * GROUPS), GROUPS)
-    some = np.flatnonzero(random.random(len(group)) < 0.5)
+    chosen = np.flatnonzero(random.random(len(group)) < 0.5)
     words = len(partials.signature_columns)
     signatures = random.integers(0, 1 << bits, (_SIGNATURES if bits else 1, words))
     return Cells(
         slices=np.arange(slices) * _SECOND_US,
-        slice_index=slice_index[some],
-        group=group[some],
+        slice_index=slice_index[chosen],
+        group=group[chosen],
         groups=_groups(partials),
-        signature=random.integers(0, len(signatures), len(some)),
+        signature=random.integers(0, len(signatures), len(chosen)),
         signatures=signatures,
-        lanes=tuple(_lane(lane, len(some), random) for lane in partials.lanes),
+        lanes=tuple(_lane(lane, len(chosen), random) for lane in partials.lanes),
     )
 
 

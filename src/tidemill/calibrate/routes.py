@@ -41,12 +41,12 @@ def in_catalyst(session: Session, stream: Stream) -> Make:
     def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
         columns = feeds[0].scan.columns
         rows = read_rows(session, stream, source, Input(tuple(paths)), columns)
-        found = 0
+        count = 0
         for one_pass in passes_of(feeds, admission):
             table = partials(session, rows, one_pass, _no_tables).toArrow()
             for number, feed in enumerate(one_pass.feeds):
-                found += len(gather(feed, one_pass.feed_rows(number, table)))
-        return found
+                count += len(gather(feed, one_pass.feed_rows(number, table)))
+        return count
 
     return make
 
@@ -54,7 +54,7 @@ def in_catalyst(session: Session, stream: Stream) -> Make:
 def tree_seconds() -> float:
     """Processor time of this process and of those it has started, Spark's among them."""
     me = psutil.Process()
-    return sum(sum(one.cpu_times()[:2]) for one in [me, *me.children(recursive=True)])
+    return sum(sum(process.cpu_times()[:2]) for process in [me, *me.children(recursive=True)])
 
 
 def _no_tables(join: Join) -> Rows:

@@ -25,7 +25,7 @@ class RowFigures:
 def measure_rows(make: Make, watch: Watch, paths: Sequence[str]) -> RowFigures:
     """By more files, by more sub-aggregations, and by finer slices."""
     quarter = paths[: len(paths) // 4]
-    one, three = _feeds(_KEYS[:1]), _feeds(_KEYS)
+    single, three = _feeds(_KEYS[:1]), _feeds(_KEYS)
     coarse, fine = _feeds(_FINE_KEYS), _feeds(_FINE_KEYS, slide_ms=100)
 
     def job(files: Sequence[str], feeds: Sequence[Feed], count: float) -> Job:
@@ -33,8 +33,8 @@ def measure_rows(make: Make, watch: Watch, paths: Sequence[str]) -> RowFigures:
 
     rows, less = _rows(paths), _rows(quarter)
     return RowFigures(
-        scan_ns=watch.each_ns(job(quarter, one, less), job(paths, one, rows)),
-        set_ns=watch.each_ns(job(paths, one, rows), job(paths, three, 3 * rows)),
+        scan_ns=watch.each_ns(job(quarter, single, less), job(paths, single, rows)),
+        set_ns=watch.each_ns(job(paths, single, rows), job(paths, three, 3 * rows)),
         partial_ns=watch.each_ns(
             job(paths, coarse, make(paths, coarse)), job(paths, fine, make(paths, fine))
         ),
@@ -45,8 +45,8 @@ def _feeds(keys: Sequence[str], slide_ms: int = 3_600_000) -> tuple[Feed, ...]:
     """For a few conditions, and none; long slices have few partials whatever the rows."""
     conditions = ("", "proto = 'TCP'", "port = 443", *CONDITIONS[:4])
     synopses = [
-        synopsis_for(number, [query(mine, slide_ms, where) for where in conditions]).synopsis
-        for number, mine in enumerate(keys)
+        synopsis_for(number, [query(key, slide_ms, where) for where in conditions]).synopsis
+        for number, key in enumerate(keys)
     ]
     return feeds_of(synopses)
 

@@ -49,11 +49,11 @@ class _Runs:
     """One soft query, and the store that it reads."""
 
     def __init__(self, home: Home) -> None:
-        one = query("src", slide_ms=1_000)
-        self._synopsis = synopsis_for(0, [one]).synopsis
+        soft_query = query("src", slide_ms=1_000)
+        self._synopsis = synopsis_for(0, [soft_query]).synopsis
         self._folder = home.synopses / self._synopsis.id
         self._folders = AnswerFolders(home.synopses, home.staging, NOWHERE)
-        self._batch = QueryBatch.of([lift(one)], delivery=COUNT)
+        self._batch = QueryBatch.of([lift(soft_query)], delivery=COUNT)
         self._journal = Journal(home.open())
         self._state = StreamState(version=Version({self._synopsis.id: self._pieces()}))
 
@@ -61,7 +61,7 @@ class _Runs:
         cells = make_cells(self._synopsis, _PIECES)
         cells = cells.where(cells.group < _GROUPS)
         slices = (cells.where(cells.slice_index == number) for number in range(_PIECES))
-        written = (write_piece(self._folder, self._synopsis, own, _BUCKETS) for own in slices)
+        written = (write_piece(self._folder, self._synopsis, part, _BUCKETS) for part in slices)
         return tuple(piece for piece in written if piece)
 
     def go(self, runs: int) -> None:

@@ -46,8 +46,10 @@ def write_rows(folder: Path, files: int) -> list[str]:
     """A second of packets to a file."""
     paths = [str(folder / f"{number:03d}.parquet") for number in range(files)]
     for number, path in enumerate(paths):
-        made = pa.Table.from_batches([make_block(MODEL, number)])
-        pq.write_table(made.append_column("delay", made.column("length").cast(pa.float64())), path)
+        packets = pa.Table.from_batches([make_block(MODEL, number)])
+        pq.write_table(
+            packets.append_column("delay", packets.column("length").cast(pa.float64())), path
+        )
     return paths
 
 

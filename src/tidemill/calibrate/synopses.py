@@ -28,7 +28,7 @@ def fold_ns(watch: Watch) -> float:
     """By slices: a synopsis with the keys of the feed, and one that is rolled up."""
     keys = ("src, proto", "src")
     synopses = [
-        synopsis_for(n, [query(mine, slide_ms=2_000)]).synopsis for n, mine in enumerate(keys)
+        synopsis_for(n, [query(key, slide_ms=2_000)]).synopsis for n, key in enumerate(keys)
     ]
     (feed,) = feeds_of(synopses, rolled_up=True)
 
@@ -77,9 +77,9 @@ def route_ns(watch: Watch) -> float:
 def narrow_ns(watch: Watch) -> float:
     """By readings: the same cells picked for more of them."""
     queries = [query("src", slide_ms=1_000, where=where) for where in CONDITIONS]
-    found = synopsis_for(0, queries)
-    cells = make_cells(found.synopsis, _MANY, len(CONDITIONS))
-    readings = [found.readings[one.name] for one in queries]
+    fit = synopsis_for(0, queries)
+    cells = make_cells(fit.synopsis, _MANY, len(CONDITIONS))
+    readings = [fit.readings[each.name] for each in queries]
 
     def job(count: int) -> Job:
         return Job(lambda: narrow(cells, readings[:count]), holding(cells, count))
@@ -124,13 +124,13 @@ def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, 
     A floor picks few of the groups, as alarms do.
     """
     floor = f"{items.split(' AS ')[0]} > 1000000000"
-    one = query("src", slide_ms=1_000, items=items, having=floor)
-    synopsis = synopsis_for(0, [one]).synopsis
+    selective = query("src", slide_ms=1_000, items=items, having=floor)
+    synopsis = synopsis_for(0, [selective]).synopsis
     cells = make_cells(synopsis, slices)
     starts = np.linspace(0, slices - length, windows).astype(np.int64)
     # Equal windows would be worked out once.
     assert len(np.unique(starts)) == windows
-    batch = QueryBatch.of([lift(one)], is_named=True)
+    batch = QueryBatch.of([lift(selective)], is_named=True)
     bounds = starts * _SECOND_US, (starts + length) * _SECOND_US
     requests = [WindowRequest(batch, np.zeros(windows, np.int64), *bounds)]
     return len(cells), lambda: answer(synopsis, cells, requests)
