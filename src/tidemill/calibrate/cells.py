@@ -35,7 +35,7 @@ def make_cells(partials: Partials, slices: int, bits: int = 0) -> Cells:
 
 
 def holding(cells: Cells, bits: int) -> int:
-    """How many pairs there are of a cell and one of the first bits that it has."""
+    """The number of pairs of a cell and one of the first bits that it has."""
     counts = sum(has_bit(cells.signatures, bit).astype(np.int64) for bit in range(bits))
     return int(np.asarray(counts)[cells.signature].sum())
 

@@ -33,7 +33,7 @@ class Watch:
     rounds: int = 7
 
     def each_ns(self, fewer: Job, more: Job) -> float:
-        """What one more costs; `more` has more of them than `fewer`.
+        """Nanoseconds for each one that `more` has beyond `fewer`.
 
         Both are done once to warm up and then in turns, and the least time of each counts:
         whatever else goes on can only add to it.

@@ -1,4 +1,4 @@
-"""What rows cost on the way to partials: the same three figures for whoever makes these."""
+"""The cost of rows on the way to partials: the same three figures for either route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a joint run of soft queries costs before it answers anything, and after it has."""
+"""The fixed cost of a joint run of soft queries: before it answers, and after it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured with: a stream of packets, queries on it, their synopses and feeds."""
+"""The material of the measurements: a stream of packets, queries on it, synopses and feeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cells cost once there are partials: folded, kept, routed, read and answered."""
+"""The cost of cells once there are partials: folded, kept, routed, read and answered."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def probe_ns(watch: Watch) -> float:
 
 
 def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, Work]:
-    """How many cells there are, and so many windows of a length, spread over them.
+    """The number of cells, and the work of answering so many windows of a length over them.
 
     A floor picks few of the groups, as alarms do.
     """

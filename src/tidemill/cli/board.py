@@ -53,7 +53,7 @@ class Board:
             self._console.print(self._table())
 
     def watcher(self, query: CreateQuery) -> Callable[[pa.Table], None]:
-        """What to call with each tick's answers of a query."""
+        """A function to be called with each tick's answers of a query."""
         name = query.name
         self._windows[name] = window_text(query.select.window).strip("[]").lower()
         self._counts[name] = 0

@@ -12,17 +12,17 @@ from types import FrameType
 @contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[list[str]]:
     """Call `stop` on SIGINT or SIGTERM; the list then holds the signal's name."""
-    seen: list[str] = []
+    signals: list[str] = []
 
     def handle(number: int, _: FrameType | None) -> None:
-        if seen:
+        if signals:
             os._exit(128 + number)
-        seen.append(signal.Signals(number).name)
+        signals.append(signal.Signals(number).name)
         stop()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield seen
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

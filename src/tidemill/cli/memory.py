@@ -42,10 +42,10 @@ class MemoryWatch:
 
 
 def used_bytes(root: psutil.Process) -> int:
-    return sum(_one(process) for process in [root, *root.children(recursive=True)])
+    return sum(_process_bytes(process) for process in [root, *root.children(recursive=True)])
 
 
-def _one(process: psutil.Process) -> int:
+def _process_bytes(process: psutil.Process) -> int:
     try:
         info = process.memory_full_info()
         return int(getattr(info, "pss", info.rss))

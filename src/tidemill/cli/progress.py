@@ -81,7 +81,7 @@ class Progress:
 
 
 class Working:
-    """What long work is under way, on a terminal's standard error; nothing in a pipe."""
+    """Tells of long work under way, on a terminal's standard error; nothing in a pipe."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)

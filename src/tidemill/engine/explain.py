@@ -88,8 +88,8 @@ class Explainer:
             before = self._arrangement(self._shared([]), stream)
             begin = self.planner.first_window(plan, query)
             return explain_newcomer(arrangement, before, query, begin)
-        others = [other for other in plan.queries if other != query]
-        without = self.planner.change(plan, self.catalog, others)
+        remaining = [other for other in plan.queries if other != query]
+        without = self.planner.change(plan, self.catalog, remaining)
         return explain_query(arrangement, self._arrangement(without, stream), query)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:

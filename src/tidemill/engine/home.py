@@ -39,7 +39,7 @@ class Home:
         return (self.path / "tidemill.db").exists()
 
     def holder(self) -> Holder | None:
-        """Who else holds the home, if anybody does."""
+        """The other process that holds the home; None if nobody does."""
         if not (self.path / "lock").exists():
             return None
         with (self.path / "lock").open("a+") as lock:

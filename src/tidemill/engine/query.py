@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """The answers so far, in whatever form is at hand."""
+    """The answers so far, as Arrow or pandas."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -38,7 +38,7 @@ class Query:
         self._engine, self.name = engine, name
 
     def answers(self) -> Answers:
-        """What the query has delivered, for sinks that can be read back."""
+        """All that the query has delivered, for sinks that can be read back."""
         sink = self._engine.sink_of(self.name)
         schema = answer_schema(self._engine.plan_of(self.name))
         if isinstance(sink, MemorySink | ParquetSink):

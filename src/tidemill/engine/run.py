@@ -22,7 +22,7 @@ Between = Callable[[list[StreamRunner]], list[StreamRunner]]
 
 @dataclass
 class RunReport:
-    """What a run did; `tidemill run --metrics` writes it."""
+    """The counts and times of a run; `tidemill run --metrics` writes them."""
 
     rows_in: int = 0
     rows_late: int = 0
@@ -139,7 +139,7 @@ def describe_run(
     plan: SharedPlan,
     queries: Mapping[str, QueryState],
 ) -> None:
-    """Complete a report with where everything stands now."""
+    """Complete a report with the state of streams, queries and plan at the end of the run."""
     report.queries = {name: report.queries.get(name, 0) for name in queries}
     report.raised = {name: state.raised for name, state in queries.items()}
     report.troubles = {n: s.trouble for n, s in queries.items() if s.trouble and s.raised}

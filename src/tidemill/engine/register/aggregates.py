@@ -33,15 +33,15 @@ def with_text(statement: CreateAggregate, base: Path, catalog: Catalog) -> Creat
     path, class_name = parse_source(statement)
     file = os.path.abspath(base / Path(path).expanduser())
     address = f"{SCHEME}:{file}{'#' if class_name else ''}{class_name}"
-    found = replace(statement, source=address)
-    if found.text is not None:
-        return found
+    anchored = replace(statement, source=address)
+    if anchored.text is not None:
+        return anchored
     standing = catalog.definitions.get(("aggregate", statement.name.lower()))
     try:
-        return replace(found, text=Path(file).read_text(encoding="utf-8"))
+        return replace(anchored, text=Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(standing, CreateAggregate) and standing.source == address:
-            return replace(found, text=standing.text)
+            return replace(anchored, text=standing.text)
         refuse(
             "E_SOURCE",
             f"the file of aggregate {statement.name} cannot be read",
@@ -73,8 +73,8 @@ def check_calls(plan: QueryPlan) -> None:
 
 def statement_of(cls: type, or_replace: bool) -> CreateAggregate:
     """The statement that registers a class, with the text of the file it is defined in."""
-    found = declaration_of(cls)
-    if found is None:
+    declaration = declaration_of(cls)
+    if declaration is None:
         refuse(
             "E_AGGREGATE",
             f"class {cls.__name__} is no aggregate",
@@ -89,17 +89,19 @@ def statement_of(cls: type, or_replace: bool) -> CreateAggregate:
             f"class {cls.__name__} is in no file",
             hint="workers run the text of the file: put the class into one, with all it needs",
         )
-    return CreateAggregate(found.name, f"{SCHEME}:{file}#{cls.__qualname__}", text, or_replace)
+    return CreateAggregate(
+        declaration.name, f"{SCHEME}:{file}#{cls.__qualname__}", text, or_replace
+    )
 
 
 def aggregate_rows(catalog: Catalog) -> Iterator[tuple[str, ...]]:
     """For SHOW AGGREGATES: the built-in ones, then those of users."""
     yield from map(_built_in_row, BUILT_IN.signatures.values())
     for code in catalog.aggregates:
-        found = declared(code)
-        takes = [f"{argument.name} {argument.type}" for argument in found.written]
-        takes += [f"[{name} = {default!r}]" for name, default in found.constants]
-        yield code.name, ", ".join(takes), str(found.result), "as written", code.file
+        declaration = declared(code)
+        takes = [f"{argument.name} {argument.type}" for argument in declaration.written]
+        takes += [f"[{name} = {default!r}]" for name, default in declaration.constants]
+        yield code.name, ", ".join(takes), str(declaration.result), "as written", code.file
 
 
 def _built_in_row(signature: Signature) -> tuple[str, ...]:
@@ -111,9 +113,9 @@ def _built_in_row(signature: Signature) -> tuple[str, ...]:
 def _gives(signature: Signature) -> str:
     if (nested := signature.result(_SOME_TYPE)).inner:
         return nested.sql
-    given = [kind for kind in _SOME_TYPES if signature.accepts(kind)]
-    results = [signature.result(kind) for kind in given]
-    if len(given) > 1 and results == given:
+    accepted = [kind for kind in _SOME_TYPES if signature.accepts(kind)]
+    results = [signature.result(kind) for kind in accepted]
+    if len(accepted) > 1 and results == accepted:
         return "the same type"
     return " or ".join(dict.fromkeys(kind.name for kind in results))
 

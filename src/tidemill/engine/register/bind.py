@@ -1,4 +1,4 @@
-"""What queries mean: definitions bound against the catalog, each once."""
+"""The meaning of queries: definitions bound against the catalog, each once."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Binder:
 
     def keep_only(self, catalog: Catalog) -> None:
         """Forget the plans of queries that are no longer there."""
-        there = set(catalog.queries())
-        self._bound = {key: plan for key, plan in self._bound.items() if key[0] in there}
+        queries = set(catalog.queries())
+        self._bound = {key: plan for key, plan in self._bound.items() if key[0] in queries}
 
 
 def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
@@ -70,15 +70,17 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
     A plan depends on the query and on what it reads, so equal definitions have equal plans.
     """
 
-    known = known_with(catalog.aggregates)
+    functions = known_with(catalog.aggregates)
 
     def bind_query(query: CreateQuery) -> QueryPlan:
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
         reads = [query.select.stream, *(join.table for join in query.select.joins)]
-        found = [catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ]
+        definitions = [
+            catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ
+        ]
         called = [code for code in catalog.aggregates if calls(query.select, code.name)]
-        key = (query, *found, *called)
+        key = (query, *definitions, *called)
         if key not in bound:
             bound[key] = bind_afresh(query)
         return bound[key]
@@ -87,7 +89,7 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
         select = with_updates(query.select, stream)
-        plan = bind(query.name, query.into, select, stream, oracle, tables, known)
+        plan = bind(query.name, query.into, select, stream, oracle, tables, functions)
         return replace(plan, priority=priority_of(query))
 
     return bind_query

@@ -1,4 +1,4 @@
-"""How many buckets a synopsis has: settled when it first runs, for as long as it is kept."""
+"""The number of buckets of a synopsis: settled when it first runs, and never changed."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Facts(Protocol):
 
 
 def settle_buckets(
-    facts: Facts, synopses: Sequence[Synopsis], asked: int, cores: int
+    facts: Facts, synopses: Sequence[Synopsis], setting: int, cores: int
 ) -> dict[str, int]:
-    """By synopsis; `asked` is what a setting says, if not 0."""
+    """The number of buckets, by synopsis; a setting of 0 leaves it to the machine."""
     streams = Counter(source_name(synopsis.relation) for synopsis in synopses)
     return {
         synopsis.id: facts.fixed(
             f"buckets of {synopsis.id}",
-            asked or _suited(synopsis, streams[source_name(synopsis.relation)], cores),
+            setting or _fitting_buckets(synopsis, streams[source_name(synopsis.relation)], cores),
         )
         for synopsis in synopses
     }
 
 
-def _suited(synopsis: Synopsis, beside: int, cores: int) -> int:
+def _fitting_buckets(synopsis: Synopsis, beside: int, cores: int) -> int:
     """Enough that there is work for every core, and no more.
 
     A question is asked once of each bucket, and what buckets choose has to be put together; with

@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS calibration (one INTEGER PRIMARY KEY CHECK (one = 1),
 
 
 def load_machines(connection: sqlite3.Connection) -> Machines:
-    """What was measured; the defaults if nothing was, or if it were other figures then."""
+    """The measured figures; the defaults if none are there, or if they are of an older form."""
     connection.execute(_TABLE)
     row = connection.execute("SELECT figures FROM calibration").fetchone()
     raw = json.loads(row[0]) if row else {}
@@ -32,7 +32,7 @@ def keep_machines(connection: sqlite3.Connection, machines: Machines) -> None:
 
 
 def forget_machines(connection: sqlite3.Connection) -> bool:
-    """Whether there was something to forget."""
+    """Back to the defaults; true if there were measured figures."""
     connection.execute(_TABLE)
     return connection.execute("DELETE FROM calibration").rowcount > 0
 

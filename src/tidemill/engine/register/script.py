@@ -63,7 +63,7 @@ def placed(text: str, place: Place | None) -> Iterator[None]:
 
 
 def source_place(before: Catalog, after: Catalog, stream: str) -> Place | None:
-    """Where the script says where the stream comes from; None if an earlier script did."""
+    """The place of the stream's source in the script; None if an earlier script declared it."""
     key = ("stream", stream.lower())
     statement = after.definitions[key]
     if not isinstance(statement, CreateStream) or before.definitions.get(key) is statement:

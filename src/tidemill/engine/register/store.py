@@ -95,10 +95,10 @@ class PlanStore:
         self._replace("stints", "query", before.stints.keys() - plan.stints.keys(), rows)
 
     def _replace(
-        self, table: str, key: str, gone: set[str], rows: Sequence[tuple[object, ...]]
+        self, table: str, key: str, removed: set[str], rows: Sequence[tuple[object, ...]]
     ) -> None:
         self._connection.executemany(
-            f"DELETE FROM {table} WHERE {key} = ?", [(name,) for name in sorted(gone)]
+            f"DELETE FROM {table} WHERE {key} = ?", [(name,) for name in sorted(removed)]
         )
         if rows:
             marks = ", ".join("?" * len(rows[0]))

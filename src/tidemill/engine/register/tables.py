@@ -47,14 +47,16 @@ class JoinedTables:
         """The plan with what its joins depend on; a table nobody uses is read now."""
         if not plan.relation.joins:
             return plan
-        known = self._joins_of(standing)
-        kept = {join.table.lower(): join.file for join in known.values()}
+        standing_joins = self._joins_of(standing)
+        files_by_table = {join.table.lower(): join.file for join in standing_joins.values()}
         files = {
-            clause.table.lower(): self._file(catalog.table(clause.table), kept, clause.place)
+            clause.table.lower(): self._file(
+                catalog.table(clause.table), files_by_table, clause.place
+            )
             for clause in query.select.joins
         }
         joins = plan.relation.joins
-        settled = [self._settled(join, files[join.table.lower()], known) for join in joins]
+        settled = [self._settled(join, files[join.table.lower()], standing_joins) for join in joins]
         return replace(plan, relation=join_all(plan.relation.base, settled))
 
     def frame(self, join: Join) -> Rows:
@@ -86,8 +88,8 @@ class JoinedTables:
             self._known = (plan, joins_of(plan))
         return self._known[1]
 
-    def _file(self, table: Table, kept: Mapping[str, str], place: Place | None) -> str:
-        if (file := kept.get(table.name.lower())) is not None:
+    def _file(self, table: Table, files_by_table: Mapping[str, str], place: Place | None) -> str:
+        if (file := files_by_table.get(table.name.lower())) is not None:
             self._check_kept(table, file, place)
             return file
         if table not in self._read:
@@ -125,9 +127,9 @@ def joins_of(plan: SharedPlan) -> dict[str, Join]:
 
 def restored(plan: SharedPlan) -> SharedPlan:
     """A plan from disk, whose queries are bound anew: their joins are those of its synopses."""
-    known = {join.name: join for s in plan.synopses for join in s.relation.joins}
+    settled = {join.name: join for s in plan.synopses for join in s.relation.joins}
     queries = (
-        replace(query, relation=_settled_like(query.relation, known)) for query in plan.queries
+        replace(query, relation=_settled_like(query.relation, settled)) for query in plan.queries
     )
     return replace(plan, queries=tuple(queries))
 
@@ -137,7 +139,7 @@ def _settled_like(relation: Relation, known: Mapping[str, Join]) -> Relation:
 
 
 def is_unique(join: Join, rows: pa.Table) -> bool:
-    """Whether no row can have two partners; only said where the join compares plain columns."""
+    """True if no row can have two partners; only known for joins that compare plain columns."""
     names = [_plain_column(*pair) for pair in join.equal]
     columns = [name for name in names if name is not None]
     if len(columns) < len(names):
@@ -146,13 +148,13 @@ def is_unique(join: Join, rows: pa.Table) -> bool:
     return len(keys.group_by(keys.column_names).aggregate([])) == len(keys)
 
 
-def _plain_column(before: Scalar, own: Scalar) -> str | None:
+def _plain_column(before: Scalar, compared: Scalar) -> str | None:
     """The table's column, if its values are compared as they are."""
-    alike = before.type == own.type or (before.type.is_integer and own.type.is_integer)
-    if len(own.joined) != 1 or not alike or own.type.is_float:
+    alike = before.type == compared.type or (before.type.is_integer and compared.type.is_integer)
+    if len(compared.joined) != 1 or not alike or compared.type.is_float:
         return None
-    (column,) = own.joined
-    return column.column if own.sql in (column.name, quote_name(column.name)) else None
+    (column,) = compared.joined
+    return column.column if compared.sql in (column.name, quote_name(column.name)) else None
 
 
 def _like(join: Join, settled: Join) -> Join:
