@@ -157,7 +157,7 @@ class Mill:
         machine, after = self.machine(), cast("Stage | TickReport", stage)
         while not isinstance(after, TickReport):
             after = machine.advance(after)
-            self.snapshots += len(after.snapshots) if isinstance(after, Answered) else 0
+            self.snapshots += len(after.tick.snapshots) if isinstance(after, Answered) else 0
         return after
 
     def machine(self) -> TickMachine:

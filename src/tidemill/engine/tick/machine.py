@@ -10,7 +10,7 @@ record, or from the decision if all pieces that it names are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -61,19 +61,17 @@ class Decided:
 
     record: TickRecord
     decision: Decision
-    watch: Stopwatch = field(default_factory=Stopwatch)
+    version: Version  # with the pieces of the tick
+    snapshots: Mapping[str, int]  # by synopsis to write anew, the time from which it is live
+    watch: Stopwatch
 
 
 @dataclass(frozen=True)
 class Answered:
     """Answers wait in memory or in staged files that no ledger names."""
 
-    record: TickRecord
-    decision: Decision
-    version: Version  # with the pieces of the tick
-    snapshots: Mapping[str, int]
+    tick: Decided
     results: list[TaskResult]
-    watch: Stopwatch
 
 
 Stage = Begun | Folded | Decided | Answered
@@ -122,7 +120,7 @@ class TickMachine:
         assert record.plan_version == self._plan.version
         if decision is None or not self._pieces_exist(decision):
             return Begun(record)
-        return Decided(record, decision)
+        return self._decided(record, decision, Stopwatch())
 
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""
@@ -152,21 +150,25 @@ class TickMachine:
             decision = self._decider.decide(tick.record, tick.report, version)
             self._folders.failpoint.reach("decide", tick.record.number)
             self._journal.decide(tick.record, decision)
-        return Decided(tick.record, decision, tick.watch)
+        return self._decided(tick.record, decision, tick.watch)
 
-    def answer(self, tick: Decided) -> Answered:
-        record, decision = tick.record, tick.decision
+    def _decided(self, record: TickRecord, decision: Decision, watch: Stopwatch) -> Decided:
         version = _with_pieces(self.state.version, decision.folded)
         snapshots = self._decider.snapshots(decision, version)
-        with tick.watch.phase("answer"):
-            results = self._answerer.answer(record.number, decision.due, version, snapshots)
-        return Answered(record, decision, version, snapshots, results, tick.watch)
+        return Decided(record, decision, version, snapshots, watch)
 
-    def deliver(self, tick: Answered) -> TickReport:
+    def answer(self, tick: Decided) -> Answered:
+        number, due = tick.record.number, tick.decision.due
+        with tick.watch.phase("answer"):
+            results = self._answerer.answer(number, due, tick.version, tick.snapshots)
+        return Answered(tick, results)
+
+    def deliver(self, answered: Answered) -> TickReport:
+        tick, results = answered.tick, answered.results
         record, decision = tick.record, tick.decision
         with tick.watch.phase("deliver"):
-            answers = self._deliverer.deliver(record.number, decision.folded, tick.results)
-            state = self._state_after(record, decision, self._version_after(tick))
+            answers = self._deliverer.deliver(record.number, decision.folded, results)
+            state = self._state_after(record, decision, self._version_after(tick, results))
             self._commit(record, state, self._deliverer.query_states())
             self._remove_pieces(tick.version)
         return _report(record, decision, answers, tick.watch)
@@ -205,13 +207,13 @@ class TickMachine:
             flush=flush,
         )
 
-    def _version_after(self, tick: Answered) -> Version:
+    def _version_after(self, tick: Decided, results: Sequence[TaskResult]) -> Version:
         """The store after the tick: snapshots in place of pieces, nothing past its use."""
         version = tick.version
         for key in self._synopses:
             if key in tick.snapshots:
-                results = (r for r in tick.results if r.synopsis_id == key)
-                version = version.replaced(key, [r.snapshot for r in results if r.snapshot])
+                pieces = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
+                version = version.replaced(key, pieces)
             version = version.expired(key, self._decider.horizon(key, tick.decision))
         return version.only(self._synopses)
 

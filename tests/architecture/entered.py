@@ -1,0 +1,72 @@
+"""The modules that one query enters in step 5 of a tick: from the windows due to their rows.
+
+`python -m tests.architecture.entered` prints them.
+
+Counted are modules of the folders that carry the step out, engine, answer, state and spark.
+Modules below them, which hold what a plan, a lane or a type is, are entered from everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TypeVar
+
+from tests.laws.mill import Mill
+from tests.laws.queries import Asked, plan_of
+from tidemill.engine.tick.machine import Answered
+from tidemill.reference.answers import Row
+
+SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
+FOLDERS = ("engine", "answer", "state", "spark")
+QUERY = (
+    "SELECT k, SUM(n) AS total FROM s [RANGE 8 ms SLIDE 4 ms] WHERE n > 0"
+    " GROUP BY k HAVING COUNT(*) > 1"
+)
+
+T = TypeVar("T")
+
+
+def modules_entered(call: Callable[[], T]) -> tuple[T, set[str]]:
+    """What the call returns, and the modules of the package in which it ran a function."""
+    files: set[str] = set()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        result = call()
+    finally:
+        sys.setprofile(None)
+    inside = (Path(file) for file in files if file.startswith(str(SOURCE)))
+    return result, {path.relative_to(SOURCE).as_posix() for path in inside}
+
+
+def step_five() -> set[str]:
+    """The modules that a query with a condition, a group and HAVING enters in step 5."""
+    rows = [Row(t * 500, {"ts": t * 500, "k": "abc"[t % 3], "n": t}) for t in range(48)]
+    with tempfile.TemporaryDirectory() as folder:
+        mill = Mill(Path(folder))
+        mill.change([Asked(plan_of(0, QUERY), lambda values: values["n"] > 0)])
+        machine = mill.machine()
+        decided = machine.decide(machine.fold(mill.begin(rows)))
+        answered, modules = modules_entered(lambda: machine.answer(decided))
+    assert isinstance(answered, Answered)
+    assert any(answers.counts.any() for result in answered.results for answers in result.answers)
+    return modules
+
+
+def counted(modules: set[str]) -> set[str]:
+    return {module for module in modules if module.split("/")[0] in FOLDERS}
+
+
+if __name__ == "__main__":
+    entered = step_five()
+    print(*sorted(counted(entered)), sep="\n")
+    print(f"{len(counted(entered))} modules; below them {len(entered) - len(counted(entered))}:")
+    print(*sorted(entered - counted(entered)), sep="\n")
