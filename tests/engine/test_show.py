@@ -25,7 +25,7 @@ CREATE QUERY joined INTO out AS SELECT owner, SUM(m) AS total
   FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] JOIN owners ON k = ok GROUP BY owner;
 PAUSE QUERY rests;
 """
-STATES = {"joined": QueryState(answers=1200, raised=3, trouble="ZeroDivisionError")}
+STATES = {"joined": QueryState(answers=1200, raised=3, user_error="ZeroDivisionError")}
 
 
 @pytest.fixture

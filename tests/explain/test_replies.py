@@ -13,7 +13,7 @@ import pytest
 
 from tests.share.plans import NETMON, bound, planned
 from tidemill.errors import Place, Problem, TidemillError
-from tidemill.explain.plain import to_plain
+from tidemill.explain.plain import plain_data
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import (
     DURATION,
@@ -165,8 +165,8 @@ def test_a_shared_plan_of_forty_queries_as_json() -> None:
 
 
 def test_plain_data() -> None:
-    assert to_plain({"a": frozenset((2, 1)), 3: Decimal("0.10")}) == {"a": [1, 2], "3": "0.10"}
-    assert to_plain((math.nan, -math.inf, b"\x01", None)) == ["NaN", "-Infinity", "01", None]
+    assert plain_data({"a": frozenset((2, 1)), 3: Decimal("0.10")}) == {"a": [1, 2], "3": "0.10"}
+    assert plain_data((math.nan, -math.inf, b"\x01", None)) == ["NaN", "-Infinity", "01", None]
 
 
 def test_a_problem_is_plain_too() -> None:

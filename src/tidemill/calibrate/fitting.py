@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Work = Callable[[], object]
+Action = Callable[[], object]
 # Times differ by chance too: a figure is never nothing, nor less.
 LEAST_NS = 0.1
 
@@ -21,7 +21,7 @@ LEAST_NS = 0.1
 class Job:
     """Some work, and how many of what is counted it does."""
 
-    work: Work
+    work: Action
     count: float
 
 
@@ -44,7 +44,7 @@ class Watch:
         most = min(many for _, many in rounds)
         return max(LEAST_NS, (most - least) * 1e9 / (more.count - fewer.count))
 
-    def _seconds(self, work: Work) -> float:
+    def _seconds(self, work: Action) -> float:
         started = self.clock()
         work()
         return self.clock() - started

@@ -10,7 +10,7 @@ from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
 from tidemill.answer.task import answer
 from tidemill.calibrate.cells import GROUPS, holding, make_cells
-from tidemill.calibrate.fitting import Job, Watch, Work
+from tidemill.calibrate.fitting import Action, Job, Watch
 from tidemill.calibrate.stage import CONDITIONS, TOTALS, feeds_of, query, synopsis_for
 from tidemill.share.weave import VISITS
 from tidemill.state.cells import Cells, joined, narrow
@@ -118,7 +118,7 @@ def probe_ns(watch: Watch) -> float:
     return watch.each_ns(job(4), job(2 * _MANY))
 
 
-def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, Work]:
+def _answered(items: str, slices: int, windows: int, length: int) -> tuple[int, Action]:
     """The number of cells, and the work of answering so many windows of a length over them.
 
     A floor picks few of the groups, as alarms do.

@@ -15,20 +15,20 @@ from tidemill.cli.run import Master, Script, read_script
 from tidemill.engine import Engine
 from tidemill.errors import refuse
 
-MODES = ("ast", "plan", "shared", "spark", "schedule")
+EXPLAIN_MODES = ("ast", "plan", "shared", "spark", "schedule")
 
 
 def command(
     script: Script,
-    mode: Annotated[str, typer.Option(help=f"one of {', '.join(MODES)}")] = "shared",
+    mode: Annotated[str, typer.Option(help=f"one of {', '.join(EXPLAIN_MODES)}")] = "shared",
     graph: Annotated[Path | None, typer.Option(help="draw the shared plan, FILE.svg")] = None,
     master: Master = None,
 ) -> None:
     """Explain every query of a script; nothing is registered or run."""
     if graph is not None and graph.suffix.lower() != ".svg":
         raise typer.BadParameter(f"--graph writes SVG, so FILE.svg and not '{graph.name}'")
-    if mode.lower() not in MODES:
-        raise typer.BadParameter(f"no mode '{mode}'; modes: {', '.join(MODES)}")
+    if mode.lower() not in EXPLAIN_MODES:
+        raise typer.BadParameter(f"no mode '{mode}'; modes: {', '.join(EXPLAIN_MODES)}")
     text = f"{read_script(script).rstrip().rstrip(';')};\nEXPLAIN {mode.upper()} ALL;"
     with reported(), tempfile.TemporaryDirectory() as scratch, Working() as working:
         engine, folder = Engine(scratch, master, notice=working), script.absolute().parent

@@ -18,7 +18,7 @@ from tidemill.engine import Engine, RunReport, many
 from tidemill.errors import refuse
 
 Script = Annotated[Path, typer.Argument(help="the SQL script", exists=True, dir_okay=False)]
-Home = Annotated[
+HomeOption = Annotated[
     Path | None,
     typer.Option(help="where catalog, state and ledgers live [.tidemill/SCRIPT by the script]"),
 ]
@@ -29,7 +29,7 @@ def command(
     script: Script,
     once: Annotated[bool, typer.Option("--once", help="take the input that is there")] = False,
     flush: Annotated[bool, typer.Option("--flush", help="and close every window")] = False,
-    home: Home = None,
+    home: HomeOption = None,
     master: Master = None,
     metrics: Annotated[Path | None, typer.Option(help="write what happened as JSON")] = None,
 ) -> None:
@@ -57,8 +57,8 @@ def command(
     for reason in report.stopped.values():
         print(reason, file=sys.stderr)
     print(summary(report, bool(signals)), file=sys.stderr)
-    for query, trouble in report.troubles.items():
-        print(f"query {query}: the first that raised: {trouble}", file=sys.stderr)
+    for query, user_error in report.troubles.items():
+        print(f"query {query}: the first that raised: {user_error}", file=sys.stderr)
 
 
 def refuse_if_nothing_was_read(report: RunReport) -> None:

@@ -142,7 +142,7 @@ def describe_run(
     """Complete a report with the state of streams, queries and plan at the end of the run."""
     report.queries = {name: report.queries.get(name, 0) for name in queries}
     report.raised = {name: state.raised for name, state in queries.items()}
-    report.troubles = {n: s.trouble for n, s in queries.items() if s.trouble and s.raised}
+    report.troubles = {n: s.user_error for n, s in queries.items() if s.user_error and s.raised}
     report.schedule = {
         query.name: queries[query.name].history.told(query.window.updates)
         for query in plan.queries

@@ -137,7 +137,7 @@ def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
 
 def _user_errors(definition: Definition, states: QueryStates) -> list[str]:
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
-    return [f"the first that raised: {state.trouble}"] if state and state.trouble else []
+    return [f"the first that raised: {state.user_error}"] if state and state.user_error else []
 
 
 def _queries(catalog: Catalog, states: QueryStates) -> ReplyTable:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidemill.connect.sinks.cells import cell_texts, date_texts, timestamp_texts
-from tidemill.explain.plain import to_plain
+from tidemill.explain.plain import plain_data
 from tidemill.explain.plan import window_text
 from tidemill.language.statements import Window
 from tidemill.words import many, span, table
@@ -32,7 +32,7 @@ class CellType:
 
     name: str
     text: Callable[[Any], str] = str
-    plain: Callable[[Any], Any] = to_plain
+    plain: Callable[[Any], Any] = plain_data
 
 
 def number_as(form: str) -> CellType:
@@ -109,7 +109,7 @@ class Explanation:
         return self.text
 
     def to_dict(self) -> Plain:
-        subject = to_plain(self.subject)
+        subject = plain_data(self.subject)
         return {"reply": "explanation", "stage": self.stage, "subject": subject, "text": self.text}
 
 
@@ -182,4 +182,4 @@ def _plain_cells(column: pa.ChunkedArray) -> list[Any]:
         return list(timestamp_texts(column))
     if pa.types.is_date(column.type):
         return list(date_texts(column))
-    return [to_plain(value) for value in column.to_pylist()]
+    return [plain_data(value) for value in column.to_pylist()]

@@ -56,15 +56,15 @@ class QueryState:
 
     answers: int = 0
     raised: int = 0
-    trouble: str = ""
+    user_error: str = ""
     history: History = field(default_factory=History)
 
-    def after(self, answers: int, raised: int, trouble: str = "") -> QueryState:
+    def after(self, answers: int, raised: int, user_error: str = "") -> QueryState:
         return replace(
             self,
             answers=self.answers + answers,
             raised=self.raised + raised,
-            trouble=self.trouble or trouble,
+            user_error=self.user_error or user_error,
         )
 
 
@@ -164,7 +164,7 @@ class Journal:
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO troubles VALUES (?, ?)",
-            [(n, q.trouble) for n, q in queries.items() if q.trouble],
+            [(n, q.user_error) for n, q in queries.items() if q.user_error],
         )
         self._connection.executemany(
             "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
@@ -182,8 +182,8 @@ class Journal:
         soft = self._connection.execute("SELECT * FROM soft")
         histories = {name: History(*history) for name, *history in soft}
         return {
-            name: QueryState(answers, raised, trouble, histories.get(name, History()))
-            for name, answers, raised, trouble in rows
+            name: QueryState(answers, raised, user_error, histories.get(name, History()))
+            for name, answers, raised, user_error in rows
         }
 
     def forget_queries(self, names: set[str]) -> None:
