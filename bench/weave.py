@@ -21,7 +21,7 @@ from _weave import efforts, studies
 from _weave.workload import Woven, draw
 from rich.console import Console
 
-from tidemill.share.weave import MODES
+from tidemill.share.weave import WEAVE_MODES
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "weave-plans.json"
@@ -104,7 +104,7 @@ def report(study: dict[str, Any]) -> None:
     worst = max(study["optimum"], key=lambda row: row["greedy"])
     print(f"greedy over optimum at worst: {worst}")
     modes = [[_shown_machine(row), *map(_mode, row["modes"].values())] for row in study["machine"]]
-    print_table("ms a second by the engine's model", ["stream", *MODES], modes)
+    print_table("ms a second by the engine's model", ["stream", *WEAVE_MODES], modes)
 
 
 def _shown_machine(row: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidemill.schedule.soft import JointCost, Soft
-from tidemill.share.weave.figures import ARRAYS
+from tidemill.share.weave.figures import ARRAY_COSTS
 
 # A merge of two intervals' counters. The papers print none: with this one, forty queries at the
 # low rate keep the machine about two thirds busy if each runs alone.
@@ -50,6 +50,6 @@ MODELS = {
     "cheap": Model("papers, a query one merge", 0.0, MERGE_S, MERGE_S),
     "dear": Model("papers, a query thirty merges", 0.0, MERGE_S, 30 * MERGE_S),
     "engine": Model(
-        "this engine, 10,000 groups", TICK_S, GROUPS * ROW_S, GROUPS * ARRAYS.answer_ns * 1e-9
+        "this engine, 10,000 groups", TICK_S, GROUPS * ROW_S, GROUPS * ARRAY_COSTS.answer_ns * 1e-9
     ),
 }

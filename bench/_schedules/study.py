@@ -10,7 +10,7 @@ from typing import Any
 from _schedules.costs import MODELS
 from _schedules.simulation import Span, simulate
 from _schedules.workload import Workload, draw
-from tidemill.schedule.policies import POLICIES, policy_rate, tasks_of
+from tidemill.schedule.policies import POLICIES, cost_of_policy, tasks_of
 from tidemill.schedule.soft import JointCost, Task, subgroups
 
 LONG = Span(warm_s=100, measured_s=200)
@@ -68,7 +68,7 @@ def _measured(
     measures = simulate(load, policy, tasks, cost, span).measures()
     once = sum(cost([one.query]) for one in load.one_time) / span.end_s
     return asdict(measures) | {
-        "load": policy_rate(policy, tasks, cost) + once,
+        "load": cost_of_policy(policy, tasks, cost) + once,
         "tasks": len(tasks) / len(subgroups(load.queries)),
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tidemill.share.weave.choose import Plan, woven
+from tidemill.share.weave.choose import WeavePlan, woven
 from tidemill.share.weave.model import Cost, Processing, Workload
 from tidemill.share.weave.operations import Operations
 from tidemill.windows import WindowSpec
@@ -58,7 +58,7 @@ def _rewritten(queries: Sequence[Aggregated], model: Operations) -> tuple[Cost, 
     return left + _cost(dual, model), len(dual)
 
 
-def _single(plan: Plan) -> set[int]:
+def _single(plan: WeavePlan) -> set[int]:
     return {group[0] for group in plan.groups if len(group) == 1}
 
 
@@ -66,7 +66,7 @@ def _windows(queries: Sequence[Aggregated], name: str) -> list[WindowSpec]:
     return [query.window for query in queries if query.aggregate == name]
 
 
-def _plan(windows: Sequence[WindowSpec], model: Operations) -> Plan:
+def _plan(windows: Sequence[WindowSpec], model: Operations) -> WeavePlan:
     return woven(Workload.of(windows), Processing.TREES, model)
 
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from tidemill.arrays import Array
 from tidemill.share.weave.model import (
     Cost,
     Groups,
-    Numbers,
     Processing,
     Workload,
     alone,
@@ -57,7 +57,7 @@ def _reads(load: Workload, group: tuple[int, ...]) -> int:
     return sum(_reads_of(load.windows[member], times) for member in group)
 
 
-def _reads_of(window: WindowSpec, times: Numbers) -> int:
+def _reads_of(window: WindowSpec, times: Array) -> int:
     """Over all edges, how many windows have the edge in `(start, end]`."""
     whole, rest_us = divmod(window.range_us, window.slide_us)
     if rest_us == 0:

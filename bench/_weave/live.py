@@ -27,10 +27,11 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from tidemill.arrays import Array
 from tidemill.share.drift import extrapolated
 from tidemill.share.weave.choose import woven
 from tidemill.share.weave.common_edges import Words, packed
-from tidemill.share.weave.model import Cost, CostModel, Numbers, Processing, Workload
+from tidemill.share.weave.model import Cost, CostModel, Processing, Workload
 from tidemill.share.weave.timeline import Timeline
 from tidemill.windows import WindowSpec
 
@@ -173,12 +174,12 @@ def _rewoven(plan: LivePlan, changed: int) -> LivePlan:
     return replace(plan, trees=(*trees, tree))
 
 
-def _losses(plan: LivePlan, tree: Tree, others: list[Tree]) -> Numbers:
+def _losses(plan: LivePlan, tree: Tree, others: list[Tree]) -> Array:
     edges = np.array([_ones(tree.bitmap | other.bitmap) for other in others])
     weights = np.array([tree.weight + other.weight for other in others])
     together = _work(plan, edges, weights)
     apart = _work(plan, np.array([other.edges for other in others]), weights - tree.weight)
-    losses: Numbers = together - apart - _work(plan, np.array([tree.edges]), tree.weight)
+    losses: Array = together - apart - _work(plan, np.array([tree.edges]), tree.weight)
     return losses
 
 
@@ -188,7 +189,7 @@ def _finals(plan: LivePlan, how: Processing, tree: Tree) -> Cost:
     return Fraction(work) if isinstance(work, int) else float(work)
 
 
-def _work(plan: LivePlan, edges: Numbers, weights: Numbers | float) -> Numbers:
+def _work(plan: LivePlan, edges: Array, weights: Array | float) -> Array:
     model, seconds = plan.policy.model, plan.timeline.seconds
     return model.finals(plan.policy.processing, edges, np.asarray(weights), seconds)
 

@@ -7,8 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from _weave.rivals import tidy
-from tidemill.arrays import IntArray
-from tidemill.share.weave.model import CostModel, Groups, Numbers, Processing, Workload
+from tidemill.arrays import Array, IntArray
+from tidemill.share.weave.model import CostModel, Groups, Processing, Workload
+
+# Sums of floats may make a move that changes nothing look as if it paid.
+_ROUNDING = 1e-9
 
 
 def local_search(
@@ -54,7 +57,7 @@ class _Search:
         changes = self._changes()
         window, target = divmod(int(changes.argmin()), changes.shape[1])
         source = int(self._home[window])
-        if not changes[window, target] < 0:
+        if not changes[window, target] < -_ROUNDING * max(1.0, self._charge()):
             return False
         self._groups[source].remove(window)
         self._groups[target].append(window)
@@ -62,7 +65,7 @@ class _Search:
         self._count(target)
         return True
 
-    def _changes(self) -> Numbers:
+    def _changes(self) -> Array:
         """What each move changes; floats, since a search may take equals in any order."""
         filled = self._edges > 0
         empty = int(np.flatnonzero(~filled)[0])
@@ -74,7 +77,7 @@ class _Search:
         home = self._home
         left = self._work(self._edges[home] - self._alone, self._heavy[home] - self._weights)
         left -= self._work(self._edges, self._heavy)[home]
-        changes: Numbers = joined + self._charge() + left[:, None]
+        changes: Array = joined + self._charge() + left[:, None]
         changes -= self._charge() * (self._edges[home] == self._alone)[:, None]
         changes[:, ~offered] = np.inf
         changes[rows, home] = np.inf
@@ -93,7 +96,7 @@ class _Search:
         self._edges[group] = np.count_nonzero(holders)
         self._heavy[group] = self._weights[members].sum()
 
-    def _counted(self, wanted: Numbers) -> IntArray:
+    def _counted(self, wanted: Array) -> IntArray:
         """Of each window, the places that are wanted."""
         hits = wanted.take(self._flat)
         # An empty list would be given the first hit of the next.
@@ -101,7 +104,7 @@ class _Search:
         counts: IntArray = np.add.reduceat(hits, starts, dtype=np.int64)
         return np.where(self._own > 0, counts, 0)
 
-    def _work(self, edges: Numbers, weights: Numbers) -> Numbers:
+    def _work(self, edges: Array, weights: Array) -> Array:
         seconds = self._load.timeline.seconds
         return self._model.finals(self._processing, edges, weights, seconds).astype(np.float64)
 

@@ -13,16 +13,16 @@ from _weave.local_search import local_search
 from _weave.rivals import exhaustive, insert_then_weave, random_plan
 from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
-    MODES,
+    WEAVE_MODES,
     Machine,
     Operations,
-    Plan,
     Processing,
     Statistics,
+    WeavePlan,
     alone,
-    choose,
+    choose_weave,
+    cost_of_plan,
     everything,
-    plan_cost,
 )
 from tidemill.windows import WindowSpec
 
@@ -96,13 +96,13 @@ def _compared(woven: Woven, rate: int, searched: int) -> Row:
     load, model = woven.load, Operations(Fraction(rate))
     chance = random_plan(woven.count, seed=1)
     row = {"rate": rate, "queries": woven.count, **woven.costs(rate)}
-    row["Random"] = float(plan_cost(load, chance, TREES, model))
+    row["Random"] = float(cost_of_plan(load, chance, TREES, model))
     inserted = insert_then_weave(load, TREES, model)
-    row["Insert-then-Weave"] = float(plan_cost(load, inserted, TREES, model))
+    row["Insert-then-Weave"] = float(cost_of_plan(load, inserted, TREES, model))
     if woven.count <= searched:
         bound = 2 * woven.linkage.stop_at(Fraction(rate))
         found, steps = local_search(load, TREES, model, alone(woven.count), bound)
-        row["Local Search"] = float(plan_cost(load, found, TREES, model))
+        row["Local Search"] = float(cost_of_plan(load, found, TREES, model))
         row["Local Search steps"] = steps
     return row
 
@@ -158,7 +158,9 @@ def processing(woven: Woven) -> list[Row]:
             "Shared": everything(woven.count),
         }
         for number, groups in enumerate(plans.values()):
-            trees, triops = (float(plan_cost(load, groups, how, model)) for how in (TREES, TRIOPS))
+            trees, triops = (
+                float(cost_of_plan(load, groups, how, model)) for how in (TREES, TRIOPS)
+            )
             rows.append(
                 {
                     "rate": rate,
@@ -198,7 +200,9 @@ def machine(count: int) -> list[dict[str, object]]:
             "rows per second": rows,
             "groups": groups,
             "subtractable": subtractable,
-            "modes": {mode: _engine_plan(choose(mode, windows, model)) for mode in MODES},
+            "modes": {
+                mode: _engine_plan(choose_weave(mode, windows, model)) for mode in WEAVE_MODES
+            },
         }
         for rows, groups, subtractable in (
             (50_000, 1_000, True),
@@ -212,7 +216,7 @@ def machine(count: int) -> list[dict[str, object]]:
     ]
 
 
-def _engine_plan(plan: Plan) -> dict[str, object]:
+def _engine_plan(plan: WeavePlan) -> dict[str, object]:
     return {
         "seconds": plan.cost,
         "processing": plan.processing.value,

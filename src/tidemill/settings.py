@@ -1,4 +1,4 @@
-"""The named settings of a home: what `SET name = value` may say.
+"""The named settings of a home, as `SET name = value` changes them.
 
 >>> Settings().with_value("tick_files", "4").tick_files
 4
@@ -69,23 +69,23 @@ class Settings:
     steps_off: str = ""
     # Which queries with soft periods run together, and how often.
     schedule: str = "hybrid-late-pending"
-    # Who reads Parquet files: arrays wherever they give the same (auto), or always Catalyst.
+    # Who reads Parquet and CSV files: arrays wherever they give the same (auto), or Catalyst.
     scan: str = "auto"
 
     def is_on(self, step: str) -> bool:
-        """Whether the optimiser takes this step."""
+        """Says whether the optimiser takes this step."""
         if step not in OPTIMISER_STEPS:
             raise ValueError(f"the optimiser has no step '{step}'")
         return step not in self.steps_off.split(", ")
 
     def with_value(self, name: str, text: str) -> Settings:
-        known = {field.name for field in fields(self)}
-        if name.lower() not in known:
+        names = {field.name for field in fields(self)}
+        if name.lower() not in names:
             refuse(
                 "E_SETTING",
                 f"no setting '{name}'",
-                hint=suggest(name, known),
-                detail=listing("settings", sorted(known)),
+                hint=suggest(name, names),
+                detail=listing("settings", sorted(names)),
             )
         return replace(self, **{name.lower(): _read(name.lower(), text)})
 

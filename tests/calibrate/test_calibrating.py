@@ -27,14 +27,14 @@ from tidemill.calibrate.stage import feeds_of, query, stream, synopsis_for, writ
 from tidemill.catalog.names import Name
 from tidemill.cli import app
 from tidemill.engine.register.figures import forget_machines, keep_machines, load_machines
-from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts, Machines
+from tidemill.share.weave import ARRAY_COSTS, CATALYST_COSTS, MachineCosts, Machines
 from tidemill.state.feed import Feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOUR_MS = 3_600_000
-FOUND = Machines(replace(ARRAYS, scan_ns=1.5), replace(CATALYST, scan_ns=2.5))
+FOUND = Machines(replace(ARRAY_COSTS, scan_ns=1.5), replace(CATALYST_COSTS, scan_ns=2.5))
 
 
 @given(st.floats(1, 1e4), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=6, max_size=6))
@@ -93,7 +93,7 @@ def test_every_figure_of_a_synopsis_is_measured(tmp_path: Path) -> None:
     figures = {name: value for name, value in vars(found).items() if name not in unmeasured}
     assert told == [f"measuring {name.removesuffix('_ns')}" for name in ORDER]
     assert figures.keys() == set(ORDER)
-    assert all(getattr(ARRAYS, name) != value > 0 for name, value in figures.items())
+    assert all(getattr(ARRAY_COSTS, name) != value > 0 for name, value in figures.items())
     assert not list(tmp_path.iterdir())
 
 

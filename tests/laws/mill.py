@@ -43,7 +43,7 @@ from tidemill.share import (
     rebuild_plan,
     retire_stints,
 )
-from tidemill.share.weave import ARRAYS, MachineCosts
+from tidemill.share.weave import ARRAY_COSTS, MachineCosts
 from tidemill.spark.sources import Input
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
@@ -85,7 +85,7 @@ class Mill:
     folder: Path
     settings: Settings = field(default_factory=Settings)
     sample: Sample = field(default_factory=Sample)
-    machine_costs: MachineCosts = ARRAYS
+    machine_costs: MachineCosts = ARRAY_COSTS
     buckets: int = 2
     lateness_us: int = 0
     in_panes: bool = True

@@ -24,7 +24,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Answer, Row, answers
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
 from tidemill.share import Sample
-from tidemill.share.weave import ARRAYS, MachineCosts
+from tidemill.share.weave import ARRAY_COSTS, MachineCosts
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 STREAM = Stream(
@@ -217,7 +217,7 @@ def random_sample(rng: random.Random) -> Sample:
 
 def random_machine(rng: random.Random) -> MachineCosts:
     """The usual one, or one that had better route cells than pick them."""
-    return rng.choice((ARRAYS, replace(ARRAYS, route_ns=0.1, narrow_ns=1e4)))
+    return rng.choice((ARRAY_COSTS, replace(ARRAY_COSTS, route_ns=0.1, narrow_ns=1e4)))
 
 
 def same_answers(plan: QueryPlan, got: Sequence[Answer], wanted: Sequence[Answer]) -> None:

@@ -43,7 +43,7 @@ def run(queue: Deadlines, updates: Sequence[int], capacity: int, ahead: int = 0)
             if (joint := queue.next(update, ahead)) is None:
                 break
             ran.append(joint)
-            queue.done(joint)
+            queue.record_run(joint)
     return ran
 
 
@@ -95,7 +95,7 @@ def test_the_earliest_deadline_goes_first_with_others_of_its_group(
             assert len({task.group for task in joint.tasks}) == 1
             assert set(joint.tasks) <= set(waiting)
             assert queue.next(update, ahead) == joint  # asking changes nothing
-            queue.done(joint)
+            queue.record_run(joint)
             done += joint.tasks
             assert all(queue.left(task, update) == task.period for task in joint.tasks)
 
@@ -183,7 +183,7 @@ def test_a_newcomer_does_not_wait_for_those_of_its_task_that_have_seen_the_updat
     joint = queue.next(7)
     assert joint is not None
     assert joint.names == ("new", "old")
-    queue.done(joint)
+    queue.record_run(joint)
     assert queue.next(9) is None
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemill.reference.windows import closed_by, windows_near
-from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
+from tidemill.schedule import Due, Specs, WindowRun, due_windows, oldest_needed
 from tidemill.windows import WindowSpec, edge_classes, slice_end, slice_starts
 
 
@@ -17,7 +17,7 @@ def window_specs(draw: st.DrawFn) -> WindowSpec:
     return WindowSpec(draw(st.integers(1, 60)), slide, draw(st.integers(1 - slide, slide - 1)))
 
 
-def starts_of(runs: list[Run], spec: WindowSpec) -> list[int]:
+def starts_of(runs: list[WindowRun], spec: WindowSpec) -> list[int]:
     return [run.first_us + k * spec.slide_us for run in runs for k in range(run.windows)]
 
 
@@ -44,8 +44,8 @@ def test_many_specs_at_once_are_each_as_found_by_trying(
 def test_consecutive_windows_are_one_run_and_a_gap_of_years_costs_nothing() -> None:
     slices = np.array([0, 5, 10, 8 * 10**15])
     ((near, far),) = due_windows(Specs.of([WindowSpec(10, 5)]), slices, None, 2**62)
-    assert near == Run(-5, 4)
-    assert far == Run(8 * 10**15 - 5, 2)
+    assert near == WindowRun(-5, 4)
+    assert far == WindowRun(8 * 10**15 - 5, 2)
 
 
 def test_nothing_held_nothing_due() -> None:

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from tidemill.schedule.hybrid import _greedy, blocks, freely_shortened
+from tidemill.schedule.hybrid import _greedy, freely_shortened, hybrid_blocks
 from tidemill.schedule.policies import POLICIES, tasks_of
-from tidemill.schedule.rates import rate
-from tidemill.schedule.soft import Soft, Task, merged, subgroups
+from tidemill.schedule.rates import cost_of_update
+from tidemill.schedule.soft import Soft, Task, merge_tasks, subgroups
 
 # Seven MAX queries, window and slide in minutes; an update of the synopsis every minute.
 WINDOWS = {"q1": (10, 2), "q2": (5, 2), "q3": (6, 2), "q4": (15, 3), "q5": (12, 3), "q6": (20, 5)}
@@ -36,15 +36,19 @@ def merges(queries: Sequence[Soft]) -> float:
 def test_the_worked_example(policy: str, cost: float, periods: list[int]) -> None:
     tasks = tasks_of(POLICIES[policy], SEVEN, merges)
     assert [task.period for task in tasks] == periods
-    assert rate(tasks, merges) == pytest.approx(cost, abs=0.005)
+    assert cost_of_update(tasks, merges) == pytest.approx(cost, abs=0.005)
 
 
 def test_the_partitions_that_hybrid_did_not_choose() -> None:
     first, second, third = subgroups(SEVEN)
-    assert rate([first, merged([second, third])], merges) == pytest.approx(12.67, abs=0.005)
-    assert rate([merged([first, third]), second], merges) == pytest.approx(16.83, abs=0.005)
-    assert rate([first, second], merges) == pytest.approx(7.67, abs=0.005)
-    assert rate([merged([first, second])], merges) == 7
+    assert cost_of_update([first, merge_tasks([second, third])], merges) == pytest.approx(
+        12.67, abs=0.005
+    )
+    assert cost_of_update([merge_tasks([first, third]), second], merges) == pytest.approx(
+        16.83, abs=0.005
+    )
+    assert cost_of_update([first, second], merges) == pytest.approx(7.67, abs=0.005)
+    assert cost_of_update([merge_tasks([first, second])], merges) == 7
 
 
 def random_group(rng: random.Random, most: int) -> tuple[tuple[Task, ...], dict[str, int]]:
@@ -69,9 +73,11 @@ def test_blocks_of_neighbours_are_as_cheap_as_any_partition() -> None:
     for _ in range(60):
         tasks, costs = random_group(rng, 5)
         longest = lambda queries, costs=costs: max(costs[q.name] for q in queries)  # noqa: E731
-        found = blocks(tasks, longest)
-        every = [tuple(map(merged, parts)) for parts in all_partitions(tasks)]
-        assert rate(found, longest) == pytest.approx(min(rate(one, longest) for one in every))
+        found = hybrid_blocks(tasks, longest)
+        every = [tuple(map(merge_tasks, parts)) for parts in all_partitions(tasks)]
+        assert cost_of_update(found, longest) == pytest.approx(
+            min(cost_of_update(one, longest) for one in every)
+        )
         merged_some += len(found) < len(tasks)
     assert merged_some > 10
 
@@ -83,10 +89,10 @@ def test_greedy_and_free_shortening_never_cost_more_than_what_they_begin_with() 
         tasks, costs = random_group(rng, 8)
         longest = lambda queries, costs=costs: max(costs[q.name] for q in queries)  # noqa: E731
         greedy = _greedy(tasks, longest)
-        assert rate(greedy, longest) <= rate(tasks, longest) * (1 + 1e-12)
-        best = blocks(tasks, longest)
+        assert cost_of_update(greedy, longest) <= cost_of_update(tasks, longest) * (1 + 1e-12)
+        best = hybrid_blocks(tasks, longest)
         free = freely_shortened(best, longest)
-        assert rate(free, longest) <= rate(best, longest)
+        assert cost_of_update(free, longest) <= cost_of_update(best, longest)
         shortened += free != best
         assert all(a.period <= min(m.period for m in a.members) for a in free)
     assert shortened > 0
@@ -99,7 +105,7 @@ def test_what_a_set_costs_is_asked_once() -> None:
         asked.append(frozenset(query.name for query in queries))
         return max(query.period for query in queries)
 
-    blocks(subgroups([Soft(f"q{period}", "g", period) for period in range(3, 33)]), longest)
+    hybrid_blocks(subgroups([Soft(f"q{period}", "g", period) for period in range(3, 33)]), longest)
     assert len(asked) == len(set(asked)) > 100
 
 

@@ -1,4 +1,4 @@
-"""Requests among tasks: none starves, and what is late is overtaken once."""
+"""OneTimeRequests among tasks: none starves, and what is late is overtaken once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemill.schedule.deadlines import Deadlines, Joint
-from tidemill.schedule.one_time import Request, Requests
+from tidemill.schedule.one_time import OneTimeRequest, OneTimeRequests
 from tidemill.schedule.soft import Soft, Task
 
 periods = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=8)
@@ -22,9 +22,9 @@ def tasks_with(found: Sequence[tuple[int, int]]) -> list[Task]:
     return [Task(query.group, query.period, (query,)) for query in queries]
 
 
-def requests_with(came: Sequence[Sequence[int]]) -> list[list[Request]]:
+def requests_with(came: Sequence[Sequence[int]]) -> list[list[OneTimeRequest]]:
     return [
-        [Request(f"r{update}-{number}", update, rank) for number, rank in enumerate(ranks)]
+        [OneTimeRequest(f"r{update}-{number}", update, rank) for number, rank in enumerate(ranks)]
         for update, ranks in enumerate(came)
     ]
 
@@ -32,12 +32,12 @@ def requests_with(came: Sequence[Sequence[int]]) -> list[list[Request]]:
 class Run:
     """Two runs an update, and for every late thing how often it was overtaken."""
 
-    def __init__(self, tasks: Sequence[Task], came: Sequence[Sequence[Request]]) -> None:
+    def __init__(self, tasks: Sequence[Task], came: Sequence[Sequence[OneTimeRequest]]) -> None:
         self.queue = Deadlines.starting(tasks, "alone", 0)
-        self.requests = Requests()
+        self.requests = OneTimeRequests()
         self.overtaken: Counter[object] = Counter()
         self.most_overtaken = 0
-        self.order: list[Request | Joint] = []
+        self.order: list[OneTimeRequest | Joint] = []
         for update in range(len(came) + 80):
             for request in came[update] if update < len(came) else ():
                 self.requests = self.requests.coming(request)
@@ -46,18 +46,18 @@ class Run:
 
     def step(self, update: int) -> None:
         chosen = self.requests.next(self.queue, update)
-        if isinstance(chosen, Request):
-            self.requests = self.requests.done(chosen)
+        if isinstance(chosen, OneTimeRequest):
+            self.requests = self.requests.without(chosen)
             self.count(chosen, update)
             self.overtaken.pop(chosen, None)
         elif chosen is not None:
-            self.queue.done(chosen)
+            self.queue.record_run(chosen)
             for task in chosen.tasks:
                 self.overtaken.pop(task, None)
         if chosen is not None:
             self.order.append(chosen)
 
-    def count(self, chosen: Request, update: int) -> None:
+    def count(self, chosen: OneTimeRequest, update: int) -> None:
         """Everything that was due before the request came has been overtaken by it."""
         lefts = {task: self.queue.left(task, update) for task in self.queue.tasks}
         dues = {task: update + left for task, left in lefts.items()}
@@ -70,7 +70,7 @@ class Run:
 def test_every_request_runs_once_and_nothing_late_is_overtaken_twice(found, came):
     asked = requests_with(came)
     run = Run(tasks_with(found), asked)
-    ran = [one for one in run.order if isinstance(one, Request)]
+    ran = [one for one in run.order if isinstance(one, OneTimeRequest)]
     assert sorted(one.name for one in ran) == sorted(one.name for each in asked for one in each)
     assert run.most_overtaken <= 1
 
@@ -82,7 +82,7 @@ def test_without_requests_the_deadlines_decide(found, came):
     for joint in alone.order:
         assert isinstance(joint, Joint)
         assert queue.next(joint.update) == joint
-        queue.done(joint)
+        queue.record_run(joint)
 
 
 def late_task(priority: int) -> Deadlines:
@@ -91,32 +91,32 @@ def late_task(priority: int) -> Deadlines:
     return Deadlines.starting([Task("g", 2, (query,))], "equal", 9, {"task": 3})
 
 
-def chosen(queue: Deadlines, update: int, *requests: Request) -> str:
-    waiting = Requests()
+def chosen(queue: Deadlines, update: int, *requests: OneTimeRequest) -> str:
+    waiting = OneTimeRequests()
     for request in requests:
         waiting = waiting.coming(request)
     found = waiting.next(queue, update)
     assert found is not None
-    return found.name if isinstance(found, Request) else found.names[0]
+    return found.name if isinstance(found, OneTimeRequest) else found.names[0]
 
 
 def test_deadlines_decide_among_equal_priorities_and_the_request_among_equals():
-    assert chosen(late_task(0), 9, Request("r", 9)) == "task"
-    assert chosen(late_task(0), 9, Request("r", 6)) == "task"
-    assert chosen(late_task(0), 9, Request("r", 5)) == "r"
-    assert chosen(late_task(1), 9, Request("r", 5)) == "task"
-    assert chosen(late_task(1), 9, Request("r", 4)) == "r"
+    assert chosen(late_task(0), 9, OneTimeRequest("r", 9)) == "task"
+    assert chosen(late_task(0), 9, OneTimeRequest("r", 6)) == "task"
+    assert chosen(late_task(0), 9, OneTimeRequest("r", 5)) == "r"
+    assert chosen(late_task(1), 9, OneTimeRequest("r", 5)) == "task"
+    assert chosen(late_task(1), 9, OneTimeRequest("r", 4)) == "r"
 
 
 def test_a_dear_request_goes_first():
-    assert chosen(late_task(1), 9, Request("r", 9, 2)) == "r"
-    assert chosen(late_task(1), 9, Request("old", 2), Request("r", 9, 2)) == "r"
-    assert chosen(late_task(2), 9, Request("old", 2), Request("r", 9, 2)) == "r"
+    assert chosen(late_task(1), 9, OneTimeRequest("r", 9, 2)) == "r"
+    assert chosen(late_task(1), 9, OneTimeRequest("old", 2), OneTimeRequest("r", 9, 2)) == "r"
+    assert chosen(late_task(2), 9, OneTimeRequest("old", 2), OneTimeRequest("r", 9, 2)) == "r"
 
 
 def test_what_is_not_due_yet_does_not_keep_a_request_waiting():
     queue = late_task(9)
     joint = queue.next(9)
     assert joint is not None
-    queue.done(joint)
-    assert chosen(queue, 10, Request("r", 10)) == "r"
+    queue.record_run(joint)
+    assert chosen(queue, 10, OneTimeRequest("r", 10)) == "r"

@@ -24,7 +24,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
-from tidemill.share.weave import ARRAYS, CATALYST, MachineCosts
+from tidemill.share.weave import ARRAY_COSTS, CATALYST_COSTS, MachineCosts
 from tidemill.types import Type
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def planned(
     sample: Sample | None = None,
     settings: Settings | None = None,
     before: SharedPlan | None = None,
-    machine: MachineCosts = ARRAYS,
+    machine: MachineCosts = ARRAY_COSTS,
 ) -> Arrangement:
     """The queries of one stream, all at once or on top of a plan that stands."""
     context = Context(settings or Settings(), EngineCosts(sample or Sample(), machine))
@@ -68,7 +68,7 @@ def planned(
 
 
 # For streams that are not Parquet, as the example's.
-planned_on_spark = partial(planned, machine=CATALYST)
+planned_on_spark = partial(planned, machine=CATALYST_COSTS)
 
 
 def packets_sample(queries: Sequence[QueryPlan]) -> Sample:

@@ -24,7 +24,7 @@ def sampled(shares: dict[str, float]) -> tuple[EngineCosts, Needs]:
 
 def test_a_synopsis_more_costs_what_another_cell_for_a_row_does() -> None:
     needs, machine = needs_of(ALIKE), MachineCosts()
-    saved = costs(RATE).alone(needs) - costs(RATE).kept(needs)
+    saved = costs(RATE).cost_alone(needs) - costs(RATE).cost_of_synopsis(needs)
     assert saved == pytest.approx(RATE * (machine.scan_ns - machine.set_ns) * 1e-9)
 
 
@@ -32,16 +32,18 @@ def test_cells_are_picked_only_for_conditions_that_hold() -> None:
     few, needs = sampled({"n = 1": 1.0, "n = 2": 1.0, "n = 3": 0.0, "n = 4": 0.0})
     all_of, _ = sampled({"n = 1": 1.0, "n = 2": 1.0, "n = 3": 1.0, "n = 4": 1.0})
     machine = few.machine
-    assert all_of.cells(needs) == pytest.approx(few.cells(needs))
-    added = all_of.signed(needs) - few.signed(needs)
+    assert all_of.cells_per_second(needs) == pytest.approx(few.cells_per_second(needs))
+    added = all_of.cost_by_signature(needs) - few.cost_by_signature(needs)
     picked_ns = 2 * VISITS * (machine.narrow_ns + machine.combine_ns)
-    assert added == pytest.approx(few.cells(needs) * picked_ns * 1e-9)
+    assert added == pytest.approx(few.cells_per_second(needs) * picked_ns * 1e-9)
 
 
 def test_cells_that_nobody_reads_twice_are_not_copied() -> None:
     found, needs = sampled({"n = 1": 1.0, "n = 2": 0.0})
     kept_ns = found.machine.keep_ns + VISITS * found.machine.combine_ns
-    assert found.signed(needs) == pytest.approx(found.cells(needs) * kept_ns * 1e-9)
+    assert found.cost_by_signature(needs) == pytest.approx(
+        found.cells_per_second(needs) * kept_ns * 1e-9
+    )
 
 
 def test_rows_that_nobody_keeps_do_not_thin_out_the_conditions() -> None:
@@ -56,6 +58,6 @@ def test_routing_is_for_conditions_that_hold_together_at_edges_of_their_own() ->
     queries = [query(n, where=f"n > {n}", window=window) for n, window in enumerate(windows)]
     bits = {one.predicate: np.ones(ROWS, dtype=np.bool_) for one in queries}
     found, needs = EngineCosts(Sample(RATE, ROWS, KEYS, bits)), needs_of(queries)
-    assert found.routed(needs) < found.signed(needs)
+    assert found.cost_by_predicate(needs) < found.cost_by_signature(needs)
     one = needs_of(queries[:1])
-    assert found.signed(one) < found.routed(one)
+    assert found.cost_by_signature(one) < found.cost_by_predicate(one)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.share.shared import context, query
-from tidemill.share.drift import arrangement_cost, extrapolated, has_drifted, with_point
+from tidemill.share.drift import cost_of_arrangement, extrapolated, has_drifted, with_point
 from tidemill.share.optimiser import Group
 
 
@@ -27,8 +27,8 @@ def test_without_a_plan_to_measure_by_nothing_has_drifted() -> None:
 @pytest.mark.parametrize("sharing", ["auto", "shared", "weave", "triweave"])
 def test_sharing_equal_windows_costs_less_than_not(sharing: str) -> None:
     twins = (query(0), query(1))
-    together = arrangement_cost([Group(twins)], context(sharing))
-    apart = arrangement_cost([Group((one,)) for one in twins], context(sharing))
+    together = cost_of_arrangement([Group(twins)], context(sharing))
+    apart = cost_of_arrangement([Group((one,)) for one in twins], context(sharing))
     assert 0 < together < apart
 
 

@@ -99,5 +99,5 @@ def test_a_plan_that_costs_too_much_is_made_anew() -> None:
     plan = change_plan(SharedPlan(), [query(n) for n in range(2)], around(chosen=alone))
     assert len(plan.synopses) == 2
     grown = change_plan(plan, [query(n) for n in range(3)], around(STARTED, chosen))
-    assert grown.made != plan.made
+    assert grown.rebuild_costs != plan.rebuild_costs
     assert {stints[-1].synopsis_id for stints in grown.stints.values()} == {"s3"}

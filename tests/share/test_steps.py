@@ -9,7 +9,7 @@ from tests.share.plans import PACKETS, bound, packets_sample, planned
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
-from tidemill.share.optimiser import STEPS
+from tidemill.share.optimiser import SHARING_STEPS
 
 SCRIPT = """
 CREATE QUERY bytes AS
@@ -49,8 +49,8 @@ def shape(found: Arrangement) -> tuple[int, int, int, int]:
 
 
 def test_settings_name_the_steps_in_their_order() -> None:
-    assert tuple(step.name for step in STEPS) == OPTIMISER_STEPS
-    assert all(step.sentence for step in STEPS)
+    assert tuple(step.name for step in SHARING_STEPS) == OPTIMISER_STEPS
+    assert all(step.sentence for step in SHARING_STEPS)
 
 
 @pytest.mark.parametrize("off", ["", *OPTIMISER_STEPS, "slices, predicates", "routing, covers"])

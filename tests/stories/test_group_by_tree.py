@@ -20,7 +20,7 @@ from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.packets import blocks, make_block
 from tidemill.engine import Engine
 from tidemill.engine.register.figures import keep_machines
-from tidemill.share.weave import CATALYST, Machines
+from tidemill.share.weave import CATALYST_COSTS, Machines
 
 SOURCE = "generate:packets?rate=1000&duration=30s&hosts=100&seed=11"
 MODEL = PacketModel(rate=1000, hosts=100, seed=11, duration_us=30_000_000)
@@ -54,7 +54,7 @@ def expected(keys: str) -> list[tuple[object, ...]]:
 def test_answers_below_a_set_in_between(tmp_path: Path) -> None:
     with Engine(tmp_path / "home") as engine:
         # A machine that reads rows slowly, so that all sets are rolled up from one.
-        slow = replace(CATALYST, scan_ns=1e6, set_ns=1e6)
+        slow = replace(CATALYST_COSTS, scan_ns=1e6, set_ns=1e6)
         keep_machines(engine.home.open(), Machines(catalyst=slow))
     with Engine(tmp_path / "home", clock=ManualClock()) as engine:
         engine.sql(script(), tmp_path)

@@ -144,7 +144,7 @@ def describe_run(
     report.raised = {name: state.raised for name, state in queries.items()}
     report.troubles = {n: s.user_error for n, s in queries.items() if s.user_error and s.raised}
     report.schedule = {
-        query.name: queries[query.name].history.told(query.window.updates)
+        query.name: queries[query.name].history.metrics(query.window.updates)
         for query in plan.queries
         if query.is_soft
     }

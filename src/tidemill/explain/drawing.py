@@ -13,8 +13,8 @@ from typing import TypeVar
 from tidemill import words
 from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
-from tidemill.explain.svg import Box
-from tidemill.explain.tree_layout import Tree, lay_out
+from tidemill.explain.svg import TextBox
+from tidemill.explain.tree_layout import Tree, lay_out_trees
 from tidemill.plan.joins import in_users_words
 from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis
@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 def draw(arrangements: Sequence[Arrangement]) -> str:
     """An SVG document."""
-    return lay_out([_stream(found) for found in arrangements], list(_title(arrangements)))
+    return lay_out_trees(
+        [_stream(arrangement) for arrangement in arrangements], list(_title(arrangements))
+    )
 
 
 def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
@@ -36,80 +38,84 @@ def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
         "stream ⇒ passes over its rows ⇒ partial results by group ⇒ synopses, which keep them by "
         "slice of time ⇒ queries, with length and slide of their windows"
     )
-    for found in arrangements:
-        queries = words.many(len(found.queries), "query")
-        kept = words.many(len(found.synopses), "synopsis")
-        times = found.seconds_apart / found.seconds
+    for arrangement in arrangements:
+        queries = words.many(len(arrangement.queries), "query")
+        synopses = words.many(len(arrangement.synopses), "synopsis")
+        times = arrangement.seconds_apart / arrangement.seconds
         yield (
-            f"{queries} on {found.stream.written} from {kept}: "
-            f"{words.work(found.seconds)} of a core per second of stream, "
-            f"{words.work(found.seconds_apart)} if each were alone ({times:.1f} times as much)"
+            f"{queries} on {arrangement.stream.written} from {synopses}: "
+            f"{words.work(arrangement.seconds)} of a core per second of stream, "
+            f"{words.work(arrangement.seconds_apart)} if each were alone "
+            f"({times:.1f} times as much)"
         )
 
 
-def _stream(found: Arrangement) -> Tree:
-    rate = f"{words.rows(found.costs.sample.rows_per_second)} rows/s"
-    box = Box((found.stream.written, rate if found.is_sampled else f"{rate} (guessed)"), _STREAM)
-    shown, more = _first(found.passes, MOST_PASSES)
-    passes = [_pass(found, number, feeds) for number, feeds in enumerate(shown, 1)]
+def _stream(arrangement: Arrangement) -> Tree:
+    rate = f"{words.rows(arrangement.costs.sample.rows_per_second)} rows/s"
+    box = TextBox(
+        (arrangement.stream.written, rate if arrangement.is_sampled else f"{rate} (guessed)"),
+        _STREAM,
+    )
+    shown, more = _first(arrangement.passes, MOST_PASSES)
+    passes = [_pass(arrangement, number, feeds) for number, feeds in enumerate(shown, 1)]
     return Tree(box, 0, (*passes, *_more(more, "pass", _PASS, 1)))
 
 
-def _pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
+def _pass(arrangement: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
     scan = feeds[0].scan
-    names = found.predicate_names
+    names = arrangement.predicate_names
     shown, more = _first(scan.predicates, MOST_PREDICATES)
     predicates = [f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in shown]
     tables = [f"joined with {join.table}" for join in scan.relation.joins]
     lines = [f"pass {number}", *tables, *map(_cut, predicates), *_and_more(more, "predicate")]
-    made, left = _first(feeds, MOST_FEEDS)
-    nodes = [_node(found, feed, 0, 2) for feed in made]
-    return Tree(Box(tuple(lines), _PASS), 1, (*nodes, *_more(left, "grouping", _NODE, 2)))
+    shown_feeds, left = _first(feeds, MOST_FEEDS)
+    nodes = [_node(arrangement, feed, 0, 2) for feed in shown_feeds]
+    return Tree(TextBox(tuple(lines), _PASS), 1, (*nodes, *_more(left, "grouping", _NODE, 2)))
 
 
-def _node(found: Arrangement, feed: Feed, place: int, column: int) -> Tree:
+def _node(arrangement: Arrangement, feed: Feed, place: int, column: int) -> Tree:
     node = feed.nodes[place]
-    rate = f"{words.rows(found.partial_rows(feed, node))} partial rows/s"
-    box = Box((_cut(f"by {phrases.keys_at(feed, node)}"), rate), _NODE)
+    rate = f"{words.rows(arrangement.partial_rows(feed, node))} partial rows/s"
+    box = TextBox((_cut(f"by {phrases.keys_at_node(feed, node)}"), rate), _NODE)
     shown, more = _first(node.synopses, MOST_SYNOPSES)
-    synopses = [_synopsis(found, feed.by_id[name]) for name in shown]
+    synopses = [_synopsis(arrangement, feed.by_id[name]) for name in shown]
     below = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
-    nodes = [_node(found, feed, child, column + 1) for child in below]
+    nodes = [_node(arrangement, feed, child, column + 1) for child in below]
     return Tree(box, column, (*synopses, *_more(more, "synopsis", _SYNOPSIS, -2), *nodes))
 
 
-def _synopsis(found: Arrangement, synopsis: Synopsis) -> Tree:
+def _synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Tree:
     lanes = ", ".join(in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes)
-    cut = f"slices: {words.rows(found.slices(synopsis) * 60)} a minute"
+    cut = f"slices: {words.rows(arrangement.slices(synopsis) * 60)} a minute"
     title = _cut(f"{synopsis.id} by {synopsis.key_text}")
-    box = Box((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)
-    return Tree(box, -2, (_readers(found, synopsis),))
+    box = TextBox((title, *textwrap.wrap(lanes, _LONGEST), cut), _SYNOPSIS)
+    return Tree(box, -2, (_readers(arrangement, synopsis),))
 
 
-def _readers(found: Arrangement, synopsis: Synopsis) -> Tree:
-    readers = found.readers(synopsis)
+def _readers(arrangement: Arrangement, synopsis: Synopsis) -> Tree:
+    readers = arrangement.readers(synopsis)
     shown, more = _first(readers, MOST_QUERIES)
     lines = [words.many(len(readers), "query")]
     for query, stint in shown:
-        rows = phrases.reading(stint.reading, synopsis, found.predicate_names)
+        rows = phrases.reading_text(stint.reading, synopsis, arrangement.predicate_names)
         where = "" if rows == "all rows" else f"\tif {rows}"
-        lines.append(f"{_cut(query.name)}\t{phrases.window(query.window)}{_cut(where)}")
-    return Tree(Box((*lines, *_and_more(more)), _QUERIES), -1)
+        lines.append(f"{_cut(query.name)}\t{phrases.window_text(query.window)}{_cut(where)}")
+    return Tree(TextBox((*lines, *_and_more(more)), _QUERIES), -1)
 
 
 def _first(items: Sequence[T], most: int) -> tuple[Sequence[T], int]:
-    """The first of some items, and how many are left."""
+    """The first items of a list, and the number of those left out."""
     return items[:most], max(0, len(items) - most)
 
 
 def _and_more(count: int, word: str = "") -> list[str]:
-    told = words.many(count, f"more {word}") if word else f"{count:,} more"
-    return [f"and {told}"] if count else []
+    text = words.many(count, f"more {word}") if word else f"{count:,} more"
+    return [f"and {text}"] if count else []
 
 
 def _more(count: int, word: str, fill: str, column: int) -> list[Tree]:
     plural = words.many(count, word).split(" ", 1)[1]
-    return [Tree(Box((f"and {count:,} more {plural}",), fill), column)] if count else []
+    return [Tree(TextBox((f"and {count:,} more {plural}",), fill), column)] if count else []
 
 
 def _cut(text: str, longest: int = _LONGEST) -> str:

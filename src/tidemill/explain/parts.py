@@ -17,18 +17,20 @@ from tidemill.state.synopsis import Synopsis
 MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
 
 
-def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
-    """What is read and evaluated once per row; below it each sub-aggregation as a tree of keys."""
+def explain_pass(arrangement: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
+    """The columns and predicates of a pass, then each of its sub-aggregations as a tree of keys."""
     scan = feeds[0].scan
     joined = "".join(f", joined with {join.table}" for join in scan.relation.joins)
     yield f"pass {number} over {source_name(scan.relation).written}{joined}"
     read = [in_users_words(name, scan.relation.joins) for name in scan.columns]
     yield words.wrapped("  reads       ", read or ["no columns"])
-    names = found.predicate_names
-    told = [f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in scan.predicates]
-    if told:
-        yield words.wrapped("  predicates  ", told, between="; ")
-    lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(found, feed)]
+    names = arrangement.predicate_names
+    predicates = [
+        f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in scan.predicates
+    ]
+    if predicates:
+        yield words.wrapped("  predicates  ", predicates, between="; ")
+    lines = [line for feed in feeds[:MOST_FEEDS] for line in _tree(arrangement, feed)]
     width = max(len(label) for label, _ in lines)
     for label, rest in lines:
         yield f"  {label:<{width}}  {rest}"
@@ -36,36 +38,38 @@ def explain_pass(found: Arrangement, number: int, feeds: Sequence[Feed]) -> Iter
         yield f"  and {len(feeds) - MOST_FEEDS:,} more"
 
 
-def _tree(found: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
+def _tree(arrangement: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
     """The feed's sets of keys under each other, with the synopses that hang there."""
     for label, node in _branches(feed, 0, "group by ", ""):
-        rate = f"{words.rows(found.partial_rows(feed, node)):>7} partial rows/s"
+        rate = f"{words.rows(arrangement.partial_rows(feed, node)):>7} partial rows/s"
         into = f"  ⇒ {', '.join(node.synopses)}" if node.synopses else ""
         yield label, f"{rate}{into}"
 
 
 def _branches(feed: Feed, place: int, stem: str, below: str) -> Iterator[tuple[str, Node]]:
     node = feed.nodes[place]
-    yield f"{stem}{phrases.keys_at(feed, node)}", node
+    yield f"{stem}{phrases.keys_at_node(feed, node)}", node
     children = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]
     for child in children:
         mark, rest = ("└─ ", "   ") if child == children[-1] else ("├─ ", "│  ")
         yield from _branches(feed, child, f"{below}{mark}", f"{below}{rest}")
 
 
-def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
-    """What it keeps, how it is cut, and who reads which rows of it."""
-    readers = found.readers(synopsis)
+def explain_synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[str]:
+    """The lanes and slices of a synopsis, then its readers by the rows that they read."""
+    readers = arrangement.readers(synopsis)
     count = words.many(len(readers), "query")
-    asked = phrases.windows(query.window for query, _ in readers)
-    yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {asked}"
+    windows = phrases.windows_text([query.window for query, _ in readers])
+    yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {windows}"
     lanes = [in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes]
     yield words.wrapped("  keeps  ", lanes)
-    yield f"  slices {_edges(found, synopsis)}"
+    yield f"  slices {_edges(arrangement, synopsis)}"
     by_reading: dict[str, list[str]] = {}
     for query, stint in readers:
-        rows = phrases.reading(stint.reading, synopsis, found.predicate_names)
-        by_reading.setdefault(rows, []).append(f"{query.name} ({phrases.window(query.window)})")
+        rows = phrases.reading_text(stint.reading, synopsis, arrangement.predicate_names)
+        by_reading.setdefault(rows, []).append(
+            f"{query.name} ({phrases.window_text(query.window)})"
+        )
     shown = list(by_reading.items())[:MOST_READINGS]
     is_short = len(readers) <= MOST_NAMES
     most = None if is_short else max(FEWEST_NAMES, MOST_NAMES // len(shown))
@@ -76,9 +80,9 @@ def explain_synopsis(found: Arrangement, synopsis: Synopsis) -> Iterator[str]:
         yield f"  other rows: {words.many(left, 'query')}"
 
 
-def _edges(found: Arrangement, synopsis: Synopsis) -> str:
-    edges = found.edges(synopsis)
-    per_minute = f"{words.rows(found.slices(synopsis) * 60)} a minute"
+def _edges(arrangement: Arrangement, synopsis: Synopsis) -> str:
+    edges = arrangement.edges(synopsis)
+    per_minute = f"{words.rows(arrangement.slices(synopsis) * 60)} a minute"
     if synopsis.routed:
         per_minute += " in all, each condition cut for its own queries"
     if len(edges.members) == 1:

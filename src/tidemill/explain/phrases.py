@@ -1,8 +1,8 @@
-"""How the pages and the drawing of a plan put things: short, in lines of a hundred columns."""
+"""Windows, keys and readings as the pages and the drawing of a plan word them: in short."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tidemill.language.statements import Window
 from tidemill.plan.joins import in_users_words
@@ -12,27 +12,27 @@ from tidemill.state.synopsis import Synopsis
 from tidemill.words import span
 
 
-def window(found: Window) -> str:
+def window_text(window: Window) -> str:
     """Lengths, and how often: `1 min / 10 s`."""
-    ranges = ", ".join(map(span, found.ranges_us))
-    start = f" + {span(found.start_us)}" if found.start_us else ""
-    if found.is_soft:
-        return f"{ranges} / up to {span(_period_us(found))}"
-    return f"{ranges} / {span(found.slide_us)}{start}"
+    ranges = ", ".join(map(span, window.ranges_us))
+    start = f" + {span(window.start_us)}" if window.start_us else ""
+    if window.is_soft:
+        return f"{ranges} / up to {span(_period_us(window))}"
+    return f"{ranges} / {span(window.slide_us)}{start}"
 
 
-def windows(found: Iterable[Window]) -> str:
+def windows_text(windows: Sequence[Window]) -> str:
     """Many windows in a few words."""
-    distinct = list(dict.fromkeys(found))
+    distinct = list(dict.fromkeys(windows))
     if len(distinct) == 1:
-        return f"window {window(distinct[0])}"
-    ranges = [range_us for each in distinct for range_us in each.ranges_us]
-    slides = [_period_us(each) for each in distinct]
+        return f"window {window_text(distinct[0])}"
+    ranges = [range_us for window in distinct for range_us in window.ranges_us]
+    slides = [_period_us(window) for window in distinct]
     return f"{len(distinct)} windows: {_between(ranges)} long, every {_between(slides)}"
 
 
-def _period_us(found: Window) -> int:
-    return found.slide_us or found.update_us
+def _period_us(window: Window) -> int:
+    return window.slide_us or window.update_us
 
 
 def _between(spans_us: Sequence[int]) -> str:
@@ -40,22 +40,19 @@ def _between(spans_us: Sequence[int]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def keys(found: Iterable[str]) -> str:
-    return ", ".join(found) or "(one group)"
+def keys_at_node(feed: Feed, node: Node) -> str:
+    """The keys of a node in a feed's tree, as users wrote them."""
+    text = ", ".join(feed.scan.keys[place].sql for place in node.keys) or "(one group)"
+    return in_users_words(text, feed.scan.relation.joins)
 
 
-def keys_at(feed: Feed, node: Node) -> str:
-    found = keys(feed.scan.keys[place].sql for place in node.keys)
-    return in_users_words(found, feed.scan.relation.joins)
-
-
-def reading(found: Reading, synopsis: Synopsis, names: Mapping[Predicate, str]) -> str:
-    """Which rows of a synopsis are read: `p1 or p2`, `p1 and not p3`."""
+def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate, str]) -> str:
+    """The rows of a synopsis that are read: `p1 or p2`, `p1 and not p3`."""
     named = {bit.number: names[bit.predicate] for bit in synopsis.bits}
-    if not found.terms:
+    if not reading.terms:
         return "no rows"
     terms = []
-    for term in found.terms:
+    for term in reading.terms:
         must = [named[bit] for bit in term.bits if term.must >> bit & 1]
         forbid = [f"not {named[bit]}" for bit in term.bits if term.forbid >> bit & 1]
         terms.append(" and ".join([*must, *forbid]) or "all rows")

@@ -1,4 +1,4 @@
-"""EXPLAIN SHARED of one query: what it shares, or what it would add before it is registered."""
+"""EXPLAIN SHARED of one query: what it shares or, before it is registered, would add."""
 
 from __future__ import annotations
 
@@ -18,78 +18,83 @@ from tidemill.state.synopsis import Synopsis
 _MOST_NAMES = 12
 
 
-def explain_query(found: Arrangement, without: Arrangement, query: QueryPlan) -> str:
-    """What concerns a query that stands; `without` is the plan as it would be if it went."""
-    lines = [f"query {query.name} on {_stream(query)}, window {phrases.window(query.window)}"]
-    lines += _place(found, query)
-    saved = max(0.0, found.seconds - without.seconds)
+def explain_query(arrangement: Arrangement, without: Arrangement, query: QueryPlan) -> str:
+    """The part of the plan that concerns a standing query; `without` is the plan if it went."""
+    lines = [f"query {query.name} on {_stream(query)}, window {phrases.window_text(query.window)}"]
+    lines += _place(arrangement, query)
+    saved = max(0.0, arrangement.seconds - without.seconds)
     lines.append(
         f"  cost    {words.work(saved)} of a core per second of stream more than without it; "
-        f"alone {words.work(found.seconds_alone(query))}"
+        f"alone {words.work(arrangement.seconds_alone(query))}"
     )
-    return "\n".join([*lines, *_why(found, query)])
+    return "\n".join([*lines, *_why(arrangement, query)])
 
 
 def explain_newcomer(
-    found: Arrangement, before: Arrangement, query: QueryPlan, first_window: str | None
+    arrangement: Arrangement, before: Arrangement, query: QueryPlan, first_window: str | None
 ) -> str:
-    """What a query that is not registered would add to the plan before.
+    """The parts that a query, not registered yet, would add to the plan `before`.
 
     `first_window` is when its first window would start; None: as the stream begins.
     """
-    window = phrases.window(query.window)
+    window = phrases.window_text(query.window)
     lines = [f"if registered, a query on {_stream(query)} with window {window}"]
-    lines += _place(found, query)
-    added = [in_users_words(each, query.relation.joins) for each in _added(found, before, query)]
-    lines.append(words.wrapped("  adds    ", added or ["nothing"]))
+    lines += _place(arrangement, query)
+    joins = query.relation.joins
+    additions = [in_users_words(text, joins) for text in _added(arrangement, before, query)]
+    lines.append(words.wrapped("  adds    ", additions or ["nothing"]))
     begins = f"with the window that starts at {first_window}" if first_window else "with the stream"
     lines.append(f"  begins  {begins}")
+    alone = words.work(arrangement.seconds_alone(query))
     lines.append(
         f"  cost    {words.work(before.seconds)} of a core per second of stream before, "
-        f"{words.work(found.seconds)} after; alone {words.work(found.seconds_alone(query))}"
+        f"{words.work(arrangement.seconds)} after; alone {alone}"
     )
-    return "\n".join([*lines, *_why(found, query)])
+    return "\n".join([*lines, *_why(arrangement, query)])
 
 
 def _stream(query: QueryPlan) -> str:
     return source_name(query.relation).written
 
 
-def _place(found: Arrangement, query: QueryPlan) -> Iterator[str]:
+def _place(arrangement: Arrangement, query: QueryPlan) -> Iterator[str]:
     """The way its rows go: pass, sub-aggregation, synopsis; and who else is there."""
-    synopsis = found.plan.synopsis_of(query.name)
-    feed = _feed_of(found, synopsis)
-    number = next(n for n, feeds in enumerate(found.passes, 1) if feed in feeds)
-    rate = words.rows(found.partial_rows(feed, feed.nodes[0]))
-    grouped = phrases.keys_at(feed, feed.nodes[0])
+    synopsis = arrangement.plan.synopsis_of(query.name)
+    feed = _feed_of(arrangement, synopsis)
+    number = next(n for n, feeds in enumerate(arrangement.passes, 1) if feed in feeds)
+    rate = words.rows(arrangement.partial_rows(feed, feed.nodes[0]))
+    grouped = phrases.keys_at_node(feed, feed.nodes[0])
     yield f"  fed by  pass {number}, group by {grouped}: {rate} partial rows/s"
-    yield f"  reads   synopsis {synopsis.id} by {synopsis.key_text}: {_rows(found, query)}"
-    others = [other.name for other, _ in found.readers(synopsis) if other.name != query.name]
-    yield words.wrapped("  with    ", others or ["nobody else"], _MOST_NAMES)
+    yield f"  reads   synopsis {synopsis.id} by {synopsis.key_text}: {_rows(arrangement, query)}"
+    companions = [
+        reader.name for reader, _ in arrangement.readers(synopsis) if reader.name != query.name
+    ]
+    yield words.wrapped("  with    ", companions or ["nobody else"], _MOST_NAMES)
 
 
-def _rows(found: Arrangement, query: QueryPlan) -> str:
-    synopsis = found.plan.synopsis_of(query.name)
-    reading = found.plan.stints[query.name][-1].reading
+def _rows(arrangement: Arrangement, query: QueryPlan) -> str:
+    synopsis = arrangement.plan.synopsis_of(query.name)
+    reading = arrangement.plan.stints[query.name][-1].reading
     if reading.bits and synopsis.bit(query.predicate) is None:
         named = {bit.predicate: f"[{bit.predicate.sql}]" for bit in synopsis.bits}
-        return in_users_words(phrases.reading(reading, synopsis, named), synopsis.relation.joins)
-    told = "all rows" if query.predicate.is_true else query.predicate.sql
-    return in_users_words(told, synopsis.relation.joins)
+        text = phrases.reading_text(reading, synopsis, named)
+        return in_users_words(text, synopsis.relation.joins)
+    rows = "all rows" if query.predicate.is_true else query.predicate.sql
+    return in_users_words(rows, synopsis.relation.joins)
 
 
-def _feed_of(found: Arrangement, synopsis: Synopsis) -> Feed:
-    return next(feed for feed in found.feeds if synopsis.id in feed.by_id)
+def _feed_of(arrangement: Arrangement, synopsis: Synopsis) -> Feed:
+    return next(feed for feed in arrangement.feeds if synopsis.id in feed.by_id)
 
 
-def _added(found: Arrangement, before: Arrangement, query: QueryPlan) -> Iterator[str]:
+def _added(arrangement: Arrangement, before: Arrangement, query: QueryPlan) -> Iterator[str]:
     """Everything of the new plan that the old one does not have."""
-    if len(found.passes) > len(before.passes):
+    if len(arrangement.passes) > len(before.passes):
         yield "a pass over the rows"
-    if len(found.feeds) > len(before.feeds):
+    if len(arrangement.feeds) > len(before.feeds):
         yield "a sub-aggregation"
-    synopsis = found.plan.synopsis_of(query.name)
-    old = next((each for each in before.synopses if each.id == synopsis.id), None)
+    synopsis = arrangement.plan.synopsis_of(query.name)
+    old = next((other for other in before.synopses if other.id == synopsis.id), None)
     if old is None:
         yield f"a synopsis, {synopsis.id}"
         return
@@ -98,12 +103,12 @@ def _added(found: Arrangement, before: Arrangement, query: QueryPlan) -> Iterato
     if keeps_all(synopsis) and not keeps_all(old):
         yield "rows of no bit"
     yield from (f"the partial {lane.sql}" for lane in synopsis.lanes if lane not in old.lanes)
-    cut, cut_before = found.slices(synopsis), before.slices(old)
+    cut, cut_before = arrangement.slices(synopsis), before.slices(old)
     if cut != cut_before:
         yield (f"slices: {words.rows(cut * 60)} a minute in place of {words.rows(cut_before * 60)}")
 
 
-def _why(found: Arrangement, query: QueryPlan) -> Iterator[str]:
-    for rule in found.rules(query):
+def _why(arrangement: Arrangement, query: QueryPlan) -> Iterator[str]:
+    for rule in arrangement.rules(query):
         other = f", with {rule.other}" if rule.other else ""
         yield f"  {rule.rule:<6}  {SENTENCES[rule.rule]}{other}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tidemill import words
 from tidemill.explain.parts import explain_pass, explain_synopsis
-from tidemill.explain.stream_model import Arrangement, Found
+from tidemill.explain.stream_model import Arrangement, SharingReason
 from tidemill.share.rules import SENTENCES
 from tidemill.share.sample import GUESSED_VALUES
 
@@ -21,20 +21,20 @@ def explain_shared(arrangements: Sequence[Arrangement]) -> str:
     """One stream after another: summary, rules, passes, synopses."""
     if not arrangements:
         return "no queries"
-    return "\n\n".join("\n".join(_page(each)) for each in arrangements)
+    return "\n\n".join("\n".join(_page(arrangement)) for arrangement in arrangements)
 
 
-def _page(found: Arrangement) -> Iterator[str]:
-    yield from _summary(found)
-    yield from _why([rule for query in found.queries for rule in found.rules(query)])
-    for number, feeds in enumerate(found.passes[:MOST_PASSES], 1):
+def _page(arrangement: Arrangement) -> Iterator[str]:
+    yield from _summary(arrangement)
+    yield from _why([rule for query in arrangement.queries for rule in arrangement.rules(query)])
+    for number, feeds in enumerate(arrangement.passes[:MOST_PASSES], 1):
         yield ""
-        yield from explain_pass(found, number, feeds)
-    yield from _rest(len(found.passes) - MOST_PASSES, "pass")
-    for synopsis in found.synopses[:MOST_SYNOPSES]:
+        yield from explain_pass(arrangement, number, feeds)
+    yield from _rest(len(arrangement.passes) - MOST_PASSES, "pass")
+    for synopsis in arrangement.synopses[:MOST_SYNOPSES]:
         yield ""
-        yield from explain_synopsis(found, synopsis)
-    yield from _rest(len(found.synopses) - MOST_SYNOPSES, "synopsis")
+        yield from explain_synopsis(arrangement, synopsis)
+    yield from _rest(len(arrangement.synopses) - MOST_SYNOPSES, "synopsis")
 
 
 def _rest(count: int, word: str) -> Iterator[str]:
@@ -43,45 +43,46 @@ def _rest(count: int, word: str) -> Iterator[str]:
         yield f"and {words.many(count, word)} more; EXPLAIN SHARED QUERY tells of one query"
 
 
-def _summary(found: Arrangement) -> Iterator[str]:
-    queries = words.many(len(found.queries), "query")
-    kept = words.many(len(found.synopses), "synopsis")
-    passes = words.many(len(found.passes), "pass")
-    read = f"{passes} over the rows (plan {found.plan.version})"
-    yield f"{queries} on {found.stream.written}: {kept}, {read}"
-    yield f"  cost      {_saving(found)}"
-    yield f"  estimate  {_basis(found)}"
-    if found.settings.sharing != "auto" or found.settings.steps_off:
-        off = found.settings.steps_off or "none"
-        yield f"  settings  sharing = {found.settings.sharing}, steps off: {off}"
+def _summary(arrangement: Arrangement) -> Iterator[str]:
+    queries = words.many(len(arrangement.queries), "query")
+    synopses = words.many(len(arrangement.synopses), "synopsis")
+    passes = words.many(len(arrangement.passes), "pass")
+    read = f"{passes} over the rows (plan {arrangement.plan.version})"
+    yield f"{queries} on {arrangement.stream.written}: {synopses}, {read}"
+    yield f"  cost      {_saving(arrangement)}"
+    yield f"  estimate  {_basis(arrangement)}"
+    if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
+        off = arrangement.settings.steps_off or "none"
+        yield f"  settings  sharing = {arrangement.settings.sharing}, steps off: {off}"
     yield f"  legend    {_LEGEND}"
 
 
-def _saving(found: Arrangement) -> str:
-    shared = f"{words.work(found.seconds)} of a core per second of stream"
-    if len(found.queries) == 1:
+def _saving(arrangement: Arrangement) -> str:
+    shared = f"{words.work(arrangement.seconds)} of a core per second of stream"
+    if len(arrangement.queries) == 1:
         return shared
-    times = found.seconds_apart / found.seconds
-    return f"{shared}; each query alone: {words.work(found.seconds_apart)}, {times:.1f} times that"
+    times = arrangement.seconds_apart / arrangement.seconds
+    apart = words.work(arrangement.seconds_apart)
+    return f"{shared}; each query alone: {apart}, {times:.1f} times that"
 
 
-def _basis(found: Arrangement) -> str:
-    sample = found.costs.sample
+def _basis(arrangement: Arrangement) -> str:
+    sample = arrangement.costs.sample
     rate = f"{words.rows(sample.rows_per_second)} rows a second"
-    if found.is_sampled:
+    if arrangement.is_sampled:
         return f"from a sample of {sample.size:,} rows, {rate}"
     return f"guessed, as no sample was taken: {rate}, {GUESSED_VALUES} values for each key"
 
 
-def _why(found: Sequence[Found]) -> Iterator[str]:
+def _why(reasons: Sequence[SharingReason]) -> Iterator[str]:
     """Each rule once, with how many queries share by it and one of them."""
-    by_rule: dict[str, list[Found]] = {}
-    for each in found:
-        by_rule.setdefault(each.rule, []).append(each)
+    by_rule: dict[str, list[SharingReason]] = {}
+    for reason in reasons:
+        by_rule.setdefault(reason.rule, []).append(reason)
     if by_rule:
         yield ""
         yield "why they share"
     for name in (name for name in SENTENCES if name in by_rule):
         count = words.many(len(by_rule[name]), "query")
-        told = [SENTENCES[name], f"({by_rule[name][0]})"]
-        yield words.wrapped(f"  {name}  {count:<13}  ", told, between=" ")
+        parts = [SENTENCES[name], f"({by_rule[name][0]})"]
+        yield words.wrapped(f"  {name}  {count:<13}  ", parts, between=" ")

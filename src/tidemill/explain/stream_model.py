@@ -1,4 +1,4 @@
-"""What EXPLAIN looks at: a stream's part of the plan, how it is fed, and what that costs."""
+"""A stream's part of the plan, its feeds and their costs, as EXPLAIN looks at them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
-from tidemill.share.needs import needs_of, together
+from tidemill.share.needs import needs_of, united_needs
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
 from tidemill.state.feed import Feed, Node
 from tidemill.state.synopsis import Synopsis
@@ -22,7 +22,7 @@ Readers = tuple[tuple[QueryPlan, Stint], ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class SharingReason:
     """A rule that a query shares by, and one query with which it does (None: its synopsis)."""
 
     rule: str
@@ -69,16 +69,16 @@ class Arrangement:
     @cached_property
     def feeds(self) -> tuple[Feed, ...]:
         """Those that feed a synopsis; one that only counts rows is not worth a word."""
-        found = arrange_feeds(self.synopses, self.settings, self.costs)
-        return tuple(feed for feed in found if feed.synopses)
+        feeds = arrange_feeds(self.synopses, self.settings, self.costs)
+        return tuple(feed for feed in feeds if feed.synopses)
 
     @cached_property
     def passes(self) -> tuple[tuple[Feed, ...], ...]:
         """Feeds of one scan are made in one pass over the rows."""
-        found: dict[object, list[Feed]] = {}
+        by_scan: dict[object, list[Feed]] = {}
         for feed in self.feeds:
-            found.setdefault(feed.scan, []).append(feed)
-        return tuple(map(tuple, found.values()))
+            by_scan.setdefault(feed.scan, []).append(feed)
+        return tuple(map(tuple, by_scan.values()))
 
     @property
     def synopses(self) -> tuple[Synopsis, ...]:
@@ -91,8 +91,8 @@ class Arrangement:
     @cached_property
     def predicate_names(self) -> dict[Predicate, str]:
         """A short name for each predicate that has a bit somewhere."""
-        found = dict.fromkeys(p for feed in self.feeds for p in feed.scan.predicates)
-        return {TRUE: "all rows", **{p: f"p{number}" for number, p in enumerate(found, 1)}}
+        predicates = dict.fromkeys(p for feed in self.feeds for p in feed.scan.predicates)
+        return {TRUE: "all rows", **{p: f"p{number}" for number, p in enumerate(predicates, 1)}}
 
     def readers(self, synopsis: Synopsis) -> Readers:
         return self.plan.readers_of(synopsis)
@@ -107,7 +107,11 @@ class Arrangement:
     def kept_seconds(self, synopsis: Synopsis) -> float:
         """What it costs to keep a synopsis, without the passes that feed it."""
         needs = needs_of([query for query, _ in self.readers(synopsis)])
-        return self.costs.routed(needs) if synopsis.routed else self.costs.signed(needs)
+        return (
+            self.costs.cost_by_predicate(needs)
+            if synopsis.routed
+            else self.costs.cost_by_signature(needs)
+        )
 
     @cached_property
     def seconds_apart(self) -> float:
@@ -115,34 +119,37 @@ class Arrangement:
         return sum(map(self.seconds_alone, self.queries))
 
     def seconds_alone(self, query: QueryPlan) -> float:
-        return self.costs.alone(needs_of([query]))
+        return self.costs.cost_alone(needs_of([query]))
 
     def _pass_seconds(self, feeds: tuple[Feed, ...]) -> float:
         needs = [[needs_of_synopsis(s) for s in feed.synopses] for feed in feeds]
-        return self.costs.grouping_sets(needs) if len(needs) > 1 else self.costs.passes(needs)
+        return (
+            self.costs.cost_of_grouping_sets(needs)
+            if len(needs) > 1
+            else self.costs.cost_of_passes(needs)
+        )
 
     def partial_rows(self, feed: Feed, node: Node) -> float:
         """Partial rows per second, at a node of the feed's tree."""
         all_needs = [needs_of_synopsis(synopsis) for synopsis in feed.synopses]
         keys = frozenset(feed.scan.keys[place].sql for place in node.keys)
-        whole = replace(together(all_needs), keys=keys)
-        return self.costs.cells(whole)
+        return self.costs.cells_per_second(replace(united_needs(all_needs), keys=keys))
 
     @property
     def is_sampled(self) -> bool:
         return bool(self.costs.sample.keys or self.costs.sample.bits)
 
-    def rules(self, query: QueryPlan) -> Iterator[Found]:
+    def rules(self, query: QueryPlan) -> Iterator[SharingReason]:
         """Every rule by which a query shares, with the first query that it shares with."""
         synopsis = self.plan.synopsis_of(query.name)
-        others = [other for other, _ in self.readers(synopsis) if other.name != query.name]
+        companions = [other for other, _ in self.readers(synopsis) if other.name != query.name]
         for keeping in KEEPING:
-            if others and keeping.applies(query, synopsis):
-                yield Found(keeping.name, query.name)
+            if companions and keeping.applies(query, synopsis):
+                yield SharingReason(keeping.name, query.name)
         for doing in (rule for rule in DOING if not (synopsis.routed and rule in BY_SIGNATURE)):
-            other = next((other for other in others if doing.applies(query, other)), None)
+            other = next((other for other in companions if doing.applies(query, other)), None)
             if other is not None:
-                yield Found(doing.name, query.name, other.name)
+                yield SharingReason(doing.name, query.name, other.name)
 
     def edges(self, synopsis: Synopsis) -> Edges:
         """Edges per second of the windows behind a synopsis."""
@@ -153,4 +160,4 @@ class Arrangement:
     def slices(self, synopsis: Synopsis) -> float:
         """Slices kept per second: once for all, or once for each predicate."""
         windows = (frozenset(cuts.windows) for cuts in synopsis.all_cuts)
-        return sum(self.costs.edge_rate(each) for each in windows)
+        return sum(map(self.costs.edge_rate, windows))

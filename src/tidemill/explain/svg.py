@@ -16,7 +16,7 @@ _COLUMN_GAP_PX = 10.0
 
 
 @dataclass(frozen=True)
-class Box:
+class TextBox:
     """A box of words; the first line is its title, and tabs part a line into columns."""
 
     lines: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidemill.explain.svg import Box, Curve, page
+from tidemill.explain.svg import Curve, TextBox, page
 
 _GAP_PX, _ROW_GAP_PX, _MARGIN_PX, _TITLE_PX = 56.0, 14.0, 20.0, 18.0
 
@@ -14,7 +14,7 @@ _GAP_PX, _ROW_GAP_PX, _MARGIN_PX, _TITLE_PX = 56.0, 14.0, 20.0, 18.0
 class Tree:
     """A box in a column; columns below zero count from the right, as in a list."""
 
-    box: Box
+    box: TextBox
     column: int
     children: tuple[Tree, ...] = ()
 
@@ -24,14 +24,14 @@ class Tree:
             yield from child.walk()
 
 
-def lay_out(trees: Sequence[Tree], title: Sequence[str]) -> str:
+def lay_out_trees(trees: Sequence[Tree], title: Sequence[str]) -> str:
     """An SVG page with the trees under each other."""
     widths = _column_widths(trees)
     top = _MARGIN_PX * 2 + _TITLE_PX * len(title)
     placed = []
     for tree in trees:
-        bottom, done = _placed(tree, top, widths)
-        placed.append(done)
+        bottom, positioned = _placed(tree, top, widths)
+        placed.append(positioned)
         top = bottom + _ROW_GAP_PX
     boxes = [tree for root in placed for tree in root.walk()]
     shapes = [line.draw() for tree in boxes for line in _lines(tree, widths)]
@@ -55,11 +55,11 @@ def _at(tree: Tree, widths: Sequence[float]) -> int:
 
 
 def _placed(tree: Tree, top: float, widths: Sequence[float]) -> tuple[float, Tree]:
-    """The tree from `top` on, and where the next one may begin."""
+    """The bottom of the tree when it begins at `top`, and the tree with its boxes positioned."""
     children, below = [], top
     for child in tree.children:
-        below, done = _placed(child, below, widths)
-        children.append(done)
+        below, positioned = _placed(child, below, widths)
+        children.append(positioned)
         below += _ROW_GAP_PX
     height = max(tree.box.height, below - _ROW_GAP_PX - top)
     centre = (children[0].box.middle + children[-1].box.middle) / 2 if children else top

@@ -64,6 +64,6 @@ def _saving(arrangement: Arrangement, synopsis: Synopsis) -> Saving | None:
     if len(members) == 1:
         return None
     apart = sum(map(arrangement.seconds_alone, members))
-    fed = arrangement.costs.passes([[needs_of_synopsis(synopsis)]])
+    fed = arrangement.costs.cost_of_passes([[needs_of_synopsis(synopsis)]])
     together = fed + arrangement.kept_seconds(synopsis)
     return Saving(1 - together / apart, apart - together)

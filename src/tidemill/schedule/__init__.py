@@ -1,15 +1,13 @@
-"""Which query answers when: what happened goes in, what to answer comes out."""
+"""Decides which query answers when: events go in, windows to answer come out."""
 
 from tidemill.schedule.deadlines import Deadlines, Joint
-from tidemill.schedule.due import Due, Run, Specs, due_windows, oldest_needed
+from tidemill.schedule.due import Due, Specs, WindowRun, due_windows, oldest_needed
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, tasks_of
-from tidemill.schedule.ruler import DRAWN, ruler
 from tidemill.schedule.shares import Shares
 from tidemill.schedule.soft import JointCost, Soft, Task
 
 __all__ = [
-    "DRAWN",
     "POLICIES",
     "Deadlines",
     "Due",
@@ -17,13 +15,12 @@ __all__ = [
     "Joint",
     "JointCost",
     "Policy",
-    "Run",
     "Shares",
     "Soft",
     "Specs",
     "Task",
+    "WindowRun",
     "due_windows",
     "oldest_needed",
-    "ruler",
     "tasks_of",
 ]

@@ -1,16 +1,16 @@
-"""Which task runs next: the one with the earliest deadline, with those that join it.
+"""Chooses the next task: the one with the earliest deadline, with those that join it.
 
 A task that ran at update u is due again at u + period, and late after that. Nothing runs
-before it is due, and nothing runs twice at one update: it would find what it found before.
-Where several updates come at once, the next chance is `ahead` + 1 updates away, and a task
-that would be late by then is due now.
+before it is due, and nothing runs twice at one update: its answer would be the same. Where
+several updates come at once, the next chance is `ahead` + 1 updates away, and a task that would
+be late by then is due now.
 
 >>> from tidemill.schedule.soft import Soft
 >>> two, three = (Task("g", p, (Soft(f"every {p}", "g", p),)) for p in (2, 3))
 >>> queue = Deadlines.starting([two, three], "equal", update=0)
 >>> for update in range(7):
 ...     while joint := queue.next(update):
-...         queue.done(joint)
+...         queue.record_run(joint)
 ...         print(update, joint.names)
 0 ('every 2', 'every 3')
 2 ('every 2',)
@@ -48,11 +48,11 @@ class Joint:
 
 
 class Deadlines:
-    """When each task is due next, as a number of an update; `done` moves it."""
+    """The update at which each task is due next; `record_run` moves it."""
 
-    def __init__(self, joining: Joining, due: Mapping[Task, int], seen: Mapping[Task, int]) -> None:
+    def __init__(self, joining: Joining, due: Mapping[Task, int], ran: Mapping[Task, int]) -> None:
         self.joining = joining
-        self._due, self._seen = dict(due), dict(seen)
+        self._due, self._ran = dict(due), dict(ran)
         self._named = {task.members[0].name: task for task in due}
         self._groups: dict[str, list[Task]] = {}
         for task in due:
@@ -69,12 +69,12 @@ class Deadlines:
         tasks: Sequence[Task], joining: Joining, update: int, ran: Mapping[str, int] = {}
     ) -> Deadlines:
         """Whoever ran keeps its deadline; a task with a query that never ran is due at once."""
-        due, seen = {}, {}
+        due, last_run = {}, {}
         for task in tasks:
             names = [member.name for member in task.members]
             due[task] = min(ran[n] + task.period if n in ran else update for n in names)
-            seen[task] = min(ran.get(n, update - 1) for n in names)
-        return Deadlines(joining, due, seen)
+            last_run[task] = min(ran.get(n, update - 1) for n in names)
+        return Deadlines(joining, due, last_run)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -85,19 +85,19 @@ class Deadlines:
         return self._due[task] - update
 
     def next(self, update: int, ahead: int = 0) -> Joint | None:
-        """What to run at this update; None when nothing is due. Asking changes nothing."""
+        """The tasks to run at this update; None when nothing is due. Asking changes nothing."""
         first = self._first(update)
         if first is None or self.left(first, update) > ahead:
             return None
-        near = [task for task in self._groups[first.group] if self._seen[task] < update]
+        near = [task for task in self._groups[first.group] if self._ran[task] < update]
         joined = [task for task in near if self._joins(task, first, update, ahead)]
         return Joint(tuple(sorted(joined, key=self._urgency)), update)
 
-    def done(self, joint: Joint) -> None:
-        """After a run, which counts from the update that it saw."""
+    def record_run(self, joint: Joint) -> None:
+        """Notes a run, which counts from the update that it saw."""
         for task in joint.tasks:
             self._due[task] = joint.update + task.period
-            self._seen[task] = joint.update
+            self._ran[task] = joint.update
             heapq.heappush(self._heap, self._urgency(task))
 
     def _first(self, update: int) -> Task | None:
@@ -109,7 +109,7 @@ class Deadlines:
         while self._heap:
             task = self._named[self._heap[0][-1]]
             is_current = self._heap[0] == self._urgency(task)
-            if is_current and self._seen[task] < update:
+            if is_current and self._ran[task] < update:
                 return task
             entry = heapq.heappop(self._heap)
             if is_current:
@@ -123,7 +123,7 @@ class Deadlines:
         if task == first or self.joining == "alone":
             return task == first
         # Left are chances rather than updates: what is due before the next one is due now.
-        left, least = (self.left(one, update) // (ahead + 1) for one in (task, first))
+        left, least = (self.left(t, update) // (ahead + 1) for t in (task, first))
         if least < 0 and self.joining == "late":
             return left < 0
         if least < 0 and self.joining == "late-pending":

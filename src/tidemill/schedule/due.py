@@ -1,8 +1,10 @@
 """Strict periods: every window that the watermark has passed is due, once.
 
 >>> specs = Specs.of([WindowSpec(8, 5), WindowSpec(3, 3)])
->>> due_windows(specs, np.array([5, 12]), after_us=None, until_us=15)
-[[Run(first_us=0, windows=2)], [Run(first_us=3, windows=1), Run(first_us=12, windows=1)]]
+>>> due_windows(specs, np.array([5, 12]), after_us=None, until_us=15)[0]
+[WindowRun(first_us=0, windows=2)]
+>>> due_windows(specs, np.array([5, 12]), after_us=None, until_us=15)[1]
+[WindowRun(first_us=3, windows=1), WindowRun(first_us=12, windows=1)]
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class Due(NamedTuple):
         return self.first_us + (self.windows - 1) * self.slide_us + self.range_us
 
 
-class Run(NamedTuple):
+class WindowRun(NamedTuple):
     """Consecutive windows of a spec: the start of the first, and how many."""
 
     first_us: int
@@ -53,9 +55,9 @@ class Specs:
 
     @staticmethod
     def of(specs: Iterable[WindowSpec]) -> Specs:
-        given = tuple(specs)
-        rows = [(spec.range_us, spec.slide_us, spec.start_us) for spec in given]
-        return Specs(given, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        members = tuple(specs)
+        rows = [(spec.range_us, spec.slide_us, spec.start_us) for spec in members]
+        return Specs(members, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
     def last_ending_by(self, t_us: int) -> IntArray:
         """Number of the last window of each that ends at or before the instant."""
@@ -67,13 +69,13 @@ class Specs:
 
 def due_windows(
     specs: Specs, slices: IntArray, after_us: int | None, until_us: int
-) -> list[list[Run]]:
+) -> list[list[WindowRun]]:
     """For each spec the windows with rows that end in `(after_us, until_us]`, ascending.
 
     `slices` are the starts of those that hold rows. Windows are cut at the edges of slices, so
     one that holds the start of a slice holds all of it.
     """
-    runs: list[list[Run]] = [[] for _ in specs.specs]
+    runs: list[list[WindowRun]] = [[] for _ in specs.specs]
     if not len(slices):
         return runs
     spec, number = _with_rows(specs, slices, after_us, until_us)
@@ -82,9 +84,10 @@ def due_windows(
     first = np.flatnonzero(is_first)
     owner, counts = spec[first], np.diff(first, append=len(spec))
     starts = specs.start_us[owner] + number[first] * specs.slide_us[owner]
-    found = zip(owner.tolist(), starts.tolist(), counts.tolist(), strict=True)
-    for place, start_us, count in found:
-        runs[place].append(Run(start_us, count))
+    for place, start_us, count in zip(
+        owner.tolist(), starts.tolist(), counts.tolist(), strict=True
+    ):
+        runs[place].append(WindowRun(start_us, count))
     return runs
 
 
@@ -105,10 +108,10 @@ def _with_rows(
     low, high = np.searchsorted(slices, [starts, starts + specs.range_us[spec]])
     spec, number = spec[low < high], number[low < high]
     for place in np.flatnonzero(gaping).tolist():
-        mine = specs.specs[place]
-        found = closed_windows(mine, slices, slices + 1, after_us, until_us)
-        spec = np.concatenate([spec, np.full(len(found), place)])
-        number = np.concatenate([number, (found - mine.start_us) // mine.slide_us])
+        window = specs.specs[place]
+        closed = closed_windows(window, slices, slices + 1, after_us, until_us)
+        spec = np.concatenate([spec, np.full(len(closed), place)])
+        number = np.concatenate([number, (closed - window.start_us) // window.slide_us])
     order = np.argsort(spec, kind="stable") if gaping.any() else slice(None)
     return spec[order], number[order]
 
@@ -121,6 +124,6 @@ def _ranges(first: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def oldest_needed(specs: Specs, watermark_us: int) -> int:
-    """Slices that start before this serve no window that is still open."""
+    """The time before which no slice starts that an open window needs."""
     open_from = specs.last_ending_by(watermark_us) + 1
     return int((specs.start_us + open_from * specs.slide_us).min())

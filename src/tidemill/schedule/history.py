@@ -1,4 +1,4 @@
-"""What a soft query has had so far, counted in updates of its synopsis.
+"""The history of a soft query's runs, counted in updates of its synopsis.
 
 >>> history = History()
 >>> for update in (10, 12, 17):
@@ -30,7 +30,7 @@ class History:
     together: int = 0  # queries in the last run, this one with them
 
     def after(self, update: int, period: int, now_us: int, together: int) -> History:
-        """After a run that saw this update."""
+        """The history after a run that saw this update."""
         gap = period if self.last is None else update - self.last
         aged = 0 if self.last is None else gap * (gap - 1) // 2
         return History(
@@ -51,11 +51,11 @@ class History:
 
     @property
     def staleness(self) -> float:
-        """How many updates old the last answer was, on average over all updates."""
+        """The age of the last answer in updates, on average over all updates."""
         return self.aged / self._span if self._span else 0.0
 
     def late(self, update: int, period: int) -> int:
-        """Updates beyond the period that it is waiting by now."""
+        """Updates beyond the period for which the query has been waiting."""
         return 0 if self.last is None else max(0, update - self.last - period)
 
     @property
@@ -63,8 +63,8 @@ class History:
         """Updates beyond the period, on average between two runs."""
         return self.extra / max(1, self.runs - 1)
 
-    def told(self, period: int) -> dict[str, object]:
-        """For metrics."""
+    def metrics(self, period: int) -> dict[str, object]:
+        """The figures of the history by name."""
         return {
             "period": period,
             "runs": self.runs,

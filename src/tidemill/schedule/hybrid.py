@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 from tidemill.schedule.rates import Rates
-from tidemill.schedule.soft import JointCost, Task, merged
+from tidemill.schedule.soft import JointCost, Task, merge_tasks
 
 # With so many sub-groups there are 256 partitions of neighbours.
 MOST_ENUMERATED = 9
@@ -21,12 +21,14 @@ MOST_ENUMERATED = 9
 Partition = tuple[Task, ...]
 
 
-def blocks(tasks: Sequence[Task], cost: JointCost) -> Partition:
-    """The sub-groups of one group as the cheapest blocks found; ties go to fewer blocks."""
+def hybrid_blocks(tasks: Sequence[Task], cost: JointCost) -> Partition:
+    """The sub-groups of one group as the cheapest blocks; of equals, the fewest blocks."""
     ordered = sorted(tasks, key=lambda task: task.period)
     if len(ordered) <= MOST_ENUMERATED:
         rates = Rates(cost)
-        return min(_partitions(ordered), key=lambda found: (rates.of(found), len(found)))
+        return min(
+            _partitions(ordered), key=lambda partition: (rates.of(partition), len(partition))
+        )
     return _greedy(tuple(ordered), cost)
 
 
@@ -41,9 +43,9 @@ def freely_shortened(tasks: Partition, cost: JointCost) -> Partition:
     is_better = True
     while is_better:
         is_better = False
-        for found in _one_shorter(best):
-            if (price := rates.of(found)) < least * (1 - 1e-12):
-                best, least, is_better = found, price, True
+        for shorter in _one_shorter(best):
+            if (price := rates.of(shorter)) < least * (1 - 1e-12):
+                best, least, is_better = shorter, price, True
     return best
 
 
@@ -53,7 +55,7 @@ def _partitions(tasks: Sequence[Task]) -> Iterator[Partition]:
     for count in range(len(tasks)):
         for cuts in combinations(between, count):
             bounds = (0, *cuts, len(tasks))
-            yield tuple(merged(tasks[low:high]) for low, high in pairwise(bounds))
+            yield tuple(merge_tasks(tasks[low:high]) for low, high in pairwise(bounds))
 
 
 def _greedy(tasks: Partition, cost: JointCost) -> Partition:
@@ -62,7 +64,7 @@ def _greedy(tasks: Partition, cost: JointCost) -> Partition:
     best, least = tasks, rates.of(tasks)
     while len(best) > 1:
         tried = [_merged_at(best, place) for place in range(len(best) - 1)]
-        prices = [rates.of(found) for found in tried]
+        prices = list(map(rates.of, tried))
         if min(prices) > least:
             break
         least = min(prices)
@@ -71,7 +73,7 @@ def _greedy(tasks: Partition, cost: JointCost) -> Partition:
 
 
 def _merged_at(tasks: Partition, place: int) -> Partition:
-    return (*tasks[:place], merged(tasks[place : place + 2]), *tasks[place + 2 :])
+    return (*tasks[:place], merge_tasks(tasks[place : place + 2]), *tasks[place + 2 :])
 
 
 def _one_shorter(tasks: Partition) -> Iterator[Partition]:

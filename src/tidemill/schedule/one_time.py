@@ -1,17 +1,18 @@
 """Requests that run once, in between tasks that run again and again.
 
-A request is due at the update at which it comes and takes its place among deadlines. One of
-higher priority than what leads goes before it, but whatever is late is overtaken once only: a
-number is enough to remember that, since a task that has run is due after all that were late.
+A request is due at the update at which it comes, and takes its place among the deadlines. A
+request of higher priority goes before the task that leads, but a late task is overtaken only
+once. One number remembers that, since a task that has run is due after all that were late.
 
 >>> from tidemill.schedule.soft import Soft, Task
 >>> late = Task("g", 2, (Soft("periodic", "g", 2),))
 >>> queue = Deadlines.starting([late], "equal", update=7, ran={"periodic": 3})
->>> requests = Requests().coming(Request("a", 7, priority=1)).coming(Request("b", 7, priority=1))
+>>> requests = OneTimeRequests().coming(OneTimeRequest("a", 7, priority=1))
+>>> requests = requests.coming(OneTimeRequest("b", 7, priority=1))
 >>> first = requests.next(queue, 7)
 >>> first
-Request(name='a', update=7, priority=1)
->>> requests.done(first).next(queue, 7).names
+OneTimeRequest(name='a', update=7, priority=1)
+>>> requests.without(first).next(queue, 7).names
 ('periodic',)
 """
 
@@ -24,7 +25,7 @@ from tidemill.schedule.deadlines import Deadlines, Joint
 
 
 @dataclass(frozen=True)
-class Request:
+class OneTimeRequest:
     """A query that is to be answered once; it came at this update."""
 
     name: str
@@ -33,22 +34,24 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Requests:
-    """Those that wait, and up to which deadline everything has been overtaken."""
+class OneTimeRequests:
+    """Requests that wait, and the deadline up to which every task has been overtaken."""
 
-    waiting: tuple[Request, ...] = ()
+    waiting: tuple[OneTimeRequest, ...] = ()
     overtaken_until: float = -math.inf
 
-    def coming(self, request: Request) -> Requests:
+    def coming(self, request: OneTimeRequest) -> OneTimeRequests:
         return replace(self, waiting=(*self.waiting, request))
 
-    def next(self, deadlines: Deadlines, update: int, ahead: int = 0) -> Request | Joint | None:
-        """What runs now, of requests and tasks; None when there is nothing to do."""
+    def next(
+        self, deadlines: Deadlines, update: int, ahead: int = 0
+    ) -> OneTimeRequest | Joint | None:
+        """The request or the tasks to run now; None when there is nothing to do."""
         joint = deadlines.next(update, ahead)
         if not self.waiting:
             return joint
         oldest = min(self.waiting, key=_urgency)
-        leading: Request | Joint = oldest
+        leading: OneTimeRequest | Joint = oldest
         due, priority = oldest.update, oldest.priority
         if joint is not None:
             task = joint.tasks[0]
@@ -56,16 +59,16 @@ class Requests:
             # Of equals the request goes first: a task has an older answer to show.
             if (task_due, -task.priority) < (due, -priority):
                 leading, due, priority = joint, task_due, task.priority
-        dearest = min(self.waiting, key=lambda one: (-one.priority, *_urgency(one)))
+        dearest = min(self.waiting, key=lambda r: (-r.priority, *_urgency(r)))
         may_overtake = dearest.priority > priority and due > self.overtaken_until
         return dearest if may_overtake else leading
 
-    def done(self, request: Request) -> Requests:
-        """After its run, for which everything waited that was due before it came."""
+    def without(self, request: OneTimeRequest) -> OneTimeRequests:
+        """Those left after its run, for which all waited that was due before it came."""
         until = max(self.overtaken_until, request.update - 1)
-        return Requests(tuple(one for one in self.waiting if one != request), until)
+        return OneTimeRequests(tuple(r for r in self.waiting if r != request), until)
 
 
-def _urgency(request: Request) -> tuple[int, int]:
+def _urgency(request: OneTimeRequest) -> tuple[int, int]:
     """Of equals the one goes first that came first, as they wait in that order."""
     return request.update, -request.priority

@@ -1,4 +1,4 @@
-"""Policies: which queries are one task, and which tasks run together when one of them runs."""
+"""Policies: how queries become tasks, and which tasks run together when one of them runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from tidemill.schedule.hybrid import blocks, freely_shortened
-from tidemill.schedule.rates import rate
-from tidemill.schedule.soft import JointCost, Soft, Task, merged, subgroups
+from tidemill.schedule.hybrid import freely_shortened, hybrid_blocks
+from tidemill.schedule.rates import cost_of_update
+from tidemill.schedule.soft import JointCost, Soft, Task, merge_tasks, subgroups
 
 Joining = Literal["alone", "equal", "late", "late-pending"]
 
@@ -41,24 +41,24 @@ POLICIES: Mapping[str, Policy] = {
 
 def tasks_of(policy: Policy, queries: Iterable[Soft], cost: JointCost) -> tuple[Task, ...]:
     """The tasks of all groups, in order of group and period."""
-    found: list[Task] = []
-    for _, mine in groupby(subgroups(queries), key=lambda task: task.group):
-        found += _of_group(policy, tuple(mine), cost)
-    return tuple(found)
+    tasks: list[Task] = []
+    for _, members in groupby(subgroups(queries), key=lambda task: task.group):
+        tasks += _tasks_of_group(policy, tuple(members), cost)
+    return tuple(tasks)
 
 
-def _of_group(policy: Policy, mine: tuple[Task, ...], cost: JointCost) -> tuple[Task, ...]:
+def _tasks_of_group(policy: Policy, parts: tuple[Task, ...], cost: JointCost) -> tuple[Task, ...]:
     if policy.tasks == "groups":
-        return (merged(mine),)
+        return (merge_tasks(parts),)
     if policy.tasks == "subgroups":
-        return mine
-    found = blocks(mine, cost)
-    return freely_shortened(found, cost) if policy.tasks == "free blocks" else found
+        return parts
+    blocks = hybrid_blocks(parts, cost)
+    return freely_shortened(blocks, cost) if policy.tasks == "free blocks" else blocks
 
 
-def policy_rate(policy: Policy, tasks: Iterable[Task], cost: JointCost) -> float:
+def cost_of_policy(policy: Policy, tasks: Iterable[Task], cost: JointCost) -> float:
     """The mean cost of an update under a policy, where there is time for everything."""
     if policy.joining == "alone":
-        return sum(rate([task], cost) for task in tasks)
+        return sum(cost_of_update([task], cost) for task in tasks)
     groups = groupby(tasks, key=lambda task: task.group)
-    return sum(rate(tuple(mine), cost) for _, mine in groups)
+    return sum(cost_of_update(tuple(members), cost) for _, members in groups)

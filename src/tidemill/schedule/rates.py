@@ -1,10 +1,10 @@
-"""What a set of tasks costs for each update, when tasks that are due together run together.
+"""The cost of a set of tasks per update, when tasks that are due together run together.
 
 >>> from tidemill.schedule.soft import Soft
 >>> nine, fourteen = (Task("g", p, (Soft(f"q{p}", "g", p),)) for p in (2, 3))
 >>> longest = lambda queries: max({2: 9, 3: 14}[query.period] for query in queries)
 >>> together = Task("g", 2, (*nine.members, *fourteen.members))
->>> round(rate([nine, fourteen], longest), 2), rate([together], longest)
+>>> round(cost_of_update([nine, fourteen], longest), 2), cost_of_update([together], longest)
 (7.67, 7.0)
 """
 
@@ -26,7 +26,7 @@ from tidemill.schedule.soft import JointCost, Task
 MOST_UPDATES, LEAST_PERIODS = 2**9, 4
 
 
-def rate(tasks: Sequence[Task], cost: JointCost) -> float:
+def cost_of_update(tasks: Sequence[Task], cost: JointCost) -> float:
     """The mean cost of an update, of tasks that all begin with the same one."""
     return Rates(cost).of(tasks)
 

@@ -1,4 +1,4 @@
-"""Which stream is served next, where several share one machine by weight.
+"""Chooses the stream to serve next, where several share one machine by weight.
 
 Every stream has a clock of its own that runs by seconds of machine over weight, and the one
 whose clock shows least is served. A stream without work does not save up credit: when it comes
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Shares:
-    """What each stream's clock shows, and what that of the stream served last showed before."""
+    """The clock of each stream, and the time that of the stream served last had before."""
 
     clocks: Mapping[str, float] = field(default_factory=dict)
     now: float = 0.0

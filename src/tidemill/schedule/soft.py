@@ -38,7 +38,7 @@ class Task:
 
 
 class JointCost(Protocol):
-    """What it costs to run some queries of one group together, in any unit."""
+    """The cost of running some queries of one group together, in any unit."""
 
     def __call__(self, queries: Sequence[Soft]) -> float: ...
 
@@ -50,13 +50,13 @@ def subgroups(queries: Iterable[Soft]) -> tuple[Task, ...]:
     ...     [Soft("a", "g", 3), Soft("b", "g", 2), Soft("c", "g", 3)])]
     [(2, 1), (3, 2)]
     """
-    found: dict[tuple[str, int], list[Soft]] = {}
+    by_period: dict[tuple[str, int], list[Soft]] = {}
     for query in sorted(queries):
-        found.setdefault((query.group, query.period), []).append(query)
-    return tuple(Task(*key, tuple(members)) for key, members in sorted(found.items()))
+        by_period.setdefault((query.group, query.period), []).append(query)
+    return tuple(Task(*key, tuple(members)) for key, members in sorted(by_period.items()))
 
 
-def merged(tasks: Sequence[Task]) -> Task:
+def merge_tasks(tasks: Sequence[Task]) -> Task:
     """Tasks of one group made one, with the shortest of their periods."""
     members = tuple(member for task in tasks for member in task.members)
     return Task(tasks[0].group, min(task.period for task in tasks), members)

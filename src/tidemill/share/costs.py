@@ -1,4 +1,4 @@
-"""What an arrangement of scans, feeds and synopses costs the machine per second of stream."""
+"""Costs of scans, feeds and synopses, in seconds of one core per second of stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidemill.plan.predicates import Predicate
-from tidemill.share.needs import Needs, together
+from tidemill.share.needs import Needs, united_needs
 from tidemill.share.sample import Sample
 from tidemill.share.weave import VISITS, MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
@@ -26,79 +26,83 @@ class EngineCosts:
     _rates: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
     _cells: dict[object, float] = field(default_factory=dict)
 
-    def passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
-        """Each feed in a pass of its own."""
-        return sum(self._scan() + self.feed(needs) for needs in feeds)
+    def cost_of_passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
+        """The cost when each feed has a pass of its own."""
+        return sum(self._cost_of_scan() + self.cost_of_feed(needs) for needs in feeds)
 
-    def grouping_sets(self, feeds: Sequence[Sequence[Needs]]) -> float:
-        """All feeds in one pass: a row is read once and hashed once for each."""
+    def cost_of_grouping_sets(self, feeds: Sequence[Sequence[Needs]]) -> float:
+        """The cost of all feeds in one pass: a row is read once and hashed once for each."""
         rows = self.sample.rows_per_second
         sets = rows * self.machine.set_ns * _NS * (len(feeds) - 1)
-        return self._scan() + sets + sum(self.feed(needs) for needs in feeds)
+        return self._cost_of_scan() + sets + sum(self.cost_of_feed(needs) for needs in feeds)
 
-    def feed(self, synopses: Sequence[Needs]) -> float:
-        """Partials out of the rows, and the fold of them into each synopsis."""
-        return self._rolled(self.cells(together(synopses)), len(synopses))
+    def cost_of_feed(self, synopses: Sequence[Needs]) -> float:
+        """The cost of making partials from rows and folding them into each synopsis."""
+        return self._cost_of_roll_up(self.cells_per_second(united_needs(synopses)), len(synopses))
 
-    def added(self, whole: Needs, synopses: int, in_one_pass: bool = True) -> float:
-        """A sub-aggregation beside others, from which so many synopses are rolled up.
+    def cost_of_added_feed(self, needs: Needs, synopses: int, in_one_pass: bool = True) -> float:
+        """The cost of a sub-aggregation beside others, with so many synopses rolled up from it.
 
         It is made in the pass of the others, if that is allowed and cheaper.
         """
-        return self._another(in_one_pass) + self._rolled(self.cells(whole), synopses)
+        return self._cost_of_reading_again(in_one_pass) + self._cost_of_roll_up(
+            self.cells_per_second(needs), synopses
+        )
 
-    def least_added(
+    def least_cost_of_added_feed(
         self, left: Needs, right: Needs, synopses: int, in_one_pass: bool = True
     ) -> float:
-        """What `added` of both is at least: they have no fewer cells than either."""
-        cells = max(self.cells(left), self.cells(right))
-        return self._another(in_one_pass) + self._rolled(cells, synopses)
+        """A lower bound of `cost_of_added_feed` of both, which have no fewer cells than either."""
+        cells = max(self.cells_per_second(left), self.cells_per_second(right))
+        return self._cost_of_reading_again(in_one_pass) + self._cost_of_roll_up(cells, synopses)
 
-    def _another(self, in_one_pass: bool) -> float:
+    def _cost_of_reading_again(self, in_one_pass: bool) -> float:
         scan_ns, set_ns = self.machine.scan_ns, self.machine.set_ns
         row_ns = min(scan_ns, set_ns) if in_one_pass else scan_ns
         return self.sample.rows_per_second * row_ns * _NS
 
-    def _rolled(self, cells: float, synopses: int) -> float:
+    def _cost_of_roll_up(self, cells: float, synopses: int) -> float:
         return cells * (self.machine.partial_ns + self.machine.fold_ns * synopses) * _NS
 
-    def kept(self, needs: Needs) -> float:
-        """A synopsis among others, with a sub-aggregation of its own, in the cheaper form."""
-        return self.added(needs, 1) + self._cheaper(needs)
+    def cost_of_synopsis(self, needs: Needs) -> float:
+        """The cost of a synopsis beside others: its own sub-aggregation, and the cheaper cells."""
+        return self.cost_of_added_feed(needs, 1) + self._cost_of_cells(needs)
 
-    def alone(self, needs: Needs) -> float:
-        """The same if there is no other."""
-        return self.passes([[needs]]) + self._cheaper(needs)
+    def cost_alone(self, needs: Needs) -> float:
+        """The cost of a synopsis if there is no other, with a pass of its own."""
+        return self.cost_of_passes([[needs]]) + self._cost_of_cells(needs)
 
-    def _cheaper(self, needs: Needs) -> float:
-        return min(self.signed(needs), self.routed(needs))
+    def _cost_of_cells(self, needs: Needs) -> float:
+        return min(self.cost_by_signature(needs), self.cost_by_predicate(needs))
 
-    def signed(self, needs: Needs) -> float:
-        """A synopsis by signature: its cells, picked out for every predicate that holds."""
+    def cost_by_signature(self, needs: Needs) -> float:
+        """The cost of cells by signature, picked out for every predicate that holds."""
         matches = self.sample.matches(needs.predicates, needs.keeps_all) + needs.keeps_all
         # Where no cell is read twice, they are numbered anew and none is copied.
         copied = needs.keeps_all or self.sample.overlap(needs.predicates)
         picked_ns = self.machine.narrow_ns if needs.predicates and copied else 0.0
         read_ns = VISITS * matches * (picked_ns + self.machine.combine_ns)
-        return self.cells(needs) * (self.machine.keep_ns + read_ns) * _NS
+        return self.cells_per_second(needs) * (self.machine.keep_ns + read_ns) * _NS
 
-    def routed(self, needs: Needs) -> float:
-        """A synopsis by predicate: a cell handed to each that holds, and kept at its own edges."""
+    def cost_by_predicate(self, needs: Needs) -> float:
+        """The cost of cells by predicate: handed to each that holds, kept at its own edges."""
         if not needs.predicates:
             return math.inf
         windows: dict[Predicate, set[WindowSpec]] = {}
-        for predicate, spec in needs.asked:
+        for predicate, spec in needs.predicate_windows:
             windows.setdefault(predicate, set()).add(spec)
-        cells = sum(self._own_cells(needs, p, frozenset(own)) for p, own in windows.items())
-        handed = self.cells(needs) * self.sample.matches(windows, needs.keeps_all)
+        cells = sum(
+            self._cells_of_predicate(needs, p, frozenset(specs)) for p, specs in windows.items()
+        )
+        handed = self.cells_per_second(needs) * self.sample.matches(windows, needs.keeps_all)
         kept_ns = self.machine.keep_ns + VISITS * self.machine.combine_ns
         return (cells * kept_ns + handed * self.machine.route_ns) * _NS
 
-    def cells(self, needs: Needs) -> float:
+    def cells_per_second(self, needs: Needs) -> float:
         """Partial rows per second."""
         return self._cells_of(needs.keys, needs.predicates, needs.keeps_all, needs.windows)
 
-    def _own_cells(
+    def _cells_of_predicate(
         self, needs: Needs, predicate: Predicate, windows: frozenset[WindowSpec]
     ) -> float:
         return self._cells_of(needs.keys, frozenset([predicate]), False, windows)
@@ -110,17 +114,17 @@ class EngineCosts:
         keeps_all: bool,
         windows: frozenset[WindowSpec],
     ) -> float:
-        known = (keys, predicates, keeps_all, windows)
-        if known not in self._cells:
+        group = (keys, predicates, keeps_all, windows)
+        if group not in self._cells:
             rate = self.edge_rate(windows)
-            found = self.sample.cells(sorted(keys), predicates, 1 / rate, keeps_all)
-            self._cells[known] = found * rate
-        return self._cells[known]
+            per_slice = self.sample.cells(sorted(keys), predicates, 1 / rate, keeps_all)
+            self._cells[group] = per_slice * rate
+        return self._cells[group]
 
     def edge_rate(self, windows: frozenset[WindowSpec]) -> float:
         if windows not in self._rates:
             self._rates[windows] = float(edge_rate(windows, _COUNTED_EDGES))
         return self._rates[windows]
 
-    def _scan(self) -> float:
+    def _cost_of_scan(self) -> float:
         return self.sample.rows_per_second * self.machine.scan_ns * _NS

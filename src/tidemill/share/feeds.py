@@ -1,7 +1,7 @@
-"""How synopses are fed: which of them are rolled up from one sub-aggregation, in which passes.
+"""Arranges feeds: the synopses that each sub-aggregation feeds, and the passes over the rows.
 
-Feeds have no state, so they are arranged anew whenever the plan or what is known of the
-stream changes.
+Feeds have no state, so they are arranged anew whenever the plan or the sample of the stream
+changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts
 from tidemill.share.key_tree import KeySet, key_tree
 from tidemill.share.merging import merge_greedily
-from tidemill.share.needs import Needs, multiplying, together
+from tidemill.share.needs import Needs, multiplying, united_needs
 from tidemill.state.feed import Feed, Node, Scan
 from tidemill.state.synopsis import Synopsis
 
@@ -42,7 +42,7 @@ def group_by_tree(
     roots: Sequence[Root], costs: EngineCosts, in_one_pass: bool = True
 ) -> tuple[Root, ...]:
     """Synopses rolled up from one finer aggregation, for as long as that saves time."""
-    parts = [_Rolled(root, together(_needs(root))) for root in roots]
+    parts = [_Rolled(root, united_needs(_needs(root))) for root in roots]
     return tuple(part.root for part in _merged(parts, costs, in_one_pass))
 
 
@@ -56,7 +56,7 @@ class _Rolled:
 
 def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> tuple[_Rolled, ...]:
     def cost(part: _Rolled) -> float:
-        return costs.added(part.needs, len(part.root), in_one_pass)
+        return costs.cost_of_added_feed(part.needs, len(part.root), in_one_pass)
 
     def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
         if left.needs.relation != right.needs.relation:
@@ -65,7 +65,7 @@ def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> 
 
     def least(left: _Rolled, right: _Rolled) -> float:
         synopses = len(left.root) + len(right.root)
-        return costs.least_added(left.needs, right.needs, synopses, in_one_pass)
+        return costs.least_cost_of_added_feed(left.needs, right.needs, synopses, in_one_pass)
 
     return merge_greedily(parts, cost, merge, least)
 
@@ -76,10 +76,10 @@ def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root
     for root in roots:
         by_relation.setdefault(needs_of_synopsis(root[0]).relation, []).append(root)
     scans: list[tuple[Root, ...]] = []
-    for mine in by_relation.values():
-        needs = [_needs(root) for root in mine]
-        together = len(mine) > 1 and costs.grouping_sets(needs) < costs.passes(needs)
-        scans += [tuple(mine)] if together else [(root,) for root in mine]
+    for members in by_relation.values():
+        needs = [_needs(root) for root in members]
+        one_pass = costs.cost_of_grouping_sets(needs) < costs.cost_of_passes(needs)
+        scans += [tuple(members)] if one_pass else [(root,) for root in members]
     return tuple(scans)
 
 
@@ -94,14 +94,14 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
 
 
 def keeps_all(synopsis: Synopsis) -> bool:
-    """Whether rows are kept that satisfy no condition."""
+    """Says whether rows are kept that satisfy no condition."""
     if synopsis.routed:
         return any(bit.predicate.is_true for bit in synopsis.bits)
     return synopsis.all_since_us is not None
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
-    """What some queries of one stream ask of a row without its tables, but for aggregates."""
+    """The keys and predicates of queries of one stream that need no table, without aggregates."""
     keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
     predicates = dict.fromkeys(query.predicate for query in queries)
     names = tuple(join.name for query in queries for join in query.relation.joins)
@@ -116,7 +116,7 @@ def scan_of(queries: Sequence[QueryPlan]) -> Scan:
 
 
 def _reads(predicate: Predicate, joins: tuple[str, ...]) -> bool:
-    """Whether it takes some of the joins to evaluate the predicate."""
+    """Says whether the predicate can be evaluated only after one of the joins."""
     inner = any(residual.joined for residual in predicate.residuals)
     return inner or any(name.startswith(joins) for name in predicate.columns)
 
@@ -157,10 +157,12 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
     predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
-    whole = together(_needs(root))
+    root_needs = united_needs(_needs(root))
 
     def rows(keys: KeySet) -> float:
-        return costs.cells(replace(whole, keys=frozenset(scan.keys[n].sql for n in keys)))
+        return costs.cells_per_second(
+            replace(root_needs, keys=frozenset(scan.keys[n].sql for n in keys))
+        )
 
     return Feed(
         scan=scan,
@@ -174,9 +176,10 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
 def _nodes(root: Root, sets: Sequence[KeySet], tree: Mapping[KeySet, KeySet]) -> tuple[Node, ...]:
     """The tree's sets of keys as nodes, each with the synopses that have just these keys."""
     numbers = {keys: number for number, keys in enumerate(tree)}
-    mine = {
-        keys: tuple(s.id for s, own in zip(root, sets, strict=True) if own == keys) for keys in tree
-    }
+    synopses: dict[KeySet, list[str]] = {keys: [] for keys in tree}
+    for synopsis, keys in zip(root, sets, strict=True):
+        synopses[keys].append(synopsis.id)
     return tuple(
-        Node(tuple(sorted(keys)), numbers[parent], mine[keys]) for keys, parent in tree.items()
+        Node(tuple(sorted(keys)), numbers[parent], tuple(synopses[keys]))
+        for keys, parent in tree.items()
     )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tidemill.catalog.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.share.drift import Made, arrangement_cost, has_drifted, with_point
+from tidemill.share.drift import CostPoints, cost_of_arrangement, has_drifted, with_point
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import Needs, needs_of
 from tidemill.share.optimiser import Context, Group, optimise
@@ -60,14 +60,14 @@ def _followed(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     """The plan, or one made anew if small steps have led it astray and that one is cheaper."""
     context = around(stream)[1]
     groups = groups_of(plan, stream)
-    queries, cost = sum(len(g.queries) for g in groups), arrangement_cost(groups, context)
-    made = plan.made.get(stream, ())
-    if not made:
-        return _noted(plan, stream, with_point(made, queries, cost))
-    if not has_drifted(made, queries, cost, context.settings.rebuild_percent):
+    queries, cost = sum(len(g.queries) for g in groups), cost_of_arrangement(groups, context)
+    points = plan.rebuild_costs.get(stream, ())
+    if not points:
+        return _noted(plan, stream, with_point(points, queries, cost))
+    if not has_drifted(points, queries, cost, context.settings.rebuild_percent):
         return plan
     rebuilt = rebuild_plan(plan, stream, around)
-    return rebuilt if dict(rebuilt.made[stream])[queries] < cost else plan
+    return rebuilt if dict(rebuilt.rebuild_costs[stream])[queries] < cost else plan
 
 
 def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:
@@ -78,8 +78,8 @@ def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:
     return tuple(Group(tuple(queries)) for queries in by_synopsis.values())
 
 
-def _noted(plan: SharedPlan, stream: Name, made: Made) -> SharedPlan:
-    return replace(plan, made={**plan.made, stream: made})
+def _noted(plan: SharedPlan, stream: Name, points: CostPoints) -> SharedPlan:
+    return replace(plan, rebuild_costs={**plan.rebuild_costs, stream: points})
 
 
 def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
@@ -92,9 +92,9 @@ def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     moved, groups = _Change(plan), optimise(queries, context)
     for group in groups:
         moved.open(group, position, context)
-    cost = arrangement_cost(groups, context)
-    made = with_point(plan.made.get(stream, ()), len(queries), cost)
-    return _noted(moved.result(plan.version + 1), stream, made)
+    cost = cost_of_arrangement(groups, context)
+    points = with_point(plan.rebuild_costs.get(stream, ()), len(queries), cost)
+    return _noted(moved.result(plan.version + 1), stream, points)
 
 
 def retire_stints(plan: SharedPlan, stream: Name, watermark_us: int) -> SharedPlan:
@@ -218,12 +218,12 @@ class _Homes:
             return None
         query_needs, costs = needs_of([query]), self._context.costs
         offers = [
-            (costs.kept(needs | query_needs) - costs.kept(needs), key)
+            (costs.cost_of_synopsis(needs | query_needs) - costs.cost_of_synopsis(needs), key)
             for key, needs in self._needs.items()
             if Verdict(self._synopses[key], query).can_join
         ]
         added, home = min(offers, default=(0.0, None))
-        if home is None or added > costs.kept(query_needs):
+        if home is None or added > costs.cost_of_synopsis(query_needs):
             return None
         self._needs[home] |= query_needs
         return home

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 KeySet = frozenset[int]
-Rows = Callable[[KeySet], float]
+RowCount = Callable[[KeySet], float]
 
 
-def key_tree(sets: Sequence[KeySet], rows: Rows) -> Mapping[KeySet, KeySet]:
+def key_tree(sets: Sequence[KeySet], rows: RowCount) -> Mapping[KeySet, KeySet]:
     """Each set and its parent, parents first; the first is the union of all, and its own."""
     tree = _parents({frozenset().union(*sets), *sets})
     while (better := _with_one_more(tree, rows)) is not None:
@@ -31,10 +31,10 @@ def key_tree(sets: Sequence[KeySet], rows: Rows) -> Mapping[KeySet, KeySet]:
 def _parents(sets: Iterable[KeySet]) -> Mapping[KeySet, KeySet]:
     ordered = sorted(sets, key=lambda keys: (-len(keys), sorted(keys)))
     above = {keys: [other for other in ordered if other > keys] for keys in ordered}
-    return {keys: found[-1] if found else keys for keys, found in above.items()}
+    return {keys: parents[-1] if parents else keys for keys, parents in above.items()}
 
 
-def _with_one_more(tree: Mapping[KeySet, KeySet], rows: Rows) -> Mapping[KeySet, KeySet] | None:
+def _with_one_more(tree: Mapping[KeySet, KeySet], rows: RowCount) -> Mapping[KeySet, KeySet] | None:
     """The tree with the set in between that saves most; None when none saves anything."""
     pairs = combinations(tree, 2)
     unions = {a | b for a, b in pairs if tree[a] == tree[b]} - tree.keys()
@@ -43,6 +43,6 @@ def _with_one_more(tree: Mapping[KeySet, KeySet], rows: Rows) -> Mapping[KeySet,
     return best if best is not None and _work(best, rows) < _work(tree, rows) else None
 
 
-def _work(tree: Mapping[KeySet, KeySet], rows: Rows) -> float:
-    """Rows read to roll up every set below the first."""
+def _work(tree: Mapping[KeySet, KeySet], rows: RowCount) -> float:
+    """RowCount read to roll up every set below the first."""
     return sum(rows(parent) for keys, parent in tree.items() if parent != keys)

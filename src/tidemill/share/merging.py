@@ -53,10 +53,10 @@ class _Merging(Generic[T]):
             _, first, second, age = heapq.heappop(self._hoped)
             if not self._stands(first, second, age):
                 continue
-            if (both := self._worked_out.get((first, second, age))) is None:
+            if (merged := self._worked_out.get((first, second, age))) is None:
                 self._work_out(first, second, age)
             else:
-                self._take(first, second, both)
+                self._take(first, second, merged)
         return tuple(self._left.values())
 
     def _stands(self, first: int, second: int, age: int) -> bool:
@@ -71,9 +71,9 @@ class _Merging(Generic[T]):
             self._offer(first, second, age, self._least(self._left[first], self._left[second]))
 
     def _work_out(self, first: int, second: int, age: int) -> None:
-        both = self._merge(self._left[first], self._left[second])
-        if both is not None and self._offer(first, second, age, self._cost(both)):
-            self._worked_out[first, second, age] = both
+        merged = self._merge(self._left[first], self._left[second])
+        if merged is not None and self._offer(first, second, age, self._cost(merged)):
+            self._worked_out[first, second, age] = merged
 
     def _offer(self, first: int, second: int, age: int, together: float) -> bool:
         saving = self._costs[first] + self._costs[second] - together
@@ -81,9 +81,9 @@ class _Merging(Generic[T]):
             heapq.heappush(self._hoped, (-saving, first, second, age))
         return saving > 0
 
-    def _take(self, first: int, second: int, both: T) -> None:
+    def _take(self, first: int, second: int, merged: T) -> None:
         del self._left[second]
-        self._left[first], self._costs[first] = both, self._cost(both)
+        self._left[first], self._costs[first] = merged, self._cost(merged)
         self._merges[first] += 1
         for other in self._left:
             if other != first:

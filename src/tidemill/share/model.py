@@ -39,7 +39,7 @@ class SharedPlan:
     stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
     next_synopsis: int = 1
     # By stream: numbers of queries and costs of the last plans that were made anew.
-    made: Mapping[Name, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    rebuild_costs: Mapping[Name, tuple[tuple[int, float], ...]] = field(default_factory=dict)
 
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]

@@ -1,4 +1,4 @@
-"""What a group of queries needs of the rows: all that sharing them depends on."""
+"""The needs of a group of queries: all that sharing between them depends on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Needs:
     predicates: frozenset[Predicate]
     keeps_all: bool
     windows: frozenset[WindowSpec]
-    # Which windows each predicate is asked for with, where that is known.
-    asked: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
+    # The windows that each predicate is asked for with, where that is known.
+    predicate_windows: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -32,12 +32,12 @@ class Needs:
             self.predicates | other.predicates,
             self.keeps_all or other.keeps_all,
             self.windows | other.windows,
-            self.asked | other.asked,
+            self.predicate_windows | other.predicate_windows,
         )
 
 
 def needs_of(queries: Sequence[QueryPlan]) -> Needs:
-    """Of queries that have one relation."""
+    """The needs of queries that have one relation."""
     first = queries[0]
     predicates = {query.predicate for query in queries}
     return Needs(
@@ -64,5 +64,6 @@ def multiplying(relation: Relation) -> Relation:
     return join_all(relation.base, (by_name[name] for name in names))
 
 
-def together(needs: Iterable[Needs]) -> Needs:
+def united_needs(needs: Iterable[Needs]) -> Needs:
+    """The needs of several groups of one relation, as those of one."""
     return reduce(Needs.__or__, needs)

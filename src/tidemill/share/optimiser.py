@@ -1,9 +1,8 @@
-"""Which queries read which synopsis: the optimiser, as one tuple of steps in a stated order.
+"""The optimiser: one tuple of steps that decide which queries read one synopsis.
 
-It starts from no sharing, a synopsis for each query, and every step may put groups together or
-part them; then bits are given to predicates (`synopses.py`), and last it is decided how the
-synopses are fed (`feeds.py`). A step can be switched off by its name (`SET steps_off = '…'`);
-answers are the same with any of them off.
+It starts with a synopsis for each query. Every step may merge groups of queries or part them.
+Afterwards predicates get their bits (`synopses.py`), and feeds are arranged (`feeds.py`). A step
+can be switched off by its name (`SET steps_off = '…'`); the answers stay the same.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from tidemill.share.costs import EngineCosts
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 from tidemill.share.needs import Needs, needs_of
-from tidemill.share.weave import CostModel, Machine, Operations, Statistics, choose
+from tidemill.share.weave import CostModel, Machine, Operations, Statistics, choose_weave
 from tidemill.windows import WindowSpec
 
-Groups = tuple["Group", ...]
+QueryGroups = tuple["Group", ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What the steps decide by."""
+    """The settings and costs that the steps decide by."""
 
     settings: Settings
     costs: EngineCosts
@@ -49,16 +48,16 @@ class Context:
         rate = self.costs.sample.rows_per_second
         if self.settings.sharing in ("weave", "triweave"):
             return Operations(Fraction(rate).limit_denominator(1000))
-        groups = self.costs.cells(needs) / self.costs.edge_rate(needs.windows)
+        groups = self.costs.cells_per_second(needs) / self.costs.edge_rate(needs.windows)
         return Machine(Statistics(rate, groups), self.costs.machine)
 
 
-def share_slices(groups: Groups, _context: Context) -> Groups:
+def share_slices(groups: QueryGroups, _context: Context) -> QueryGroups:
     """Queries of equal relation, keys and predicate share slices (rules SS1 and SS2)."""
     return _joined(groups, lambda g: (g.needs.relation, g.needs.keys, g.queries[0].predicate))
 
 
-def share_predicates(groups: Groups, context: Context) -> Groups:
+def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     """Queries of equal relation and keys share partials per signature, while that pays.
 
     Predicates over the same columns go together at once, as they make few signatures; sets of
@@ -70,26 +69,28 @@ def share_predicates(groups: Groups, context: Context) -> Groups:
         same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
         return Group((*left.queries, *right.queries)) if same else None
 
-    return merge_greedily(compatible, lambda group: context.costs.kept(group.needs), merge)
+    return merge_greedily(
+        compatible, lambda group: context.costs.cost_of_synopsis(group.needs), merge
+    )
 
 
-def route_predicates(groups: Groups, context: Context) -> Groups:
+def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
     if context.settings.sharing != "auto":
         return groups
 
     def pays(needs: Needs) -> bool:
-        return context.costs.routed(needs) < context.costs.signed(needs)
+        return context.costs.cost_by_predicate(needs) < context.costs.cost_by_signature(needs)
 
     return tuple(replace(group, routed=pays(group.needs)) for group in groups)
 
 
-def weave_windows(groups: Groups, context: Context) -> Groups:
+def weave_windows(groups: QueryGroups, context: Context) -> QueryGroups:
     """Queries of one group whose windows are better kept apart get synopses of their own."""
     return tuple(part for group in groups for part in _woven(group, context))
 
 
-Regroup = Callable[[Groups, Context], Groups]
+Regroup = Callable[[QueryGroups, Context], QueryGroups]
 
 
 @dataclass(frozen=True)
@@ -111,27 +112,27 @@ if unknown := _REGROUPING.keys() - STEP_SENTENCES.keys():
     raise LookupError(f"steps that no setting names: {sorted(unknown)}")
 # The settings list the names and their order; `covers` is taken in `synopses.py`, and the last
 # two in `feeds.py`.
-STEPS: tuple[Step, ...] = tuple(
+SHARING_STEPS: tuple[Step, ...] = tuple(
     Step(name, sentence, _REGROUPING.get(name)) for name, sentence in STEP_SENTENCES.items()
 )
 
 
-def optimise(queries: Iterable[QueryPlan], context: Context) -> Groups:
+def optimise(queries: Iterable[QueryPlan], context: Context) -> QueryGroups:
     """The groups after all steps that are on."""
-    groups: Groups = tuple(Group((query,)) for query in queries)
+    groups: QueryGroups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
         return groups
-    for step in STEPS:
+    for step in SHARING_STEPS:
         if step.regroup and context.settings.is_on(step.name):
             groups = step.regroup(groups, context)
     return groups
 
 
-def _joined(groups: Groups, key: Callable[[Group], object]) -> Groups:
-    found: dict[object, list[QueryPlan]] = {}
+def _joined(groups: QueryGroups, key: Callable[[Group], object]) -> QueryGroups:
+    by_key: dict[object, list[QueryPlan]] = {}
     for group in groups:
-        found.setdefault(key(group), []).extend(group.queries)
-    return tuple(Group(tuple(queries)) for queries in found.values())
+        by_key.setdefault(key(group), []).extend(group.queries)
+    return tuple(Group(tuple(queries)) for queries in by_key.values())
 
 
 def _columns(group: Group) -> frozenset[str]:
@@ -143,7 +144,7 @@ def _woven(group: Group, context: Context) -> Sequence[Group]:
     if mode == "shared" or group.routed or len(group.queries) == 1:
         return [group]
     windows = [longest(query) for query in group.queries]
-    chosen = choose(mode, windows, context.weaving(group.needs))
+    chosen = choose_weave(mode, windows, context.weaving(group.needs))
     return [Group(tuple(group.queries[n] for n in sorted(part))) for part in chosen.groups]
 
 

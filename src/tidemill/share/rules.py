@@ -1,9 +1,9 @@
-"""The sharing rules of the synopsis papers, each by its name: why a thing is kept or done once.
+"""The sharing rules of the synopsis papers by name: why something is kept or done once.
 
-SS rules are about what is kept: they hold between a query and a synopsis. CS rules are about
-what is done: they hold between two queries that read one synopsis, the second of which has
-the first's work done already. They explain a plan; costs decide it. Three rules of the papers
-have no place here, SS3, CS4 and CS5: they are about joins of two windows.
+SS rules are about state: they hold between a query and a synopsis. CS rules are about work: they
+hold between two queries of one synopsis, where the first can use what the second has done. The
+rules explain a plan; costs decide it. SS3, CS4 and CS5 are left out: they are about joins of two
+windows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ With = TypeVar("With")
 
 @dataclass(frozen=True)
 class Rule(Generic[With]):
-    """`applies(query, other)`: whether the query shares by this rule with the other."""
+    """`applies(query, other)` says that the query shares with the other by this rule."""
 
     name: str
     sentence: str
@@ -43,9 +43,9 @@ def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
 
 def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
     """It asks for an AVG, and the synopsis has the sum and the count of its argument."""
-    kept = set(synopsis.lanes)
+    lanes = set(synopsis.lanes)
     means = [call for call in query.aggregates if call.function == "AVG"]
-    return any(kept.issuperset(lanes_behind(call)) for call in means)
+    return any(lanes.issuperset(lanes_behind(call)) for call in means)
 
 
 def covered(query: QueryPlan, synopsis: Synopsis) -> bool:
@@ -105,26 +105,27 @@ def _keys(query: QueryPlan) -> frozenset[str]:
 
 
 def _question(query: QueryPlan) -> QueryPlan:
-    """All that is asked, but for its name, its window and where the answers go."""
+    """The query without its name, its window and its sink."""
     return replace(query, name="", sink=None, window=Window(1, 1), where=None)
 
 
 def _meet(query: QueryPlan, other: QueryPlan) -> bool:
-    """Whether some window of the one is a window of the other."""
+    """Some window of the query is a window of the other."""
     pairs = product(specs_of(query), specs_of(other))
     return any(a.range_us == b.range_us and _starts_meet(a, b) for a, b in pairs)
 
 
-def _starts_meet(one: WindowSpec, other: WindowSpec) -> bool:
-    return (one.start_us - other.start_us) % math.gcd(one.slide_us, other.slide_us) == 0
+def _starts_meet(a: WindowSpec, b: WindowSpec) -> bool:
+    return (a.start_us - b.start_us) % math.gcd(a.slide_us, b.slide_us) == 0
 
 
 def _inside(query: QueryPlan, other: QueryPlan) -> bool:
-    """Whether every window of the query is a window of the other."""
-    lengths = set(query.window.ranges_us) <= set(other.window.ranges_us)
-    mine, theirs = query.window, other.window
-    apart_us = mine.start_us - theirs.start_us
-    return lengths and mine.slide_us % theirs.slide_us == 0 == apart_us % theirs.slide_us
+    """Every window of the query is a window of the other."""
+    window, wider = query.window, other.window
+    if not set(window.ranges_us) <= set(wider.ranges_us):
+        return False
+    apart_us = window.start_us - wider.start_us
+    return window.slide_us % wider.slide_us == 0 == apart_us % wider.slide_us
 
 
 SS1 = Rule("SS1", "one set of slices serves windows of any length and slide", any_window)

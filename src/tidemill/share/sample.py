@@ -1,8 +1,8 @@
-"""What a sample of a stream says: how fast rows come, and into how many cells they fall.
+"""A sample of a stream: how fast rows come, and into how many cells they fall.
 
-The cells of a sub-aggregation are the distinct (keys, signature) pairs of a slice. How many
-there are depends on how keys and predicates go together, which no count per column tells;
-so a sample keeps, row by row, a code for each key and a flag for each predicate.
+The cells of a sub-aggregation are the distinct (keys, signature) pairs of a slice. Their number
+depends on the correlation of keys and predicates, which no count per column tells. So a sample
+keeps, row by row, a code for each key and a flag for each predicate.
 
 >>> keys = {"src": np.arange(1000) % 10}
 >>> sample = Sample(rows_per_second=100.0, size=1000, keys=keys)
@@ -44,10 +44,10 @@ class Sample:
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
 
     def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
-        """Whether little of this is guessed: looking again for each newcomer would cost more."""
-        wanted = [key in self.keys for key in keys]
-        wanted += [predicate in self.bits for predicate in predicates]
-        return sum(wanted) >= _ENOUGH * len(wanted)
+        """Says whether little of this is guessed: a new sample per newcomer would cost more."""
+        is_sampled = [key in self.keys for key in keys]
+        is_sampled += [predicate in self.bits for predicate in predicates]
+        return sum(is_sampled) >= _ENOUGH * len(is_sampled)
 
     def cells(
         self,
@@ -67,13 +67,13 @@ class Sample:
         return expected_distinct(np.unique(code, return_counts=True)[1], rows)
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
-        """How many of the predicates hold for a row that is kept, on average."""
+        """The mean number of predicates that hold for a row that passes."""
         flags = [self._flags(predicate) for predicate in predicates]
-        kept = int(np.count_nonzero(self._passing(flags, keeps_all)))
-        return float(np.sum(flags)) / kept if kept else 0.0
+        rows = int(np.count_nonzero(self._passing(flags, keeps_all)))
+        return float(np.sum(flags)) / rows if rows else 0.0
 
     def overlap(self, predicates: Iterable[Predicate]) -> bool:
-        """Whether two of the predicates hold for some row."""
+        """Says whether two of the predicates hold for some row."""
         flags = [self._flags(predicate) for predicate in predicates]
         return bool(flags) and int(np.sum(flags, axis=0).max()) > 1
 
@@ -97,7 +97,7 @@ class Sample:
 
 
 def expected_distinct(counts: IntArray, rows: float) -> float:
-    """How many distinct values so many rows have, given how often each is in a sample.
+    """The number of distinct values among so many rows, from the counts of each in a sample.
 
     Values in the sample have about their share of it; the chance that a row has a value that
     is not there is about the share of those seen once (Good and Turing), spread over as many
@@ -111,10 +111,10 @@ def expected_distinct(counts: IntArray, rows: float) -> float:
     unseen = once * (once - 1) / (2 * (twice + 1))
     unseen_share = once / size if unseen else 0.0
     shares = counts / size * (1 - unseen_share)
-    seen = float((1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
+    sampled = float((1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
     if not unseen:
-        return min(rows, seen)
-    return min(rows, seen + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
+        return min(rows, sampled)
+    return min(rows, sampled + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
 
 
 def _words(flags: list[IntArray]) -> list[IntArray]:

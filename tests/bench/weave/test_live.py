@@ -17,8 +17,8 @@ from tidemill.share.weave import (
     Processing,
     Statistics,
     Workload,
-    choose,
-    plan_cost,
+    choose_weave,
+    cost_of_plan,
 )
 
 TREES, TRIOPS = Processing.TREES, Processing.TRIOPS
@@ -41,7 +41,7 @@ def counted_cost(plan):
     names = list(plan.windows)
     groups = tuple(tuple(names.index(name) for name in group) for group in plan.groups)
     how = bypassed(plan.policy.processing, len(groups))
-    return plan_cost(Workload.of(plan.windows.values()), groups, how, plan.policy.model)
+    return cost_of_plan(Workload.of(plan.windows.values()), groups, how, plan.policy.model)
 
 
 @settings(max_examples=60)
@@ -80,7 +80,7 @@ def test_without_tolerance_no_plan_stays_dearer_than_expected_or_than_one_made_a
         if plan.is_rebuild_due or len(plan.windows) == 2:
             plan = rebuilt(plan)
             offline += 1
-            best = choose("weave", plan.windows.values(), model)
+            best = choose_weave("weave", plan.windows.values(), model)
             assert plan.cost <= best.cost * (1 + 1e-12)
             assert plan.made[-1][0] == len(plan.windows)
         assert plan.drift <= 1e-12 or plan.made[-1][0] == len(plan.windows)

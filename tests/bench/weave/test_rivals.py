@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.share.weave.words import operations, rates, seconds, window_lists, workload
-from tidemill.share.weave import Processing, Workload, alone, everything, plan_cost
+from tidemill.share.weave import Processing, Workload, alone, cost_of_plan, everything
 
 TREES = Processing.TREES
 
@@ -37,11 +37,11 @@ def set_partitions(members):
 def test_trying_all_finds_what_trying_them_one_by_one_does(specs, rows):
     load, model = Workload.of(specs), operations(rows)
     costs = [
-        plan_cost(load, tuple(map(tuple, groups)), TREES, model)
+        cost_of_plan(load, tuple(map(tuple, groups)), TREES, model)
         for groups in set_partitions(list(range(len(specs))))
     ]
     found, units = exhaustive(load, TREES, model)
-    assert units / load.timeline.seconds == plan_cost(load, found, TREES, model) == min(costs)
+    assert units / load.timeline.seconds == cost_of_plan(load, found, TREES, model) == min(costs)
 
 
 def test_too_many_windows_are_not_tried():
@@ -63,14 +63,14 @@ def test_local_search_ends_where_no_single_move_pays(specs, rows, together):
     start = everything(count) if together else alone(count)
     groups, steps = local_search(load, TREES, model, start, 100)
     assert steps < 100
-    cost = plan_cost(load, groups, TREES, model)
-    assert cost <= plan_cost(load, start, TREES, model)
+    cost = cost_of_plan(load, groups, TREES, model)
+    assert cost <= cost_of_plan(load, start, TREES, model)
     for member in range(count):
         rest = [tuple(m for m in group if m != member) for group in groups]
         for place in range(len(rest) + 1):
             moved = [g + (member,) * (n == place) for n, g in enumerate([*rest, ()])]
             kept = tuple(group for group in moved if group)
-            assert float(plan_cost(load, kept, TREES, model)) >= float(cost) - 1e-6
+            assert float(cost_of_plan(load, kept, TREES, model)) >= float(cost) - 1e-6
 
 
 def test_local_search_stops_at_its_bound():
@@ -110,4 +110,4 @@ def test_one_vector_for_all_is_never_dearer_than_nothing_shared(specs, names, ro
     queries = [Aggregated(w, name) for w, name in zip(specs, names, strict=False)]
     costs = average_costs(queries, rows)
     load = Workload.of(specs)
-    assert costs.vector <= plan_cost(load, alone(len(specs)), TREES, operations(rows))
+    assert costs.vector <= cost_of_plan(load, alone(len(specs)), TREES, operations(rows))

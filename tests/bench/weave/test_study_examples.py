@@ -9,7 +9,7 @@ from _weave.exact import exact_cost, group_rates
 from _weave.rivals import exhaustive
 
 from tests.share.weave.words import operations, workload
-from tidemill.share.weave import Processing, alone, everything, plan_cost
+from tidemill.share.weave import Processing, alone, cost_of_plan, everything
 
 TREES, SHARED = Processing.TREES, Processing.SHARED
 PAIRED = ((12, 9), (10, 6))
@@ -37,4 +37,4 @@ def test_the_best_of_all_plans_where_the_greedy_loses():
     load, model = workload(*GREEDY_LOSES), operations(1)
     groups, units = exhaustive(load, TREES, model)
     assert units / load.timeline.seconds == Fraction("6.5")
-    assert plan_cost(load, groups, TREES, model) == Fraction("6.5")
+    assert cost_of_plan(load, groups, TREES, model) == Fraction("6.5")

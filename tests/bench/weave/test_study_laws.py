@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.share.weave.simulation import run
 from tests.share.weave.words import US, models, operations, plans, rates, window_lists
-from tidemill.share.weave import Processing, Workload, alone, link, plan_cost
+from tidemill.share.weave import Processing, Workload, alone, cost_of_plan, link
 
 TREES, TRIOPS = Processing.TREES, Processing.TRIOPS
 
@@ -45,7 +45,7 @@ def test_operations_of_a_run_are_the_exact_cost(plan, processing):
 def test_the_model_is_an_upper_bound_and_exact_when_slides_divide(plan, rows, processing):
     specs, groups = plan
     load = Workload.of(specs)
-    model = plan_cost(load, groups, processing, operations(rows))
+    model = cost_of_plan(load, groups, processing, operations(rows))
     exact = exact_cost(load, groups, processing, rows)
     assert lower_bound(load, rows) <= model
     assert exact <= model
@@ -57,7 +57,7 @@ def test_the_model_is_an_upper_bound_and_exact_when_slides_divide(plan, rows, pr
 def test_the_best_of_all_partitions_is_no_dearer_than_any_other(specs, model):
     load = Workload.of(specs)
     groups, _ = exhaustive(load, TREES, model)
-    best = plan_cost(load, groups, TREES, model)
+    best = cost_of_plan(load, groups, TREES, model)
     linkage = link(load, TREES, model)
     others = [
         linkage.groups(linkage.stop_at(model.charge(TREES, load.edge_rate))),
@@ -66,7 +66,7 @@ def test_the_best_of_all_partitions_is_no_dearer_than_any_other(specs, model):
         random_plan(len(specs), 3),
     ]
     for other in others:
-        assert best <= plan_cost(load, other, TREES, model) * (1 + 1e-12)
+        assert best <= cost_of_plan(load, other, TREES, model) * (1 + 1e-12)
 
 
 @given(window_lists(1, 6), rates, rates)
@@ -76,7 +76,7 @@ def test_the_best_plan_has_no_more_groups_when_more_rows_come(specs, one, other)
     assume(few != many)
     # Of equals any may be found, so the finals are compared: fewer groups never have less.
     calm, busy = (exhaustive(load, TREES, operations(rows))[0] for rows in (few, many))
-    calm_finals, busy_finals = (plan_cost(load, g, TREES, operations(0)) for g in (calm, busy))
+    calm_finals, busy_finals = (cost_of_plan(load, g, TREES, operations(0)) for g in (calm, busy))
     assert len(busy) <= len(calm)
     assert busy_finals >= calm_finals
 

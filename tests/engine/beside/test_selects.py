@@ -44,7 +44,7 @@ def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
         first.answer(lambda query: Message(f"answer of {query.name}"))
         return first.query.name
     assert isinstance(first, Joint)
-    deadlines.done(first)
+    deadlines.record_run(first)
     return first.names[0]
 
 

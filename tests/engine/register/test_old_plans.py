@@ -29,7 +29,7 @@ def read(body: str, catalog: Catalog) -> Synopsis:
     connection.execute("INSERT INTO plan VALUES (1, 7, 2, '{\"packets\": [[2, 0.5]]}')")
     connection.execute("INSERT INTO synopses VALUES ('s1', 1, ?)", (body,))
     plan = store.load(catalog, lambda _: pytest.fail("nothing to bind"))
-    assert dict(plan.made) == {Name("Packets"): ((2, 0.5),)}
+    assert dict(plan.rebuild_costs) == {Name("Packets"): ((2, 0.5),)}
     connection.close()
     return plan.synopsis("s1")
 

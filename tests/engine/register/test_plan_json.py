@@ -69,6 +69,6 @@ def test_the_store_follows_a_plan_step_by_step(seed: int, tmp_path: Path) -> Non
         assert set(read.synopses) == set(plan.synopses)
         assert dict(read.stints) == dict(plan.stints)
         assert (read.version, read.next_synopsis) == (plan.version, plan.next_synopsis)
-        assert dict(read.made) == dict(plan.made)
+        assert dict(read.rebuild_costs) == dict(plan.rebuild_costs)
         before = plan
     connection.close()

@@ -15,15 +15,15 @@ from tests.share.weave.simulation import brute_force, run
 from tests.share.weave.words import US, models, operations, plans, rates, window_lists, windows
 from tidemill.reference.windows import edges_of
 from tidemill.share.weave import (
-    MODES,
+    WEAVE_MODES,
     Processing,
     Workload,
     affinity,
     alone,
-    choose,
+    choose_weave,
+    cost_of_plan,
     everything,
     link,
-    plan_cost,
     rate_of,
     stage_costs,
 )
@@ -81,18 +81,18 @@ def test_the_buffer_of_the_intercede_never_holds_more_than_the_longest_range_and
 
 @given(window_lists(1, 7), models)
 def test_no_mode_costs_more_than_sharing_everything_or_nothing(specs, model):
-    costs = {mode: choose(mode, specs, model).cost for mode in MODES}
+    costs = {mode: choose_weave(mode, specs, model).cost for mode in WEAVE_MODES}
     least = min(costs["none"], costs["shared"])
     assert costs["weave"] <= least
     assert costs["triweave"] <= least
     assert costs["auto"] == min(costs.values())
 
 
-@given(window_lists(1, 7), models, st.sampled_from(MODES))
+@given(window_lists(1, 7), models, st.sampled_from(WEAVE_MODES))
 def test_a_chosen_plan_costs_what_it_says(specs, model, mode):
-    plan = choose(mode, specs, model)
+    plan = choose_weave(mode, specs, model)
     load = Workload.of(specs)
-    counted = plan_cost(load, plan.groups, plan.processing, model)
+    counted = cost_of_plan(load, plan.groups, plan.processing, model)
     assert math.isclose(plan.cost, counted, rel_tol=1e-9)
     if isinstance(plan.cost, Fraction):
         assert plan.cost == counted
@@ -111,14 +111,17 @@ def test_every_merge_pays_exactly_what_it_says_and_at_the_end_none_does(specs, r
         assert saved > 0
         assert costs[number] - costs[number + 1] == saved
         before, after = (linkage.groups(number + k) for k in (0, 1))
-        assert plan_cost(load, before, TREES, model) - plan_cost(load, after, TREES, model) == saved
+        assert (
+            cost_of_plan(load, before, TREES, model) - cost_of_plan(load, after, TREES, model)
+            == saved
+        )
     groups = linkage.groups(stop)
-    here = plan_cost(load, groups, TREES, model)
+    here = cost_of_plan(load, groups, TREES, model)
     for x in range(len(groups)):
         for y in range(x):
             rest = [g for n, g in enumerate(groups) if n not in (x, y)]
             joined = (*rest, groups[y] + groups[x])
-            assert plan_cost(load, joined, TREES, model) >= here
+            assert cost_of_plan(load, joined, TREES, model) >= here
 
 
 @given(window_lists(1, 7))
@@ -140,5 +143,5 @@ def test_weaveability_is_symmetric_and_one_for_equal_edges_alone(a, b, rows):
     assert one.common * composite / US == len(set(listed[0]) & set(listed[1]))
     if one.weaveability == 1:
         load, model = Workload.of([a, b]), operations(rows)
-        apart, joined = (plan_cost(load, g, TREES, model) for g in (alone(2), everything(2)))
+        apart, joined = (cost_of_plan(load, g, TREES, model) for g in (alone(2), everything(2)))
         assert apart - joined == rows

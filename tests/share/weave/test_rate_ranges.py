@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.share.weave.words import operations, seconds
-from tidemill.share.weave import RateRanges, choose
+from tidemill.share.weave import RateRanges, choose_weave
 
 RANGES = RateRanges((50.0, 300.0, 10_000.0), margin=0.25)
 LOW_BOUND, HIGH_BOUND = RANGES.bounds
@@ -45,5 +45,5 @@ def test_a_rate_that_wavers_about_a_bound_changes_nothing(wavering, bound):
 
 def test_plans_of_the_ranges_really_differ():
     windows = [seconds(r, s) for r, s in ((50, 7), (90, 11), (99, 13), (70, 10), (39, 3))]
-    calm, busy = (choose("weave", windows, operations(rate)) for rate in (1, 10_000))
+    calm, busy = (choose_weave("weave", windows, operations(rate)) for rate in (1, 10_000))
     assert len(calm.groups) > len(busy.groups) == 1

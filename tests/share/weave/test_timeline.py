@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.share.weave.words import US, seconds, window_lists
 from tidemill.share.weave import Operations, Processing, Timeline, Workload, affinity, link, rate_of
 from tidemill.share.weave.common_edges import CommonEdges
-from tidemill.share.weave.density import drawn_density, meet, union_density
+from tidemill.share.weave.density import common_class, drawn_density, union_density
 from tidemill.share.weave.holders import Holders
 from tidemill.windows import EdgeClass, WindowSpec, edge_classes, edge_rate
 
@@ -31,7 +31,7 @@ def test_two_classes_meet_where_both_are(a, b):
         for t in range(composite)
         if (t - a.offset_us) % a.period_us == 0 == (t - b.offset_us) % b.period_us
     ]
-    found = meet(a, b)
+    found = common_class(a, b)
     assert ([] if found is None else [found.offset_us]) == both
     assert found is None or found.period_us == composite
 
@@ -62,7 +62,7 @@ def long_composite():
 
 
 def independent(slides):
-    """Coprime classes meet as if by chance."""
+    """Coprime classes common_class as if by chance."""
     return 1 - math.prod(1 - 1 / slide for slide in slides)
 
 

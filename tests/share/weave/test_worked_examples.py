@@ -13,10 +13,10 @@ from tidemill.share.weave import (
     Processing,
     affinity,
     alone,
-    choose,
+    choose_weave,
+    cost_of_plan,
     everything,
     link,
-    plan_cost,
 )
 from tidemill.windows import WindowSpec
 
@@ -30,7 +30,7 @@ GREEDY_LOSES = ((5, 4), (5, 3), (1, 6), (3, 4))
 
 def finals(load, groups, processing=TREES):
     """What is left of the model's cost at rate 0."""
-    return plan_cost(load, groups, processing, operations(0))
+    return cost_of_plan(load, groups, processing, operations(0))
 
 
 def test_an_hour_every_ten_minutes_overlaps_six_times():
@@ -66,12 +66,12 @@ def test_paired_windows_merge_only_above_two_thirds_rows_a_second():
     ],
 )
 def test_costs_of_every_plan_of_three_windows(groups, cost):
-    assert plan_cost(workload(*THREE), groups, TREES, operations("1.2")) == Fraction(cost)
+    assert cost_of_plan(workload(*THREE), groups, TREES, operations("1.2")) == Fraction(cost)
 
 
 def test_of_three_windows_the_two_with_equal_edges_go_together():
     load = workload(*THREE)
-    plan = choose("weave", load.windows, operations("1.2"))
+    plan = choose_weave("weave", load.windows, operations("1.2"))
     assert plan.groups == ((0, 2), (1,))
     assert plan.cost == Fraction("4.3")
     assert affinity([load.windows[0]], [load.windows[2]]).weaveability == 1
@@ -94,14 +94,14 @@ def test_costs_with_and_without_intercede():
     assert load.edge_rate == Fraction(7, 10)
     assert affinity(load.windows[:1], load.windows[1:]).weaveability == Fraction(2, 7)
     rows, model = 3, operations(3)
-    assert plan_cost(load, everything(2), SHARED, model) == rows + Fraction("2.8")
-    assert plan_cost(load, alone(2), TREES, model) == 2 * rows + Fraction("1.8")
-    assert plan_cost(load, alone(2), TRIOPS, model) == rows + Fraction("3.2")
-    assert plan_cost(load, everything(2), TRIOPS, model) == rows + Fraction("3.5")
+    assert cost_of_plan(load, everything(2), SHARED, model) == rows + Fraction("2.8")
+    assert cost_of_plan(load, alone(2), TREES, model) == 2 * rows + Fraction("1.8")
+    assert cost_of_plan(load, alone(2), TRIOPS, model) == rows + Fraction("3.2")
+    assert cost_of_plan(load, everything(2), TRIOPS, model) == rows + Fraction("3.5")
 
 
 def test_intercede_is_bypassed_where_sharing_everything_is_cheaper():
-    plan = choose("triweave", workload(*INTERCEDED).windows, operations(3))
+    plan = choose_weave("triweave", workload(*INTERCEDED).windows, operations(3))
     assert (plan.groups, plan.processing) == (((0, 1),), SHARED)
     assert plan.cost == 3 + Fraction("2.8")
 
@@ -165,8 +165,8 @@ def test_the_greedy_may_lose_to_sharing_everything_and_is_guarded():
     linkage = link(load, TREES, model)
     greedy = linkage.groups(linkage.stop_at(Fraction(1)))
     assert greedy == ((0,), (1,), (2, 3))
-    assert plan_cost(load, greedy, TREES, model) == Fraction(20, 3)
-    assert plan_cost(load, alone(4), TREES, model) == Fraction(43, 6)
-    assert choose("weave", load.windows, model).cost == Fraction("6.5")
+    assert cost_of_plan(load, greedy, TREES, model) == Fraction(20, 3)
+    assert cost_of_plan(load, alone(4), TREES, model) == Fraction(43, 6)
+    assert choose_weave("weave", load.windows, model).cost == Fraction("6.5")
     assert load.edge_rate == Fraction(11, 12)
-    assert plan_cost(load, ((0, 2), (1, 3)), TREES, model) == Fraction("6.5")
+    assert cost_of_plan(load, ((0, 2), (1, 3)), TREES, model) == Fraction("6.5")

@@ -125,7 +125,7 @@ class Agenda:
 
     def answered(self, wanted: Wanted) -> None:
         """After the run, which counts from the update that it saw."""
-        self._deadlines.done(wanted.joint)
+        self._deadlines.record_run(wanted.joint)
         self._carried = ()
 
     def histories(self, wanted: Wanted, now_us: int) -> dict[str, History]:

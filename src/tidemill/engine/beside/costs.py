@@ -35,7 +35,7 @@ class JointCosts:
             if synopsis.id not in rates:
                 readers = [reader for reader, _ in plan.readers_of(synopsis)]
                 kept = cells_per_second(version, synopsis.id)
-                rates[synopsis.id] = kept or costs.cells(needs_of(readers))
+                rates[synopsis.id] = kept or costs.cells_per_second(needs_of(readers))
             cells = rates[synopsis.id] * max(query.window.ranges_us) / _US_PER_SECOND
             found.read_ns[query.name] = cells * costs.machine.combine_ns
             found.answer_ns[query.name] = _groups(query, costs) * costs.machine.answer_ns

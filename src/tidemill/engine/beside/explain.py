@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tidemill.engine.beside.agenda import soft_of
 from tidemill.engine.beside.costs import JointCosts
+from tidemill.explain.ruler import DRAWN, ruler
 from tidemill.language import render_duration
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.schedule import DRAWN, ruler
 from tidemill.share import EngineCosts, SharedPlan
 from tidemill.state.store import Version
 from tidemill.words import many

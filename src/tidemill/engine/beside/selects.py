@@ -12,7 +12,7 @@ from tidemill.explain.replies import Reply
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.schedule import Deadlines, Joint
-from tidemill.schedule.one_time import Request, Requests
+from tidemill.schedule.one_time import OneTimeRequest, OneTimeRequests
 
 AnswerOnce = Callable[[QueryPlan], Reply]
 
@@ -21,7 +21,7 @@ AnswerOnce = Callable[[QueryPlan], Reply]
 class Selected:
     """A SELECT that came at some update of its stream, and who waits for it."""
 
-    request: Request
+    request: OneTimeRequest
     query: QueryPlan
     reply: Future[Reply] = field(default_factory=Future)
 
@@ -42,14 +42,14 @@ class Selects:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._selected: dict[Request, Selected] = {}
-        self._requests: dict[Name, Requests] = {}
+        self._selected: dict[OneTimeRequest, Selected] = {}
+        self._requests: dict[Name, OneTimeRequests] = {}
         self._asked = 0
 
     def ask(self, query: QueryPlan, update: int) -> Future[Reply]:
         with self._lock:
             self._asked += 1
-            selected = Selected(Request(f"select {self._asked}", update), query)
+            selected = Selected(OneTimeRequest(f"select {self._asked}", update), query)
             self._selected[selected.request] = selected
             stream = source_name(query.relation)
             self._requests[stream] = self._of(stream).coming(selected.request)
@@ -61,14 +61,14 @@ class Selects:
         """What goes first, of the SELECTs and the soft queries; None when nothing waits."""
         with self._lock:
             first = self._of(stream).next(deadlines, update, ahead)
-            return self._selected[first] if isinstance(first, Request) else first
+            return self._selected[first] if isinstance(first, OneTimeRequest) else first
 
     def take(self, selected: Selected) -> None:
         """Its turn has come."""
         with self._lock:
             del self._selected[selected.request]
             stream = source_name(selected.query.relation)
-            self._requests[stream] = self._of(stream).done(selected.request)
+            self._requests[stream] = self._of(stream).without(selected.request)
 
     def settle(self, answer: AnswerOnce) -> None:
         """Answer all that wait, when no other thread will."""
@@ -76,5 +76,5 @@ class Selects:
             self.take(selected)
             selected.answer(answer)
 
-    def _of(self, stream: Name) -> Requests:
-        return self._requests.get(stream, Requests())
+    def _of(self, stream: Name) -> OneTimeRequests:
+        return self._requests.get(stream, OneTimeRequests())

@@ -70,14 +70,14 @@ class PlanStore:
             synopses=tuple(_synopsis(body, catalog) for (body,) in synopses),
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
-            made={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
+            rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
         )
 
     def save(self, before: SharedPlan, plan: SharedPlan) -> None:
         """Write the difference; within the caller's transaction."""
         self._connection.execute(
             "INSERT OR REPLACE INTO plan VALUES (1, ?, ?, ?)",
-            (plan.version, plan.next_synopsis, json.dumps(dict(plan.made))),
+            (plan.version, plan.next_synopsis, json.dumps(dict(plan.rebuild_costs))),
         )
         standing = set(before.synopses)
         self._replace(

@@ -10,7 +10,7 @@ from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
-from tidemill.schedule import Due, Run, Specs, due_windows, oldest_needed
+from tidemill.schedule import Due, Specs, WindowRun, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import StreamTime
@@ -76,7 +76,7 @@ class Decider:
             return []
         return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
 
-    def _due(self, key: str, readers: _Readers, runs: list[list[Run]]) -> Iterator[Due]:
+    def _due(self, key: str, readers: _Readers, runs: list[list[WindowRun]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
             if query.name.lower() in self._context.paused:
@@ -106,9 +106,9 @@ class _Readers:
         return _Readers(readers, Specs.of(distinct), numbers)
 
 
-def _within(run: Run, spec: WindowSpec, stint: Stint) -> Run:
+def _within(run: WindowRun, spec: WindowSpec, stint: Stint) -> WindowRun:
     """The part of a run that begins within the stint."""
     skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
     first_us = run.first_us + skipped * spec.slide_us
     before_end = -((first_us - stint.until_us) // spec.slide_us)
-    return Run(first_us, min(run.windows - skipped, before_end))
+    return WindowRun(first_us, min(run.windows - skipped, before_end))

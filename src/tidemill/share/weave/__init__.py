@@ -1,8 +1,8 @@
 """Weaving windows: which of them share slices, chosen by cost."""
 
-from tidemill.share.weave.choose import MODES, Plan, choose, stage_costs, woven
-from tidemill.share.weave.figures import ARRAYS, CATALYST, VISITS, MachineCosts, Machines
-from tidemill.share.weave.linkage import Linkage, Merge, link
+from tidemill.share.weave.choose import WEAVE_MODES, WeavePlan, choose_weave, stage_costs, woven
+from tidemill.share.weave.figures import ARRAY_COSTS, CATALYST_COSTS, VISITS, MachineCosts, Machines
+from tidemill.share.weave.linkage import GroupMerge, Linkage, link
 from tidemill.share.weave.machine import Machine, Statistics
 from tidemill.share.weave.model import (
     Cost,
@@ -11,8 +11,8 @@ from tidemill.share.weave.model import (
     Processing,
     Workload,
     alone,
+    cost_of_plan,
     everything,
-    plan_cost,
 )
 from tidemill.share.weave.operations import Operations
 from tidemill.share.weave.rate_ranges import RateRanges
@@ -20,33 +20,33 @@ from tidemill.share.weave.timeline import Timeline
 from tidemill.share.weave.weaveability import Affinity, EdgeRate, affinity, rate_of
 
 __all__ = [
-    "ARRAYS",
-    "CATALYST",
-    "MODES",
+    "ARRAY_COSTS",
+    "CATALYST_COSTS",
     "VISITS",
+    "WEAVE_MODES",
     "Affinity",
     "Cost",
     "CostModel",
     "EdgeRate",
+    "GroupMerge",
     "Groups",
     "Linkage",
     "Machine",
     "MachineCosts",
     "Machines",
-    "Merge",
     "Operations",
-    "Plan",
     "Processing",
     "RateRanges",
     "Statistics",
     "Timeline",
+    "WeavePlan",
     "Workload",
     "affinity",
     "alone",
-    "choose",
+    "choose_weave",
+    "cost_of_plan",
     "everything",
     "link",
-    "plan_cost",
     "rate_of",
     "stage_costs",
     "woven",

@@ -1,10 +1,10 @@
-"""The plan of a sharing mode: which windows go together, and how the groups are served.
+"""Chooses the plan of a sharing mode: groups of windows, and how they get their slices.
 
 >>> from fractions import Fraction
 >>> from tidemill.share.weave.operations import Operations
 >>> windows = [WindowSpec(r * 10**6, s * 10**6) for r, s in ((5, 4), (5, 3), (1, 6), (3, 4))]
->>> for mode in MODES:
-...     plan = choose(mode, windows, Operations(Fraction(1)))
+>>> for mode in WEAVE_MODES:
+...     plan = choose_weave(mode, windows, Operations(Fraction(1)))
 ...     print(f"{mode}: {plan.cost} by {plan.processing.value}, {len(plan.groups)} groups")
 none: 43/6 by trees, 4 groups
 shared: 13/2 by shared, 1 groups
@@ -27,34 +27,34 @@ from tidemill.share.weave.model import (
     Workload,
     alone,
     assembled,
+    cost_of_plan,
     everything,
-    plan_cost,
 )
 from tidemill.windows import WindowSpec
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Groups of windows, by their place in the workload, and what they cost together."""
+class WeavePlan:
+    """Groups of windows, by their place in the workload, and their cost."""
 
     groups: Groups
     processing: Processing
     cost: Cost
 
 
-def choose(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> Plan:
+def choose_weave(mode: str, windows: Iterable[WindowSpec], model: CostModel) -> WeavePlan:
     """The cheapest plan the mode allows; of equals the simplest.
 
     Woven plans are guarded: they never cost more than sharing everything or nothing.
     """
     if mode not in _PLANNERS:
-        raise ValueError(f"no sharing mode '{mode}'; modes: {', '.join(MODES)}")
+        raise ValueError(f"no sharing mode '{mode}'; modes: {', '.join(WEAVE_MODES)}")
     load = Workload.of(windows)
     plans = [planner(load, model) for planner in _PLANNERS[mode]]
     return min(plans, key=lambda plan: plan.cost)
 
 
-def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:
+def woven(load: Workload, processing: Processing, model: CostModel) -> WeavePlan:
     """The cheapest stage of the greedy, from all apart to all together.
 
     One group is served without an intercede, which would copy every slice as it is.
@@ -68,7 +68,7 @@ def woven(load: Workload, processing: Processing, model: CostModel) -> Plan:
     # The last stage is all together; sums of floats may put it a hair below the same plan.
     if merges == len(costs) - 1 or shared.cost <= costs[merges]:
         return shared
-    return Plan(linkage.groups(merges), processing, costs[merges])
+    return WeavePlan(linkage.groups(merges), processing, costs[merges])
 
 
 def stage_costs(
@@ -82,32 +82,32 @@ def stage_costs(
     ]
 
 
-def _priced(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> Plan:
-    return Plan(groups, processing, plan_cost(load, groups, processing, model))
+def _priced(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> WeavePlan:
+    return WeavePlan(groups, processing, cost_of_plan(load, groups, processing, model))
 
 
-def _none(load: Workload, model: CostModel) -> Plan:
+def _none(load: Workload, model: CostModel) -> WeavePlan:
     return _priced(load, alone(len(load.windows)), Processing.TREES, model)
 
 
-def _shared(load: Workload, model: CostModel) -> Plan:
+def _shared(load: Workload, model: CostModel) -> WeavePlan:
     return _priced(load, everything(len(load.windows)), Processing.SHARED, model)
 
 
-def _weave(load: Workload, model: CostModel) -> Plan:
+def _weave(load: Workload, model: CostModel) -> WeavePlan:
     return woven(load, Processing.TREES, model)
 
 
-def _triweave(load: Workload, model: CostModel) -> Plan:
+def _triweave(load: Workload, model: CostModel) -> WeavePlan:
     return woven(load, Processing.TRIOPS, model)
 
 
 # In the order in which equals are preferred.
-_PLANNERS: dict[str, tuple[Callable[[Workload, CostModel], Plan], ...]] = {
+_PLANNERS: dict[str, tuple[Callable[[Workload, CostModel], WeavePlan], ...]] = {
     "none": (_none,),
     "shared": (_shared,),
     "weave": (_shared, _none, _weave),
     "triweave": (_shared, _none, _triweave),
     "auto": (_shared, _none, _weave, _triweave),
 }
-MODES = tuple(_PLANNERS)
+WEAVE_MODES = tuple(_PLANNERS)

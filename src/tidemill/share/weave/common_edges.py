@@ -1,10 +1,10 @@
-"""How many edges each group has in common with the others, for the greedy's many questions.
+"""The number of edges that each group has in common with every other, for the greedy.
 
-Rare groups keep a list of places, which are looked up in the asking group's mask; frequent ones
-keep a bitmap, which is met with the asking group's bitmap word by word. Which of the two is
-cheaper is a matter of the share of places taken. Very few places ask who holds them instead.
-What a merged group has in common is what its larger part had, and what the places new to that
-part have: mostly few.
+A group with few edges keeps a list of their places, which are looked up in the mask of another
+group. A group with many keeps a bitmap, which is met with another bitmap word by word. The share
+of places with an edge decides which is cheaper. For a handful of places the index in `holders.py`
+is asked instead. When two groups merge, the counts of the larger one are kept, and only those of
+the places that are new to it are added.
 
 >>> groups = CommonEdges(64, [np.array([0, 2, 4]), np.array([0, 3]), np.array([2, 3, 5])])
 >>> groups.table.tolist()
@@ -46,9 +46,9 @@ class CommonEdges:
         self._size = -(-size // _BITS) * _BITS
         self._lists: dict[int, Places] = {}
         self._bitmaps: dict[int, Words] = {}
-        self.edges = np.array([found.size for found in places], np.int64)
-        for slot, found in enumerate(places):
-            self._keep(slot, found)
+        self.edges = np.array([listed.size for listed in places], np.int64)
+        for slot, listed in enumerate(places):
+            self._keep(slot, listed)
         self._holders = Holders(self._lists, len(places), self._size)
         self._lay_out()
         self.table = self._between_all()
@@ -64,16 +64,18 @@ class CommonEdges:
             self._look_up(self._marked(self._lists[slot]), table[slot], rank)
         return np.maximum(table, table.T)
 
-    def merge(self, kept: int, gone: int) -> IntArray:
-        """The row of what `kept` now is; what it says of emptied slots means nothing."""
-        large, small = (kept, gone) if self.edges[kept] >= self.edges[gone] else (gone, kept)
+    def merge(self, into: int, emptied: int) -> IntArray:
+        """The new row of the slot that stays; its counts with emptied slots mean nothing."""
+        large, small = (
+            (into, emptied) if self.edges[into] >= self.edges[emptied] else (emptied, into)
+        )
         new = self._beyond(small, large)
         row: IntArray = self.table[large] + self._of(new)
         edges = self.edges[large] + new.size
-        self._join(kept, gone, large, new)
-        self.edges[[kept, gone]] = edges, 0
-        row[kept] = edges
-        self.table[kept], self.table[:, kept] = row, row
+        self._join(into, emptied, large, new)
+        self.edges[[into, emptied]] = edges, 0
+        row[into] = edges
+        self.table[into], self.table[:, into] = row, row
         return row
 
     def _beyond(self, small: int, large: int) -> Places:
@@ -86,19 +88,19 @@ class CommonEdges:
             return places[~_probed(self._bitmaps[large], places)]
         return places[~self._marked(self._lists[large]).take(places)]
 
-    def _join(self, kept: int, gone: int, large: int, new: Places) -> None:
+    def _join(self, into: int, emptied: int, large: int, new: Places) -> None:
         bitmap, listed = self._bitmaps.get(large), self._lists.get(large)
-        for slot in (kept, gone):
+        for slot in (into, emptied):
             self._bitmaps.pop(slot, None)
             self._lists.pop(slot, None)
             self._recent.discard(slot)
         if listed is not None:
-            self._keep(kept, np.concatenate([listed, new]))
+            self._keep(into, np.concatenate([listed, new]))
         elif bitmap is not None:
-            self._bitmaps[kept] = bitmap | packed(self._marked(new)) if new.size else bitmap
-        if kept in self._lists:
-            self._recent.add(kept)
-        self._holders.merge(kept, gone)
+            self._bitmaps[into] = bitmap | packed(self._marked(new)) if new.size else bitmap
+        if into in self._lists:
+            self._recent.add(into)
+        self._holders.merge(into, emptied)
         if len(self._recent) > _MOST_RECENT:
             self._lay_out()
 
@@ -112,8 +114,8 @@ class CommonEdges:
         return counts
 
     def _many_pay(self, places: Places) -> bool:
-        """Whether to lay the places out as mask and bitmap, in look-ups saved and made."""
-        few = self._holders.held(places) * LOOKUPS_PER_HOLDING
+        """Says whether laying the places out as mask and bitmap takes fewer look-ups."""
+        few = self._holders.holdings(places) * LOOKUPS_PER_HOLDING
         few += places.size * LOOKUPS_PER_PROBE * len(self._bitmaps)
         many = self._flat.size + self._size // PLACES_PER_LOOKUP * len(self._bitmaps)
         return few > many
@@ -184,7 +186,7 @@ def _unpacked(words: Words) -> BoolArray:
 
 
 def _probed(words: Words, places: Places) -> BoolArray:
-    """Which of the places are in the bitmap, whose bytes begin with their highest bit."""
+    """Flags the places that are in the bitmap, whose bytes begin with their highest bit."""
     bits = np.right_shift(128, places & 7).astype(np.uint8)
-    found: BoolArray = (words.view(np.uint8).take(places >> 3) & bits) != 0
-    return found
+    is_set: BoolArray = (words.view(np.uint8).take(places >> 3) & bits) != 0
+    return is_set

@@ -1,11 +1,11 @@
-"""How dense a union of edge classes is: exactly where few classes meet, else by drawing.
+"""The density of a union of edge classes: exact where few classes meet, else by drawing.
 
 Two classes meet in one class or not at all (Chinese remainders), so the density of a union
 unfolds like inclusion and exclusion, with what is contained dropped on the way.
 
->>> meet(EdgeClass(3, 5), EdgeClass(1, 4))
+>>> common_class(EdgeClass(3, 5), EdgeClass(1, 4))
 EdgeClass(offset_us=13, period_us=20)
->>> meet(EdgeClass(0, 4), EdgeClass(1, 2)) is None
+>>> common_class(EdgeClass(0, 4), EdgeClass(1, 2)) is None
 True
 >>> union_density([EdgeClass(0, 5), EdgeClass(3, 5), EdgeClass(0, 4), EdgeClass(1, 4)])
 Fraction(7, 10)
@@ -27,8 +27,8 @@ MOST_EXACT_CLASSES = 10
 _DRAWN_SPAN_US = 2**61
 
 
-def meet(a: EdgeClass, b: EdgeClass) -> EdgeClass | None:
-    """The instants in both classes."""
+def common_class(a: EdgeClass, b: EdgeClass) -> EdgeClass | None:
+    """The class of the instants in both classes; None if there are none."""
     shared = math.gcd(a.period_us, b.period_us)
     gap, apart = divmod(b.offset_us - a.offset_us, shared)
     if apart:
@@ -45,9 +45,9 @@ def union_density(classes: Iterable[EdgeClass]) -> Fraction:
     while rest:
         # The densest last: what it shares with the others is then mostly contained.
         first = rest.pop()
-        common = (meet(first, other) for other in rest)
+        common = (common_class(first, other) for other in rest)
         total += Fraction(1, first.period_us)
-        total -= union_density(found for found in common if found is not None)
+        total -= union_density(edge for edge in common if edge is not None)
     return total
 
 

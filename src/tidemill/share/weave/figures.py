@@ -29,13 +29,13 @@ class MachineCosts:
     probe_ns: float = 4.0  # one merge more for an answer that cannot be had by subtraction
 
 
-ARRAYS = MachineCosts()
-CATALYST = replace(ARRAYS, scan_ns=550.0, set_ns=200.0, partial_ns=1500.0)
+ARRAY_COSTS = MachineCosts()
+CATALYST_COSTS = replace(ARRAY_COSTS, scan_ns=550.0, set_ns=200.0, partial_ns=1500.0)
 
 
 @dataclass(frozen=True)
 class Machines:
     """The figures of both routes."""
 
-    arrays: MachineCosts = field(default=ARRAYS)
-    catalyst: MachineCosts = field(default=CATALYST)
+    arrays: MachineCosts = field(default=ARRAY_COSTS)
+    catalyst: MachineCosts = field(default=CATALYST_COSTS)

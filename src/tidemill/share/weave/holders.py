@@ -1,4 +1,6 @@
-"""Which groups hold a place: the lists of places turned round, for groups that have few.
+"""An inverted index: for each place, the groups that have an edge there.
+
+It holds the groups with few edges, and serves questions about few places.
 
 >>> lists = {0: np.array([0, 2]), 1: np.array([0, 3]), 2: np.array([2, 3, 5])}
 >>> holders = Holders(lists, slots=3, size=64)
@@ -29,21 +31,21 @@ class Holders:
         np.cumsum(np.bincount(flat, minlength=size), out=self._starts[1:])
         self._now = np.arange(slots)
 
-    def merge(self, kept: int, gone: int) -> None:
-        self._now[self._now == gone] = kept
+    def merge(self, into: int, emptied: int) -> None:
+        self._now[self._now == emptied] = into
 
-    def held(self, places: Places) -> int:
-        """How many holdings `counts` would go through."""
+    def holdings(self, places: Places) -> int:
+        """The number of (place, group) entries that `counts` would go through."""
         return int((self._starts.take(places + 1) - self._starts.take(places)).sum())
 
     def counts(self, places: Places) -> IntArray:
-        """Of these places, all different, how many each group holds."""
+        """For each group the number of these places, all different, that it holds."""
         low = self._starts.take(places)
         lengths = self._starts.take(places + 1) - low
         starts = np.repeat(low - np.cumsum(lengths) + lengths, lengths)
         slots = self._now[self._owners[starts + np.arange(starts.size)]]
         # Two first groups that are one by now may both hold a place, which then counts once.
-        held = np.sort(np.repeat(np.arange(places.size), lengths) * self._now.size + slots)
-        once = np.ones(held.size, np.bool_)
-        once[1:] = held[1:] != held[:-1]
-        return np.bincount(held[once] % self._now.size, minlength=self._now.size)
+        pairs = np.sort(np.repeat(np.arange(places.size), lengths) * self._now.size + slots)
+        once = np.ones(pairs.size, np.bool_)
+        once[1:] = pairs[1:] != pairs[:-1]
+        return np.bincount(pairs[once] % self._now.size, minlength=self._now.size)

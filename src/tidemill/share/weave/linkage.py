@@ -1,15 +1,15 @@
-"""Weave Share's greedy rounds, fast: which two groups to merge next, until one is left.
+"""The greedy rounds of Weave Share: the two groups to merge next, until one group is left.
 
 Merging saves the charge of one group and loses some finals. The charge is the same for every
-pair, so the pair to merge is the one that loses least, whatever the charge is: **one run gives
-the plans of all input rates**, and in the papers' model those of TriWeave too; the charge only
+pair, so the best pair is the one that loses least, whatever the charge. **One run therefore gives
+the plans of all input rates**, and in the papers' model those of TriWeave too. The charge only
 says where to stop.
 
 >>> from tidemill.share.weave.operations import Operations
 >>> from tidemill.windows import WindowSpec
 >>> windows = [WindowSpec(r * 10**6, s * 10**6) for r, s in ((16, 4), (10, 5), (8, 4))]
 >>> linkage = link(Workload.of(windows), Processing.TREES, Operations(Fraction("1.2")))
->>> [(merge.kept, merge.gone, merge.loss) for merge in linkage.merges]
+>>> [(merge.into, merge.emptied, merge.loss) for merge in linkage.merges]
 [(0, 2, 0), (0, 1, 26)]
 >>> linkage.stop_at(Fraction("1.2")), linkage.groups(1)
 (1, ((0, 2), (1,)))
@@ -23,13 +23,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from tidemill.arrays import Array
 from tidemill.share.weave.common_edges import CommonEdges
 from tidemill.share.weave.loss_table import LossTable
 from tidemill.share.weave.model import (
     Cost,
     CostModel,
     Groups,
-    Numbers,
     Processing,
     Workload,
     alone,
@@ -40,11 +40,11 @@ from tidemill.windows import edge_classes
 
 
 @dataclass(frozen=True)
-class Merge:
+class GroupMerge:
     """Two groups become one, which keeps the lower of their first members as its number."""
 
-    kept: int
-    gone: int
+    into: int
+    emptied: int
     loss: float
 
 
@@ -53,7 +53,7 @@ class Linkage:
     """All merges in order, and the finals over the line before the first."""
 
     start: Groups
-    merges: tuple[Merge, ...]
+    merges: tuple[GroupMerge, ...]
     finals: Cost
     seconds: Fraction
 
@@ -75,7 +75,7 @@ class Linkage:
         """The plan after so many merges; groups and members ascend."""
         members = {group[0]: list(group) for group in self.start}
         for merge in self.merges[:merges]:
-            members[merge.kept] += members.pop(merge.gone)
+            members[merge.into] += members.pop(merge.emptied)
         return tuple(tuple(sorted(group)) for _, group in sorted(members.items()))
 
 
@@ -97,10 +97,10 @@ def link(
 
 
 def _of_equal_edges(load: Workload) -> Groups:
-    found: dict[object, list[int]] = {}
+    by_edges: dict[object, list[int]] = {}
     for number, window in enumerate(load.windows):
-        found.setdefault(edge_classes([window]), []).append(number)
-    return tuple(tuple(members) for members in found.values())
+        by_edges.setdefault(edge_classes([window]), []).append(number)
+    return tuple(tuple(members) for members in by_edges.values())
 
 
 class _Forest:
@@ -119,44 +119,44 @@ class _Forest:
     def finals_sum(self) -> Cost:
         return total(self._finals)
 
-    def merges(self) -> Iterator[Merge]:
+    def merges(self) -> Iterator[GroupMerge]:
         if len(self._numbers) < 2:
             return
         slots = np.arange(len(self._numbers))[:, None]
         table = LossTable(self._losses(slots, self._common.table))
         for _ in range(len(self._numbers) - 1):
-            kept, gone = table.best()
-            yield Merge(self._numbers[kept], self._numbers[gone], table.loss(kept, gone))
-            common = self._merge(kept, gone)
-            table.merge(kept, gone, self._losses(kept, common))
+            into, emptied = table.best()
+            yield GroupMerge(self._numbers[into], self._numbers[emptied], table.loss(into, emptied))
+            common = self._merge(into, emptied)
+            table.merge(into, emptied, self._losses(into, common))
 
-    def equal_merges(self, groups: Groups) -> Iterator[Merge]:
+    def equal_merges(self, groups: Groups) -> Iterator[GroupMerge]:
         """Within each group all windows have the edges of the whole."""
         for slot, group in enumerate(groups):
             weight = self._alone[group[0]]
             for member in group[1:]:
                 parts = np.array([weight, self._alone[member], weight + self._alone[member]])
                 edges = np.full(3, self._common.edges[slot])
-                mine, theirs, both = self._work(edges, parts)
+                before, member_finals, merged = self._work(edges, parts)
                 weight = parts[2]
-                yield Merge(group[0], member, (both - mine - theirs).item())
+                yield GroupMerge(group[0], member, (merged - before - member_finals).item())
 
-    def _merge(self, kept: int, gone: int) -> Numbers:
-        common = self._common.merge(kept, gone)
-        self._weights[kept] += self._weights[gone]
-        self._weights[gone] = 0
-        slots = [kept, gone]
+    def _merge(self, into: int, emptied: int) -> Array:
+        common = self._common.merge(into, emptied)
+        self._weights[into] += self._weights[emptied]
+        self._weights[emptied] = 0
+        slots = [into, emptied]
         self._finals[slots] = self._work(self._common.edges[slots], self._weights[slots])
         return common
 
-    def _losses(self, slots: Numbers | int, common: Numbers) -> Numbers:
+    def _losses(self, slots: Array | int, common: Array) -> Array:
         """Of merging the slot, or each of the slots, with every other."""
         edges, weights = self._common.edges, self._weights
         together = self._work(edges[slots] + edges - common, weights[slots] + weights)
-        losses: Numbers = together - self._finals[slots] - self._finals
+        losses: Array = together - self._finals[slots] - self._finals
         return losses
 
-    def _work(self, edges: Numbers, weights: Numbers) -> Numbers:
+    def _work(self, edges: Array, weights: Array) -> Array:
         return self._model.finals(self._processing, edges, weights, self._load.timeline.seconds)
 
 

@@ -1,4 +1,4 @@
-"""The table of what each merge would lose, with the least of every row kept at hand.
+"""A table of the losses of every merge, with the least of each row kept at hand.
 
 A row whose best partner was merged is looked at again only when it might hold the best pair:
 until then what it had is a lower bound, for losses with others did not change.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.share.weave.model import Numbers
+from tidemill.arrays import Array
 
 
 class LossTable:
     """Symmetric; a row that was dropped, and a group with itself, lose more than anything."""
 
-    def __init__(self, losses: Numbers) -> None:
+    def __init__(self, losses: Array) -> None:
         self._never = np.iinfo(np.int64).max if losses.dtype.kind == "i" else np.inf
         self._losses = losses
         np.fill_diagonal(self._losses, self._never)
@@ -34,23 +34,23 @@ class LossTable:
         value: float = self._losses[row, column].item()
         return value
 
-    def merge(self, kept: int, gone: int, losses: Numbers) -> None:
-        """`gone` goes; `losses` are those of the group that `kept` now is with the others."""
+    def merge(self, into: int, emptied: int, losses: Array) -> None:
+        """One row is emptied; `losses` are those of the merged group with every other."""
         losses[self._least == self._never] = self._never
-        losses[[kept, gone]] = self._never
-        self._losses[kept], self._losses[:, kept] = losses, losses
-        self._losses[gone], self._losses[:, gone] = self._never, self._never
-        self._doubtful |= (self._partner == kept) | (self._partner == gone)
-        self._look_at(kept, losses)
-        self._look_again(kept)
-        self._look_again(gone)
+        losses[[into, emptied]] = self._never
+        self._losses[into], self._losses[:, into] = losses, losses
+        self._losses[emptied], self._losses[:, emptied] = self._never, self._never
+        self._doubtful |= (self._partner == into) | (self._partner == emptied)
+        self._look_at(into, losses)
+        self._look_again(into)
+        self._look_again(emptied)
 
     def _look_again(self, row: int) -> None:
         self._partner[row] = self._losses[row].argmin()
         self._least[row] = self._losses[row, self._partner[row]]
         self._doubtful[row] = False
 
-    def _look_at(self, column: int, losses: Numbers) -> None:
+    def _look_at(self, column: int, losses: Array) -> None:
         """Rows for which the changed column is now the best, or an equal of lower number."""
         closer = losses < self._least
         closer |= (losses == self._least) & (column < self._partner) & (losses < self._never)

@@ -4,11 +4,11 @@ Kernels answer a window from running sums in one step per group, or from a few m
 aggregate cannot be subtracted; so finals do not grow with edges times overlap, as the papers'
 do, but with the windows that close and the cells that are kept.
 
->>> from tidemill.share.weave.model import Workload, plan_cost
+>>> from tidemill.share.weave.model import Workload, cost_of_plan
 >>> model = Machine(Statistics(rows_per_second=50_000, groups=1_000))
 >>> load = Workload.of([WindowSpec(60_000_000, 10_000_000), WindowSpec(9_000_000, 7_000_000)])
->>> apart = plan_cost(load, ((0,), (1,)), Processing.TREES, model)
->>> plan_cost(load, ((0, 1),), Processing.SHARED, model) < apart
+>>> apart = cost_of_plan(load, ((0,), (1,)), Processing.TREES, model)
+>>> cost_of_plan(load, ((0, 1),), Processing.SHARED, model) < apart
 True
 """
 
@@ -20,8 +20,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tidemill.share.weave.figures import ARRAYS, VISITS, MachineCosts
-from tidemill.share.weave.model import Cost, Numbers, Processing
+from tidemill.arrays import Array
+from tidemill.share.weave.figures import ARRAY_COSTS, VISITS, MachineCosts
+from tidemill.share.weave.model import Cost, Processing
 from tidemill.windows import WindowSpec
 
 _NS = 1e-9
@@ -30,7 +31,7 @@ _US_PER_SECOND = 1_000_000
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is known of a stream and of the queries' keys and aggregates."""
+    """Rates of a stream, and the groups and aggregates of the queries."""
 
     rows_per_second: float
     groups: float
@@ -42,14 +43,14 @@ class Machine:
     """The model for one stream on one machine."""
 
     statistics: Statistics
-    costs: MachineCosts = ARRAYS
+    costs: MachineCosts = ARRAY_COSTS
 
     @property
     def shares_all(self) -> bool:
         """Cells of a merged group are at most those of its parts, and answers cost the same."""
         return self.statistics.subtractable
 
-    def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
+    def weights(self, windows: Sequence[WindowSpec]) -> Array:
         """Window × group cells answered per second: a window has no more groups than rows."""
         rows, groups = self.statistics.rows_per_second, self.statistics.groups
         return np.array(
@@ -62,13 +63,13 @@ class Machine:
         )
 
     def finals(
-        self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
-    ) -> Numbers:
+        self, processing: Processing, edges: Array, weights: Array, seconds: Fraction
+    ) -> Array:
         rates = np.maximum(edges, 1) / float(seconds)
         cut = self._cells(rates) * self._cell_ns(processing)
         probes = 0.0 if self.statistics.subtractable else 2 * self.costs.probe_ns * np.log2(rates)
-        asked = weights * probes
-        work: Numbers = (cut + asked) * _NS * float(seconds)
+        answered = weights * probes
+        work: Array = (cut + answered) * _NS * float(seconds)
         return work
 
     def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:
@@ -95,9 +96,9 @@ class Machine:
             return kept_ns
         return kept_ns + self.costs.partial_ns + self.costs.fold_ns
 
-    def _cells(self, edge_rate: Numbers | float) -> Numbers:
+    def _cells(self, edge_rate: Array | float) -> Array:
         """Slice × group cells per second: no more than there are rows to fill them."""
-        cells: Numbers = np.minimum(
+        cells: Array = np.minimum(
             edge_rate * self.statistics.groups, self.statistics.rows_per_second
         )
         return cells

@@ -1,4 +1,4 @@
-"""What a plan costs: one interface for the papers' count of operations and the machine's time.
+"""The cost of a plan: one interface for the papers' count of operations and machine time.
 
 A plan cuts the windows into groups and says how the groups are served. Its cost has one shape
 in every model: something once, something per group, and the finals of each group, which depend
@@ -20,14 +20,13 @@ from tidemill.arrays import Array
 from tidemill.share.weave.timeline import Timeline
 from tidemill.windows import WindowSpec
 
-Numbers = Array
 # Operations a second as exact rationals, or seconds of machine a second as floats.
 Cost = Fraction | float
 Groups = tuple[tuple[int, ...], ...]
 
 
 class Processing(Enum):
-    """How the groups of a plan get their slices."""
+    """The way in which the groups of a plan get their slices."""
 
     SHARED = "shared"  # one group: its slices are those of the one sub-aggregation
     TREES = "trees"  # each group makes its own pass over the rows
@@ -40,23 +39,23 @@ class CostModel(Protocol):
 
     @property
     def shares_all(self) -> bool:
-        """Whether merging groups can never lose, so that nothing need be searched."""
+        """Says that merging groups never loses, so that nothing need be searched."""
 
-    def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
-        """What each window adds to the weight of its group."""
+    def weights(self, windows: Sequence[WindowSpec]) -> Array:
+        """The share of each window in the weight of its group."""
 
     def finals(
-        self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
-    ) -> Numbers:
+        self, processing: Processing, edges: Array, weights: Array, seconds: Fraction
+    ) -> Array:
         """Work of each group beyond its charge, given its edges in that many seconds."""
 
     def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:
-        """What every group costs for being one; the rate is of all windows together."""
+        """The cost of one more group; the rate is of all windows together."""
 
     def fixed(
         self, processing: Processing, edge_rate: Fraction, windows: Sequence[WindowSpec]
     ) -> Cost:
-        """What is paid once whatever the groups."""
+        """The cost that is paid once, whatever the groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +67,8 @@ class Workload:
 
     @classmethod
     def of(cls, windows: Iterable[WindowSpec]) -> Workload:
-        kept = tuple(windows)
-        return cls(kept, Timeline.of(kept))
+        specs = tuple(windows)
+        return cls(specs, Timeline.of(specs))
 
     @cached_property
     def edge_rate(self) -> Fraction:
@@ -82,8 +81,8 @@ class Workload:
         return int(np.count_nonzero(self.timeline.mask(specs)))
 
 
-def plan_cost(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> Cost:
-    """Of any plan, counted afresh."""
+def cost_of_plan(load: Workload, groups: Groups, processing: Processing, model: CostModel) -> Cost:
+    """The cost of any plan, counted afresh."""
     weights = model.weights(load.windows)
     edges = np.array([load.edges(group) for group in groups], np.int64)
     heavy = np.array([weights[list(group)].sum() for group in groups], weights.dtype)
@@ -97,8 +96,8 @@ def assembled(
 ) -> Cost:
     """The cost of a plan of that many groups whose finals over the line are known."""
     once = model.fixed(processing, load.edge_rate, load.windows)
-    each = model.charge(processing, load.edge_rate)
-    return once + groups * each + finals / load.timeline.seconds
+    per_group = model.charge(processing, load.edge_rate)
+    return once + groups * per_group + finals / load.timeline.seconds
 
 
 def everything(count: int) -> Groups:
@@ -111,6 +110,6 @@ def alone(count: int) -> Groups:
     return tuple((number,) for number in range(count))
 
 
-def total(numbers: Numbers) -> Cost:
+def total(numbers: Array) -> Cost:
     """A sum that keeps whole numbers exact."""
     return Fraction(int(numbers.sum())) if numbers.dtype.kind == "i" else float(numbers.sum())

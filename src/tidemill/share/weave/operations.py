@@ -5,12 +5,12 @@
 
 E are edges per second, ω how many windows an instant belongs to, Ω their sum in a group.
 
->>> from tidemill.share.weave.model import Workload, plan_cost
+>>> from tidemill.share.weave.model import Workload, cost_of_plan
 >>> load = Workload.of([WindowSpec(r * 10**6, s * 10**6) for r, s in ((16, 4), (10, 5), (8, 4))])
 >>> model = Operations(Fraction("1.2"))
->>> float(plan_cost(load, ((0, 2), (1,)), Processing.TREES, model))
+>>> float(cost_of_plan(load, ((0, 2), (1,)), Processing.TREES, model))
 4.3
->>> float(plan_cost(load, ((0, 1, 2),), Processing.SHARED, model))
+>>> float(cost_of_plan(load, ((0, 1, 2),), Processing.SHARED, model))
 4.4
 """
 
@@ -22,9 +22,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from tidemill.arrays import Array
 from tidemill.share.weave.model import (
     Cost,
-    Numbers,
     Processing,
 )
 from tidemill.share.weave.timeline import MOST_PLACES
@@ -43,16 +43,16 @@ class Operations:
     def shares_all(self) -> bool:
         return False
 
-    def weights(self, windows: Sequence[WindowSpec]) -> Numbers:
+    def weights(self, windows: Sequence[WindowSpec]) -> Array:
         overlaps = [window.overlap for window in windows]
         # Edges times overlaps must fit; only windows of ages at microseconds do not.
         fits = sum(overlaps) * MOST_PLACES < _LARGEST
         return np.array(overlaps, np.int64 if fits else np.float64)
 
     def finals(
-        self, processing: Processing, edges: Numbers, weights: Numbers, seconds: Fraction
-    ) -> Numbers:
-        product: Numbers = edges * weights
+        self, processing: Processing, edges: Array, weights: Array, seconds: Fraction
+    ) -> Array:
+        product: Array = edges * weights
         return product
 
     def charge(self, processing: Processing, edge_rate: Fraction) -> Cost:

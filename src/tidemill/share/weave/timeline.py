@@ -76,17 +76,17 @@ class Timeline:
         return Fraction(int(edges)) / self.seconds
 
     def holds(self, window: WindowSpec) -> bool:
-        """Whether the window's edges have places here, and are counted as well as the others'."""
+        """Says whether the window's edges have places here, counted as exactly as others."""
         if self.exact and self.span_us % window.slide_us:
             return False
         return all(map(self._has_places, edge_classes([window])))
 
     def places(self, window: WindowSpec) -> Places:
-        """Where the edges of one window are, ascending, each once."""
+        """The places of the edges of one window, ascending, each once."""
         return np.sort(np.concatenate([self._places(edge) for edge in edge_classes([window])]))
 
     def mask(self, windows: Iterable[WindowSpec]) -> BoolArray:
-        """Which places hold an edge of any of the windows."""
+        """Flags the places that hold an edge of any of the windows."""
         mask = np.zeros(self.size, np.bool_)
         for edge in edge_classes(windows):
             if self.instants is None:
@@ -109,8 +109,8 @@ class Timeline:
             return off_us == 0
         if self.span_us // edge.period_us > self.size:
             return False
-        wanted = edges_between([edge], self.low_us, self.low_us + self.span_us)
-        return bool(np.isin(wanted, self.instants, assume_unique=True).all())
+        edges = edges_between([edge], self.low_us, self.low_us + self.span_us)
+        return bool(np.isin(edges, self.instants, assume_unique=True).all())
 
     def _steps(self, edge: EdgeClass) -> range:
         first = (edge.offset_us - self.low_us) % edge.period_us // self.grid_us
@@ -120,8 +120,8 @@ class Timeline:
         if self.instants is None:
             steps = self._steps(edge)
             return np.arange(steps.start, steps.stop, steps.step, dtype=np.int32)
-        wanted = edges_between([edge], self.low_us, self.low_us + self.span_us)
-        return np.searchsorted(self.instants, wanted).astype(np.int32)
+        edges = edges_between([edge], self.low_us, self.low_us + self.span_us)
+        return np.searchsorted(self.instants, edges).astype(np.int32)
 
 
 def _composite(classes: Sequence[EdgeClass], most: int) -> Timeline | None:

@@ -1,8 +1,8 @@
-"""How well windows go together: edges in common, as a share. It explains; costs decide.
+"""The affinity of windows: edges in common, as a share. It explains; costs decide.
 
 >>> a, b = WindowSpec(12, 9), WindowSpec(10, 6)
->>> found = affinity([a], [b])
->>> found.weaveability, found.containment
+>>> pair = affinity([a], [b])
+>>> pair.weaveability, pair.containment
 (Fraction(1, 4), Fraction(1, 2))
 """
 
@@ -52,7 +52,7 @@ class Affinity:
 
 
 def rate_of(windows: Sequence[WindowSpec]) -> EdgeRate:
-    """By closed form when few classes meet, else by counting, else by drawing.
+    """By closed form when few classes common_class, else by counting, else by drawing.
 
     Counting is exact over a composite slide and an estimate over a long horizon; where a
     horizon would have to be too long, members are drawn.
@@ -67,12 +67,12 @@ def rate_of(windows: Sequence[WindowSpec]) -> EdgeRate:
 
 
 def affinity(left: Sequence[WindowSpec], right: Sequence[WindowSpec]) -> Affinity:
-    """Of two windows exactly; of many by one measure for all three rates."""
-    both = [*left, *right]
-    sets = (left, right, both)
-    if len(edge_classes(both)) <= MOST_EXACT_CLASSES:
+    """The affinity of two windows is exact; that of many is measured on one timeline."""
+    union = [*left, *right]
+    sets = (left, right, union)
+    if len(edge_classes(union)) <= MOST_EXACT_CLASSES:
         exact = [rate_of(windows).per_second for windows in sets]
         return Affinity(exact[0], exact[1], exact[2], exact=True)
-    line = Timeline.of(both)
+    line = Timeline.of(union)
     x, y, xy = (line.rate(int(line.mask(windows).sum())) for windows in sets)
     return Affinity(x, y, xy, line.exact)

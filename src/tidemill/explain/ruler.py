@@ -1,7 +1,7 @@
-"""When each policy runs what, drawn on a ruler of updates; there is time for everything.
+"""Draws the runs of each policy on a ruler of updates, with time enough for everything.
 
 >>> queries = [Soft("a", "g", 2), Soft("b", "g", 3)]
->>> print(ruler(queries, lambda some: 10.0, ["conservative"]))
+>>> print(ruler(queries, lambda queries: 10.0, ["conservative"]))
 conservative: 6.667 an update, 2 tasks
      every  cost  queries
   1      2    10  a
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from tidemill.schedule.deadlines import Deadlines
-from tidemill.schedule.policies import POLICIES, Policy, policy_rate, tasks_of
+from tidemill.schedule.policies import POLICIES, Policy, cost_of_policy, tasks_of
 from tidemill.schedule.soft import JointCost, Soft, Task
 
 DRAWN = ("none", "aggressive", "conservative", "hybrid", "free")
@@ -37,8 +37,8 @@ when all that are late run together."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What one policy makes of the queries."""
+class DrawnPolicy:
+    """A policy and the tasks that it makes of the queries."""
 
     name: str
     policy: Policy
@@ -58,7 +58,7 @@ def ruler(
 ) -> str:
     """A block for each policy, all on the same scale; costs are told in the unit."""
     chosen = [(name, POLICIES[name]) for name in policies]
-    plans = [Plan(name, policy, tasks_of(policy, queries, cost)) for name, policy in chosen]
+    plans = [DrawnPolicy(name, policy, tasks_of(policy, queries, cost)) for name, policy in chosen]
     periods = [task.period for plan in plans for task in plan.tasks]
     # The last column is that in which everything is due at once again, if there is room for it.
     updates = min(math.lcm(*periods), MOST_UPDATES) + 1
@@ -66,26 +66,28 @@ def ruler(
     return "\n\n".join([*blocks, LEGEND])
 
 
-def _block(plan: Plan, cost: JointCost, updates: int, unit: str, in_force: str) -> Iterator[str]:
-    price = policy_rate(plan.policy, plan.tasks, cost)
+def _block(
+    plan: DrawnPolicy, cost: JointCost, updates: int, unit: str, in_force: str
+) -> Iterator[str]:
+    price = cost_of_policy(plan.policy, plan.tasks, cost)
     noun = "task" if len(plan.tasks) == 1 else "tasks"
     said = _in_force(plan.name, in_force)
     yield f"{plan.name}{said}: {price:.4g}{unit} an update, {len(plan.tasks)} {noun}"
     marks = _marks(plan, updates)
     for group in plan.groups:
-        mine = [task for task in plan.tasks if task.group == group]
+        members = [task for task in plan.tasks if task.group == group]
         if len(plan.groups) > 1:
             yield f" {group}"
-        shown = mine[:MOST_TASKS]
+        shown = members[:MOST_TASKS]
         yield from _table(shown, cost, unit)
-        if len(mine) > len(shown):
-            yield f"     and {len(mine) - len(shown)} more"
+        if len(members) > len(shown):
+            yield f"     and {len(members) - len(shown)} more"
         yield f"     {scale(updates)}"
         yield from (f"{number:3}  {marks[task]}" for number, task in enumerate(shown, start=1))
 
 
 def _in_force(name: str, in_force: str) -> str:
-    """Drawn is what a policy does with time for everything; its late variants do the same."""
+    """With time for everything, the late variants of a policy do as the policy itself."""
     if name == in_force:
         return " (in force)"
     variant = in_force.removeprefix(f"{name}-")
@@ -103,7 +105,7 @@ def _table(tasks: Sequence[Task], cost: JointCost, unit: str) -> Iterator[str]:
 
 
 def scale(updates: int) -> str:
-    """Numbers of updates, each over its column; the last one is always told.
+    """Numbers of updates, each over its column; the last one is always there.
 
     >>> scale(22)
     '0         10         21'
@@ -116,13 +118,13 @@ def scale(updates: int) -> str:
     return line.ljust(updates - 1) + last if updates > 1 else line
 
 
-def _marks(plan: Plan, updates: int) -> dict[Task, str]:
+def _marks(plan: DrawnPolicy, updates: int) -> dict[Task, str]:
     """A mark for each update of the task, found by running the schedule."""
     queue = Deadlines.starting(plan.tasks, plan.policy.joining, 0)
     marks = {task: ["·"] * updates for task in plan.tasks}
     for update in range(updates):
         while joint := queue.next(update):
-            queue.done(joint)
+            queue.record_run(joint)
             for task in joint.tasks:
                 marks[task][update] = "●" if len(joint.tasks) > 1 else "○"
-    return {task: "".join(found) for task, found in marks.items()}
+    return {task: "".join(signs) for task, signs in marks.items()}

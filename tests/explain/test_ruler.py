@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.schedule.test_hybrid import SEVEN, merges
+from tidemill.explain.ruler import MOST_TASKS, WIDTH, ruler, scale
 from tidemill.schedule.policies import POLICIES
-from tidemill.schedule.ruler import MOST_TASKS, WIDTH, ruler, scale
 from tidemill.schedule.soft import Soft
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schedule" / "seven.txt"
