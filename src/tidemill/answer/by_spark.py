@@ -19,37 +19,39 @@ def finish(
 ) -> tuple[pa.Table, int]:
     """HAVING, order, LIMIT and select list over slot rows: the answers, and how many raised."""
     columns = {name: slots.column(name).combine_chunks() for name in slots.column_names}
-    done = {
+    finished = {
         node: by_spark[node] if node in by_spark else evaluate(node, columns, len(slots))
         for node in plan.finishing
     }
-    kept, raised = np.ones(len(slots), dtype=np.bool_), np.zeros(len(slots), dtype=np.bool_)
+    eligible, raised = np.ones(len(slots), dtype=np.bool_), np.zeros(len(slots), dtype=np.bool_)
     if plan.having is not None:
-        having = done[plan.having]
+        having = finished[plan.having]
         true = having.values.cast(pa.bool_()).fill_null(False)
-        kept = np.asarray(true.to_numpy(zero_copy_only=False))
+        eligible = np.asarray(true.to_numpy(zero_copy_only=False))
         raised |= having.raised
     for ordering in plan.order_by:
-        raised |= done[ordering.node].raised & kept
-    rows = _ordered(plan, columns, done, np.flatnonzero(kept))
+        raised |= finished[ordering.node].raised & eligible
+    rows = _ordered(plan, columns, finished, np.flatnonzero(eligible))
     for output in plan.outputs:
-        raised[rows] |= done[output.node].raised[rows]
+        raised[rows] |= finished[output.node].raised[rows]
     place = pa.array(rows)
     table = {slot.name: columns[slot.name].take(place) for slot in (WINDOW_START, WINDOW_END)}
-    table |= {output.name: done[output.node].values.take(place) for output in plan.outputs}
+    table |= {output.name: finished[output.node].values.take(place) for output in plan.outputs}
     return pa.table(table), int(raised.sum())
 
 
 def _ordered(
     plan: QueryPlan,
     columns: Mapping[str, pa.Array],
-    done: Mapping[Node, Finished],
+    finished: Mapping[Node, Finished],
     rows: IntArray,
 ) -> IntArray:
     if not plan.is_ordered:
         return rows
     place = pa.array(rows)
-    orders = [(done[o.node].values.take(place), o.descending, o.nulls_first) for o in plan.order_by]
+    orders = [
+        (finished[o.node].values.take(place), o.descending, o.nulls_first) for o in plan.order_by
+    ]
     orders += [(columns[key.slot.name].take(place), False, True) for key in plan.keys]
     windows = [
         np.asarray(columns[slot.name].view(pa.int64()))[rows] for slot in (WINDOW_START, WINDOW_END)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, Flags, to_arrow
-from tidemill.answer.ordering import LARGEST, Keys, cut_runs, order_keys
+from tidemill.answer.expressions.columns import ALL_VALID, NONE_RAISED, MaskedColumn, to_arrow
+from tidemill.answer.ordering import LARGEST, cut_runs, order_keys
 from tidemill.answer.request import Evaluations
 from tidemill.answer.rows import (
     EvaluatedRows,
@@ -28,7 +28,7 @@ from tidemill.answer.rows import (
     tie_name,
 )
 from tidemill.answer.slots import GroupKeys, Slots
-from tidemill.arrays import Array, IntArray
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.query import Ordering
 from tidemill.state.layouts.bundles import Naming
 from tidemill.state.layouts.combine import Block
@@ -79,15 +79,17 @@ class Evaluator:
         table = pa.concat_tables([schema.empty_table(), *self._tables]).combine_chunks()
         return {name: table.column(name).combine_chunks() for name in schema.names}
 
-    def _having(self, slots: Slots, present: Flags | None) -> tuple[Flags | None, Flags | None]:
+    def _having(
+        self, slots: Slots, present: BoolArray | None
+    ) -> tuple[BoolArray | None, BoolArray | None]:
         """The cells that stay, and those of all that raised; None: all, none."""
         if self._shape.having is None:
             return present, None
         column = slots.evaluate(self._shape.having)
-        true = column.values if column.valid is EVERY else column.values & column.valid
-        return _both(present, true), _also(None, column.raised, present)
+        true = column.values if column.valid is ALL_VALID else column.values & column.valid
+        return _intersection(present, true), _also(None, column.raised, present)
 
-    def _flag(self, slots: Slots, cells: IntArray | None, flags: Flags) -> None:
+    def _flag(self, slots: Slots, cells: IntArray | None, flags: BoolArray) -> None:
         """Note what raised before the select list, by cell of the block."""
         self._flagged.append(self._rows + np.flatnonzero(flags if cells is None else flags[cells]))
         if self._shape.is_ordered:
@@ -146,26 +148,26 @@ class Evaluator:
 class BlockOrder:
     """An ORDER BY expression over a block: keys that ascend, and the places of its NULLs."""
 
-    column: Column
-    keys: Keys
-    missing: Flags | None
+    column: MaskedColumn
+    keys: IntArray
+    missing: BoolArray | None
     nulls_first: bool
 
     @staticmethod
     def of(ordering: Ordering, slots: Slots) -> BlockOrder:
         column = slots.evaluate(ordering.node)
         keys = order_keys(column, ordering.node.type, ordering.descending)
-        missing = None if column.valid is EVERY or column.valid.all() else ~column.valid
+        missing = None if column.valid is ALL_VALID or column.valid.all() else ~column.valid
         return BlockOrder(column, keys, missing, ordering.nulls_first)
 
     @property
-    def coarse(self) -> Keys:
-        """Keys that order like the expression, though a NULL may tie with the last value."""
+    def coarse(self) -> IntArray:
+        """IntArray that order like the expression, though a NULL may tie with the last value."""
         if self.missing is None:
             return self.keys
         return np.where(self.missing, ~LARGEST if self.nulls_first else LARGEST, self.keys)
 
-    def at(self, cells: IntArray, shape: tuple[int, ...]) -> list[Keys]:
+    def at(self, cells: IntArray, shape: tuple[int, ...]) -> list[IntArray]:
         """The sort keys of some cells of the block."""
         keys = np.broadcast_to(self.keys, shape).ravel()[cells]
         if self.missing is None:
@@ -175,7 +177,7 @@ class BlockOrder:
 
 
 def top_cells(
-    eligible: Flags | None,
+    eligible: BoolArray | None,
     orders: Sequence[BlockOrder],
     slots: Slots,
     rank: IntArray,
@@ -198,12 +200,12 @@ def top_cells(
 
 
 def _candidates(
-    eligible: Flags | None,
+    eligible: BoolArray | None,
     orders: Sequence[BlockOrder],
     slots: Slots,
     rank: IntArray,
     most: IntArray,
-) -> Flags | None:
+) -> BoolArray | None:
     """Cells that can be among the first: those up to the last that the first key lets in.
 
     A matrix is partitioned row by row, which is far less work than to sort it. Only the cells that
@@ -223,15 +225,15 @@ def _candidates(
     return candidates if eligible is None else candidates & eligible
 
 
-def _both(left: Flags | None, right: Flags) -> Flags:
+def _intersection(left: BoolArray | None, right: BoolArray) -> BoolArray:
     return right if left is None else left & right
 
 
-def _also(flags: Flags | None, raised: Flags, where: Flags | None) -> Flags | None:
-    """Flags with some more; None as long as there are none."""
-    if raised is NOWHERE or not raised.any():
+def _also(flags: BoolArray | None, raised: BoolArray, where: BoolArray | None) -> BoolArray | None:
+    """BoolArray with some more; None as long as there are none."""
+    if raised is NONE_RAISED or not raised.any():
         return flags
-    more = _both(where, raised)
+    more = _intersection(where, raised)
     return more if flags is None else flags | more
 
 

@@ -14,30 +14,31 @@ so one stable sort serves all types and both directions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.answer.expressions.columns import Column, Values, to_arrow
+from tidemill.answer.expressions.columns import MaskedColumn, to_arrow
+from tidemill.arrays import Array, IntArray
 from tidemill.types import Type
 
 # A column; true if it descends; true if its NULLs come first.
 OrderColumn = tuple[pa.Array, bool, bool]
-Keys = np.ndarray[Any, np.dtype[np.int64]]
 
 LARGEST = np.int64(2**63 - 1)
 
 
-def order_rows(columns: Sequence[OrderColumn]) -> Keys:
+def order_rows(columns: Sequence[OrderColumn]) -> IntArray:
     """Row numbers in order; rows that tie stay in the order they came."""
     if not columns:
         raise ValueError("an order needs at least one column")
     return _sorted(_sort_keys(columns))
 
 
-def top_per_window(windows: Sequence[Keys], columns: Sequence[OrderColumn], limits: Keys) -> Keys:
+def top_per_window(
+    windows: Sequence[IntArray], columns: Sequence[OrderColumn], limits: IntArray
+) -> IntArray:
     """Row numbers by window (of one or more numbers), within it by the columns.
 
     Of each window at most as many as its rows' limit says.
@@ -46,7 +47,7 @@ def top_per_window(windows: Sequence[Keys], columns: Sequence[OrderColumn], limi
     return cut_runs(order, windows, limits)
 
 
-def cut_runs(order: Keys, windows: Sequence[Keys], limits: Keys) -> Keys:
+def cut_runs(order: IntArray, windows: Sequence[IntArray], limits: IntArray) -> IntArray:
     """Of rows in order, window after window, the first of each window, as `limits` allow."""
     if not len(order):
         return order
@@ -58,7 +59,7 @@ def cut_runs(order: Keys, windows: Sequence[Keys], limits: Keys) -> Keys:
     return order[position - first < limits[order]]
 
 
-def order_keys(column: Column, type: Type, descending: bool) -> Keys:
+def order_keys(column: MaskedColumn, type: Type, descending: bool) -> IntArray:
     """The keys of a column of any shape; where it has no value they mean nothing."""
     values = column.values
     if values.dtype == object:
@@ -70,15 +71,15 @@ def order_keys(column: Column, type: Type, descending: bool) -> Keys:
     return ~keys if descending else keys
 
 
-def _sorted(keys: list[Keys]) -> Keys:
+def _sorted(keys: list[IntArray]) -> IntArray:
     return np.lexsort(keys[::-1]).astype(np.int64)
 
 
-def _sort_keys(columns: Sequence[OrderColumn]) -> list[Keys]:
+def _sort_keys(columns: Sequence[OrderColumn]) -> list[IntArray]:
     return [key for column in columns for key in _keys(*column)]
 
 
-def _keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[Keys]:
+def _keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[IntArray]:
     values = _ranks(array)
     if not array.null_count:
         return [~values if descending else values]
@@ -87,7 +88,7 @@ def _keys(array: pa.Array, descending: bool, nulls_first: bool) -> list[Keys]:
     return [-missing if nulls_first else missing, ordered]
 
 
-def _ranks(array: pa.Array) -> Keys:
+def _ranks(array: pa.Array) -> IntArray:
     kind = array.type
     if pa.types.is_null(kind):
         return np.zeros(len(array), np.int64)
@@ -102,7 +103,7 @@ def _ranks(array: pa.Array) -> Keys:
     return np.asarray(pc.rank(array, tiebreaker="dense")).astype(np.int64)
 
 
-def _float_keys(values: Values) -> Keys:
+def _float_keys(values: Array) -> IntArray:
     """The bits as an integer, negative ones turned round; one NaN above all, one zero."""
     plain = values.astype(np.float64) + 0.0
     bits = np.where(np.isnan(plain), np.nan, plain).view(np.int64)

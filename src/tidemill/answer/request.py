@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY, Delivery
-from tidemill.answer.expressions.columns import EVERY, NOWHERE, Column, from_arrow
+from tidemill.answer.expressions.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.answer.shapes import LiftedQuery, Shape
 from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Value
@@ -207,13 +207,15 @@ class Evaluations:
         return {call.slot.name: call for call in self.batch.shape.aggregates}
 
     @cached_property
-    def parameters(self) -> dict[str, Column]:
+    def parameters(self) -> dict[str, MaskedColumn]:
         """By name, one row for each distinct tuple of constants; a single row broadcasts."""
         distinct = list(dict.fromkeys(self.batch.values))
         columns = {}
         for place, slot in enumerate(self.batch.shape.parameters):
             array = pa.array([row[place] for row in distinct], slot.type.arrow)
-            columns[slot.name] = Column(from_arrow(array, slot.type).values, EVERY, NOWHERE)
+            columns[slot.name] = MaskedColumn(
+                from_arrow(array, slot.type).values, ALL_VALID, NONE_RAISED
+            )
         return columns
 
     def __len__(self) -> int:

@@ -69,7 +69,7 @@ class MergedAnswers:
 
 
 def marked(rows: Sequence[IntArray], count: int) -> BoolArray:
-    """Flags of so many rows, true at those named."""
+    """BoolArray of so many rows, true at those named."""
     marks = np.zeros(count, dtype=np.bool_)
     for places in rows:
         marks[places] = True

@@ -21,10 +21,9 @@ from tidemill.aggregates import (
 )
 from tidemill.aggregates.estimates import Estimates
 from tidemill.answer.expressions.columns import (
-    EVERY,
-    NOWHERE,
-    Column,
-    Flags,
+    ALL_VALID,
+    NONE_RAISED,
+    MaskedColumn,
     from_arrow,
     numpy_type,
     to_arrow,
@@ -32,7 +31,7 @@ from tidemill.answer.expressions.columns import (
 from tidemill.answer.expressions.finish import evaluate_column
 from tidemill.answer.ordering import order_rows
 from tidemill.answer.request import Evaluations
-from tidemill.arrays import IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells
@@ -54,7 +53,7 @@ class GroupKeys:
             key.slot.name: cells.groups.column(synopsis.key_column(key)).combine_chunks()
             for key in keys
         }
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, MaskedColumn] = {}
         self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
         self.dictionaries = [
             None if isinstance(lane, Bags) else lane.dictionary for lane in cells.lanes
@@ -63,7 +62,7 @@ class GroupKeys:
     def is_key(self, name: str) -> bool:
         return name in self._keys
 
-    def key(self, slot: Slot) -> Column:
+    def key(self, slot: Slot) -> MaskedColumn:
         """The key of every group."""
         if slot.name not in self._columns:
             self._columns[slot.name] = from_arrow(self._keys[slot.name], slot.type)
@@ -99,7 +98,7 @@ class Slots:
         cells: IntArray | None = None,
     ) -> None:
         self._groups, self._evaluations, self._block = groups, evaluations, block
-        self._naming, self._cells, self._columns = naming, cells, dict[str, Column]()
+        self._naming, self._cells, self._columns = naming, cells, dict[str, MaskedColumn]()
         self._read: dict[int, Lowering] = {}
         self._estimated: dict[Hashable, Estimates] = {}
         if cells is None:
@@ -117,19 +116,19 @@ class Slots:
         """The slots of some cells, by their places in the flattened block."""
         return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
 
-    def __call__(self, slot: Slot) -> Column:
+    def __call__(self, slot: Slot) -> MaskedColumn:
         if slot.name not in self._columns:
             self._columns[slot.name] = self._column(slot)
         return self._columns[slot.name]
 
-    def evaluate(self, node: Node) -> Column:
+    def evaluate(self, node: Node) -> MaskedColumn:
         return evaluate_column(node, self)
 
-    def rows(self, node: Node) -> tuple[pa.Array, Flags]:
+    def rows(self, node: Node) -> tuple[pa.Array, BoolArray]:
         """The expression as rows, and where it raised; keys and text stay in Arrow."""
         if isinstance(node, Slot) and self._groups.is_key(node.name):
             group = np.broadcast_to(self.group, self.shape).ravel()
-            return self._groups.key_array(node.name).take(pa.array(group)), NOWHERE
+            return self._groups.key_array(node.name).take(pa.array(group)), NONE_RAISED
         call = self._evaluations.calls.get(node.name) if isinstance(node, Slot) else None
         if call is not None and not gives_numbers(call):
             array, raised = lower(call, self._lanes(call))
@@ -137,37 +136,39 @@ class Slots:
         column = self.evaluate(node)
         return to_arrow(column.flat(self.shape), node.type), column.raised
 
-    def raised(self, node: Node) -> Flags:
+    def raised(self, node: Node) -> BoolArray:
         """Where the expression raised; arrays need not be taken apart for that."""
         return self.rows(node)[1] if node.type.inner else self.evaluate(node).raised
 
-    def _column(self, slot: Slot) -> Column:
+    def _column(self, slot: Slot) -> MaskedColumn:
         evaluations = self._evaluations
         if slot.name in evaluations.parameters:
             column = evaluations.parameters[slot.name]
             if len(column.values) == 1:
                 return column
-            return Column(column.values[evaluations.variant[self.window]], EVERY, NOWHERE)
+            return MaskedColumn(
+                column.values[evaluations.variant[self.window]], ALL_VALID, NONE_RAISED
+            )
         if self._groups.is_key(slot.name):
             return self._groups.key(slot).at(self.group)
         if slot.name in evaluations.calls:
             return self._aggregate(evaluations.calls[slot.name])
         bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}
-        return Column(bounds[slot.name][self.window], EVERY, NOWHERE)
+        return MaskedColumn(bounds[slot.name][self.window], ALL_VALID, NONE_RAISED)
 
-    def _aggregate(self, call: AggregateCall) -> Column:
+    def _aggregate(self, call: AggregateCall) -> MaskedColumn:
         if not gives_numbers(call):
             array, in_rows = lower(call, self._lanes(call))
             column = from_arrow(array, call.slot.type).also_raised(in_rows)
             return column.shaped(self.shape)
-        values, known, raised = lower_numbers(call, self._lanes(call), self._estimated)
-        if known is not None:
-            values = np.where(known, values, 0)
+        values, valid, raised = lower_numbers(call, self._lanes(call), self._estimated)
+        if valid is not None:
+            values = np.where(valid, values, 0)
         values = values.astype(numpy_type(call.slot.type), copy=False)
-        return Column(
+        return MaskedColumn(
             values.reshape(self.shape),
-            EVERY if known is None else known.reshape(self.shape),
-            NOWHERE if raised is None else raised.reshape(self.shape),
+            ALL_VALID if valid is None else valid.reshape(self.shape),
+            NONE_RAISED if raised is None else raised.reshape(self.shape),
         )
 
     def _lanes(self, call: AggregateCall) -> dict[Lane, Lowering]:

@@ -85,7 +85,7 @@ class TaskResult:
     requests: tuple[WindowRequest, ...] = ()
 
 
-def tasks_of(
+def answer_tasks(
     folders: AnswerFolders,
     tick: int,
     synopsis: Synopsis,

@@ -12,7 +12,7 @@ import numpy as np
 from tidemill.answer.delivery import COUNT
 from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerFolders, AnswerTask, run_task, tasks_of
+from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks, run_task
 from tidemill.calibrate.cells import make_cells
 from tidemill.calibrate.fitting import Job, Watch
 from tidemill.calibrate.stage import query, synopsis_for
@@ -74,7 +74,7 @@ class _Runs:
         bounds = np.zeros(1, np.int64), np.full(1, _PIECES * _SECOND_US)
         request = WindowRequest(self._batch, np.zeros(1, np.int64), *bounds)
         pieces = self._state.version.of(self._synopsis.id)
-        return tasks_of(self._folders, number, self._synopsis, pieces, [request])
+        return answer_tasks(self._folders, number, self._synopsis, pieces, [request])
 
     def _commit(self, number: int) -> None:
         record = TickRecord("packets", number, 1, 0, StreamTime(), Input(), flush=False)

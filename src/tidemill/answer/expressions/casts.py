@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import Column, Flags, Values, numpy_type
+from tidemill.answer.expressions.columns import Computed, MaskedColumn, numpy_type
 from tidemill.answer.expressions.decimals import fit, rescale
+from tidemill.arrays import Array, BoolArray
 from tidemill.types import Type
 
-Result = tuple[Values, Flags]
 
-
-def cast_column(column: Column, source: Type, target: Type) -> Column:
+def cast_column(column: MaskedColumn, source: Type, target: Type) -> MaskedColumn:
     values, over = _cast(column.values, source, target)
     over = over & column.valid
-    return Column(values, column.valid & ~over, column.raised | over)
+    return MaskedColumn(values, column.valid & ~over, column.raised | over)
 
 
-def _cast(values: Values, source: Type, target: Type) -> Result:
+def _cast(values: Array, source: Type, target: Type) -> Computed:
     if source == target:
         return values, _fine(values)
     if target.name == "STRING":
@@ -31,19 +30,19 @@ def _cast(values: Values, source: Type, target: Type) -> Result:
     return _to_float(values, source, target)
 
 
-def _to_text(values: Values, source: Type) -> Result:
+def _to_text(values: Array, source: Type) -> Computed:
     if source.name == "BOOLEAN":
         return np.where(values, "true", "false").astype(object), _fine(values)
     return values.astype(np.str_).astype(object), _fine(values)
 
 
-def _to_decimal(values: Values, source: Type, target: Type) -> Result:
+def _to_decimal(values: Array, source: Type, target: Type) -> Computed:
     # A boolean counts as 0 or 1.
     wide = (values.astype(np.int8) if values.dtype == bool else values).astype(object)
     return fit(rescale(wide, target.scale - source.scale), target)
 
 
-def _to_integer(values: Values, source: Type, target: Type) -> Result:
+def _to_integer(values: Array, source: Type, target: Type) -> Computed:
     if source.is_float:
         return _float_to_integer(values, target)
     if source.is_decimal and source.scale:
@@ -56,17 +55,17 @@ def _to_integer(values: Values, source: Type, target: Type) -> Result:
     return np.where(over, 0, values).astype(numpy_type(target)), over
 
 
-def _float_to_integer(values: Values, target: Type) -> Result:
+def _float_to_integer(values: Array, target: Type) -> Computed:
     """Cut towards zero; two to the 63rd still counts as the largest BIGINT, as in Spark."""
     bounds = np.iinfo(numpy_type(target))
     wide = np.trunc(values.astype(np.float64))
     over = ~((wide >= bounds.min) & (wide <= float(bounds.max)))
     top = wide >= 2.0**63
-    whole = np.where(over | top, 0, wide).astype(np.int64)
-    return np.where(top & ~over, bounds.max, whole).astype(numpy_type(target)), over
+    integers = np.where(over | top, 0, wide).astype(np.int64)
+    return np.where(top & ~over, bounds.max, integers).astype(numpy_type(target)), over
 
 
-def _to_float(values: Values, source: Type, target: Type) -> Result:
+def _to_float(values: Array, source: Type, target: Type) -> Computed:
     if source.is_decimal:
         # Python divides integers with one correct rounding, whatever their length.
         values = values.astype(object) / 10**source.scale
@@ -74,5 +73,5 @@ def _to_float(values: Values, source: Type, target: Type) -> Result:
         return values.astype(numpy_type(target)), _fine(values)
 
 
-def _fine(values: Values) -> Flags:
+def _fine(values: Array) -> BoolArray:
     return np.zeros(values.shape, bool)

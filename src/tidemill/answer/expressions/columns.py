@@ -1,6 +1,6 @@
 """Arrow columns as NumPy values with a mask, and back.
 
-Values of missing rows are a harmless zero of their kind. A decimal is its unscaled integer:
+Array of missing rows are a harmless zero of their kind. A decimal is its unscaled integer:
 `int64` up to 18 digits, Python integers in an object array beyond.
 
 >>> from tidemill.types import BIGINT
@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tidemill.arrays import Array, BoolArray
 from tidemill.types import Type
 
-Values = np.ndarray[Any, np.dtype[Any]]
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
+# Values, and the places at which they have overflowed.
+Computed = tuple[Array, BoolArray]
 
 INT64_DIGITS = 18
 _WORD = 1 << 64
@@ -40,44 +41,44 @@ _NUMPY: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Column:
-    """Values, which of them are there, and for which rows Spark would have raised.
+class MaskedColumn:
+    """Values, a mask of those that are not NULL, and of the rows for which Spark would raise.
 
     The three need not have one shape, only shapes that broadcast: a constant has one value,
     a column of a matrix of windows by groups may vary along one side only.
     """
 
-    values: Values
-    valid: Flags
-    raised: Flags
+    values: Array
+    valid: BoolArray
+    raised: BoolArray
 
-    def also_raised(self, raised: Flags) -> Column:
+    def also_raised(self, raised: BoolArray) -> MaskedColumn:
         return replace(self, raised=self.raised | raised)
 
-    def at(self, index: Any) -> Column:
+    def at(self, index: Any) -> MaskedColumn:
         """Some rows of a column that is one-dimensional."""
         full = self.spread(self.values.shape)
-        return Column(full.values[index], full.valid[index], full.raised[index])
+        return MaskedColumn(full.values[index], full.valid[index], full.raised[index])
 
-    def spread(self, shape: tuple[int, ...]) -> Column:
+    def spread(self, shape: tuple[int, ...]) -> MaskedColumn:
         """The same with every part in full, of this shape."""
-        return self._each(lambda part: np.broadcast_to(part, shape))
+        return self._with_parts(lambda part: np.broadcast_to(part, shape))
 
-    def flat(self, shape: tuple[int, ...]) -> Column:
+    def flat(self, shape: tuple[int, ...]) -> MaskedColumn:
         """The same as rows, as many as the shape has places."""
-        return self._each(lambda part: np.broadcast_to(part, shape).ravel())
+        return self._with_parts(lambda part: np.broadcast_to(part, shape).ravel())
 
-    def shaped(self, shape: tuple[int, ...]) -> Column:
+    def shaped(self, shape: tuple[int, ...]) -> MaskedColumn:
         """The rows put into another shape of as many places."""
-        return self._each(lambda part: part.reshape(shape))
+        return self._with_parts(lambda part: part.reshape(shape))
 
-    def _each(self, change: Callable[[Values], Values]) -> Column:
-        return Column(change(self.values), change(self.valid), change(self.raised))
+    def _with_parts(self, change: Callable[[Array], Array]) -> MaskedColumn:
+        return MaskedColumn(change(self.values), change(self.valid), change(self.raised))
 
 
 # For a column with a value in every row, or that raised in none.
-EVERY: Flags = np.ones(1, bool)
-NOWHERE: Flags = np.zeros(1, bool)
+ALL_VALID: BoolArray = np.ones(1, bool)
+NONE_RAISED: BoolArray = np.zeros(1, bool)
 
 
 def numpy_type(type: Type) -> Any:
@@ -86,14 +87,14 @@ def numpy_type(type: Type) -> Any:
     return _NUMPY.get(type.name, object)
 
 
-def from_arrow(array: pa.Array, type: Type) -> Column:
+def from_arrow(array: pa.Array, type: Type) -> MaskedColumn:
     if array.type != type.arrow:
         array = array.cast(type.arrow)
     valid = np.asarray(array.is_valid())
-    return Column(_values(array, type), valid, np.zeros(len(array), bool))
+    return MaskedColumn(_values(array, type), valid, np.zeros(len(array), bool))
 
 
-def to_arrow(column: Column, type: Type) -> pa.Array:
+def to_arrow(column: MaskedColumn, type: Type) -> pa.Array:
     missing = None if column.valid.all() else ~column.valid
     if type.is_decimal:
         return _decimals_to_arrow(column, type)
@@ -103,14 +104,14 @@ def to_arrow(column: Column, type: Type) -> pa.Array:
     return plain if plain.type == type.arrow else plain.view(type.arrow)
 
 
-def nulls(type: Type, rows: int) -> Column:
+def nulls(type: Type, rows: int) -> MaskedColumn:
     zeros = np.zeros(rows, numpy_type(type))
     if type.name == "STRING":
         zeros = np.full(rows, "", object)
-    return Column(zeros, np.zeros(rows, bool), np.zeros(rows, bool))
+    return MaskedColumn(zeros, np.zeros(rows, bool), np.zeros(rows, bool))
 
 
-def _values(array: pa.Array, type: Type) -> Values:
+def _values(array: pa.Array, type: Type) -> Array:
     if type.is_decimal:
         return _unscaled(array, type)
     if type.inner:
@@ -122,12 +123,12 @@ def _values(array: pa.Array, type: Type) -> Values:
     return _plain(array.view(pa.from_numpy_dtype(numpy_type(type))).fill_null(0))
 
 
-def _plain(array: pa.Array) -> Values:
-    values: Values = array.to_numpy(zero_copy_only=False)
+def _plain(array: pa.Array) -> Array:
+    values: Array = array.to_numpy(zero_copy_only=False)
     return values
 
 
-def _unscaled(array: pa.Array, type: Type) -> Values:
+def _unscaled(array: pa.Array, type: Type) -> Array:
     """The two 64-bit words of each 128-bit integer, joined; missing rows read as zero."""
     if not len(array):
         return np.zeros(0, numpy_type(type))
@@ -137,11 +138,11 @@ def _unscaled(array: pa.Array, type: Type) -> Values:
     low, high = np.where(valid, words[:, 0], 0), np.where(valid, words[:, 1], 0)
     if type.precision <= INT64_DIGITS:
         return low
-    joined: Values = high.astype(object) * _WORD + low.view(np.uint64).astype(object)
+    joined: Array = high.astype(object) * _WORD + low.view(np.uint64).astype(object)
     return joined
 
 
-def _decimals_to_arrow(column: Column, type: Type) -> pa.Array:
+def _decimals_to_arrow(column: MaskedColumn, type: Type) -> pa.Array:
     words = np.empty((len(column.values), 2), np.int64)
     values = np.where(column.valid, column.values, 0)
     if values.dtype == object:

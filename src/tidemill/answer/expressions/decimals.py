@@ -10,47 +10,47 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import INT64_DIGITS, Column, Flags, Values, numpy_type
+from tidemill.answer.expressions.columns import INT64_DIGITS, Computed, MaskedColumn, numpy_type
+from tidemill.arrays import Array, BoolArray
 from tidemill.types import Type
 
 # Spark divides to this scale first and rounds the quotient again to the result's scale.
 _QUOTIENT_SCALE = 39
-Result = tuple[Values, Flags]
 
 
-def rescale(values: Values, by: int) -> Values:
+def rescale(values: Array, by: int) -> Array:
     """Values times 10**by; digits that fall off round half away from zero."""
     if by >= 0:
         return np.asarray(values * 10**by)
     unit = 10**-by
     size = np.abs(values)
-    whole = size // unit
-    whole = whole + (size - whole * unit >= unit - unit // 2)
-    return np.asarray(np.where(values < 0, -whole, whole))
+    units = size // unit
+    units = units + (size - units * unit >= unit - unit // 2)
+    return np.asarray(np.where(values < 0, -units, units))
 
 
-def fit(values: Values, type: Type) -> Result:
-    """Values as stored for the type, and which of them have too many digits for it."""
+def fit(values: Array, type: Type) -> Computed:
+    """Values as stored for the type, and those that have too many digits for it."""
     limit = 10**type.precision
     over = np.asarray(np.abs(values) >= limit, bool) if _can_reach(values, limit) else _none(values)
     return np.where(over, 0, values).astype(numpy_type(type)), over
 
 
-def add(left: Values, right: Values, types: tuple[Type, Type], result: Type) -> Result:
+def add(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     return _aligned(left, right, types, result, np.add)
 
 
-def subtract(left: Values, right: Values, types: tuple[Type, Type], result: Type) -> Result:
+def subtract(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     return _aligned(left, right, types, result, np.subtract)
 
 
-def multiply(left: Values, right: Values, types: tuple[Type, Type], result: Type) -> Result:
+def multiply(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     digits = types[0].precision + types[1].precision
     product = _wide(left, digits) * _wide(right, digits)
     return fit(rescale(product, result.scale - types[0].scale - types[1].scale), result)
 
 
-def divide(left: Values, right: Values, types: tuple[Type, Type], result: Type) -> Result:
+def divide(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     """Quotient; a zero divisor is marked with the rows that do not fit."""
     zero = np.asarray(right == 0, bool)
     over, under = left.astype(object), np.where(zero, 1, right).astype(object)
@@ -62,7 +62,7 @@ def divide(left: Values, right: Values, types: tuple[Type, Type], result: Type) 
     return values, outside | zero
 
 
-def remainder(left: Values, right: Values, types: tuple[Type, Type], result: Type) -> Result:
+def remainder(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     """What is left over, with the sign of the dividend."""
     zero = np.asarray(right == 0, bool)
     scale, digits = _alignment(types)
@@ -73,7 +73,7 @@ def remainder(left: Values, right: Values, types: tuple[Type, Type], result: Typ
     return values, outside | zero
 
 
-def round_to(column: Column, source: Type, digits: int, result: Type) -> Column:
+def round_to(column: MaskedColumn, source: Type, digits: int, result: Type) -> MaskedColumn:
     """`ROUND(column, digits)`."""
     if digits >= source.scale:
         rounded = column.values
@@ -83,16 +83,16 @@ def round_to(column: Column, source: Type, digits: int, result: Type) -> Column:
         rounded = rescale(_wide(rounded, source.precision - dropped + 1), max(-digits, 0))
     values, over = fit(rounded, result)
     over = over & column.valid
-    return Column(values, column.valid & ~over, column.raised | over)
+    return MaskedColumn(values, column.valid & ~over, column.raised | over)
 
 
 def _aligned(
-    left: Values,
-    right: Values,
+    left: Array,
+    right: Array,
     types: tuple[Type, Type],
     result: Type,
-    operation: Callable[[Values, Values], Values],
-) -> Result:
+    operation: Callable[[Array, Array], Array],
+) -> Computed:
     scale, digits = _alignment(types)
     sides = [
         rescale(_wide(values, digits), scale - type.scale)
@@ -106,13 +106,13 @@ def _alignment(types: tuple[Type, Type]) -> tuple[int, int]:
     return scale, max(type.precision - type.scale for type in types) + scale + 1
 
 
-def _wide(values: Values, digits: int) -> Values:
+def _wide(values: Array, digits: int) -> Array:
     return values.astype(np.int64 if digits <= INT64_DIGITS else object)
 
 
-def _can_reach(values: Values, limit: int) -> bool:
+def _can_reach(values: Array, limit: int) -> bool:
     return values.dtype == object or limit < 1 << 63
 
 
-def _none(values: Values) -> Flags:
+def _none(values: Array) -> BoolArray:
     return np.zeros(values.shape, bool)

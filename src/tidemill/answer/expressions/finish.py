@@ -24,13 +24,14 @@ import pyarrow as pa
 
 from tidemill.answer.expressions import decimals, numbers
 from tidemill.answer.expressions.casts import cast_column
-from tidemill.answer.expressions.columns import Column, Flags, Values, from_arrow, nulls, to_arrow
+from tidemill.answer.expressions.columns import MaskedColumn, from_arrow, nulls, to_arrow
 from tidemill.answer.expressions.logic import OPERATORS as LOGIC
 from tidemill.answer.expressions.rounding import round_column
+from tidemill.arrays import Array, BoolArray
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import Type
 
-_NUMBERS: dict[str, Callable[[Values, Values], tuple[Values, Flags]]] = {
+_NUMBERS: dict[str, Callable[[Array, Array], tuple[Array, BoolArray]]] = {
     "add": numbers.add,
     "sub": numbers.subtract,
     "mul": numbers.multiply,
@@ -38,14 +39,14 @@ _NUMBERS: dict[str, Callable[[Values, Values], tuple[Values, Flags]]] = {
     "mod": numbers.remainder,
     "whole_div": numbers.whole_divide,
 }
-_DECIMALS: dict[str, Callable[[Values, Values, tuple[Type, Type], Type], tuple[Values, Flags]]] = {
+_DECIMALS: dict[str, Callable[[Array, Array, tuple[Type, Type], Type], tuple[Array, BoolArray]]] = {
     "add": decimals.add,
     "sub": decimals.subtract,
     "mul": decimals.multiply,
     "div": decimals.divide,
     "mod": decimals.remainder,
 }
-_COMPARISONS: dict[str, Callable[[Values, Values], Flags]] = {
+_COMPARISONS: dict[str, Callable[[Array, Array], BoolArray]] = {
     "eq": numbers.equal,
     "ne": lambda left, right: ~numbers.equal(left, right),
     "lt": numbers.less,
@@ -57,8 +58,8 @@ _COMPARISONS: dict[str, Callable[[Values, Values], Flags]] = {
 _RIGHT_FIRST = ("div", "mod", "whole_div")
 
 
-Read = Callable[[Slot], Column]
-"""Where the columns of the slots come from."""
+# Gives the column of a slot.
+ReadSlot = Callable[[Slot], MaskedColumn]
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Finished:
     """One value per row, and the rows for which Spark in ANSI mode would have raised."""
 
     values: pa.Array
-    raised: Flags
+    raised: BoolArray
 
 
 def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Finished:
@@ -78,30 +79,30 @@ def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Finished
     return Finished(to_arrow(full, node.type), full.raised)
 
 
-def evaluate_column(node: Node, read: Read) -> Column:
+def evaluate_column(node: Node, read: ReadSlot) -> MaskedColumn:
     """The expression over columns of any shapes that broadcast; the result's is theirs."""
     with np.errstate(all="ignore"):
         return _evaluate(node, read)
 
 
-def _evaluate(node: Node, read: Read) -> Column:
+def _evaluate(node: Node, read: ReadSlot) -> MaskedColumn:
     if isinstance(node, Slot):
         return read(node)
     if isinstance(node, Literal):
-        return constant(node)
+        return _literal_column(node)
     if isinstance(node, Call):
         return _call(node, [_evaluate(argument, read) for argument in node.args])
     raise TypeError(f"{node} is for Spark to evaluate")
 
 
-def constant(node: Literal) -> Column:
+def _literal_column(node: Literal) -> MaskedColumn:
     """One row with the value; it broadcasts."""
     if node.value is None:
         return nulls(node.type, 1)
     return from_arrow(pa.array([node.value], node.type.arrow), node.type)
 
 
-def _call(node: Call, args: list[Column]) -> Column:
+def _call(node: Call, args: list[MaskedColumn]) -> MaskedColumn:
     if node.op in LOGIC:
         return LOGIC[node.op](args)
     if node.op in _NUMBERS:
@@ -112,11 +113,11 @@ def _call(node: Call, args: list[Column]) -> Column:
     if node.op == "cast":
         return cast_column(args[0], source, node.type)
     if node.op == "try_cast":
-        return Column(*_first_two(cast_column(args[0], source, node.type)), args[0].raised)
+        return MaskedColumn(*_first_two(cast_column(args[0], source, node.type)), args[0].raised)
     return _unary(node, args[0])
 
 
-def _unary(node: Call, operand: Column) -> Column:
+def _unary(node: Call, operand: MaskedColumn) -> MaskedColumn:
     if node.op == "round":
         digits = node.args[1]
         assert isinstance(digits, Literal)
@@ -125,25 +126,25 @@ def _unary(node: Call, operand: Column) -> Column:
     return {"neg": numbers.negate, "abs": numbers.absolute}[node.op](operand)
 
 
-def _first_two(column: Column) -> tuple[Values, Flags]:
+def _first_two(column: MaskedColumn) -> tuple[Array, BoolArray]:
     return column.values, column.valid
 
 
-def _arithmetic(node: Call, left: Column, right: Column) -> Column:
+def _arithmetic(node: Call, left: MaskedColumn, right: MaskedColumn) -> MaskedColumn:
     if node.type.is_decimal:
         types = (node.args[0].type, node.args[1].type)
         values, over = _DECIMALS[node.op](left.values, right.values, types, node.type)
     else:
         values, over = _NUMBERS[node.op](left.values, right.values)
-    both = left.valid & right.valid
+    valid = left.valid & right.valid
     order = (right, left) if node.op in _RIGHT_FIRST else (left, right)
-    return Column(values, both & ~over, _raised_in_order(*order) | (both & over))
+    return MaskedColumn(values, valid & ~over, _raised_in_order(*order) | (valid & over))
 
 
-def _comparison(op: str, left: Column, right: Column) -> Column:
+def _comparison(op: str, left: MaskedColumn, right: MaskedColumn) -> MaskedColumn:
     values = _COMPARISONS[op](left.values, right.values)
-    return Column(values, left.valid & right.valid, _raised_in_order(left, right))
+    return MaskedColumn(values, left.valid & right.valid, _raised_in_order(left, right))
 
 
-def _raised_in_order(first: Column, second: Column) -> Flags:
+def _raised_in_order(first: MaskedColumn, second: MaskedColumn) -> BoolArray:
     return first.raised | (first.valid & second.raised)

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import Column, Flags, Values
+from tidemill.answer.expressions.columns import Computed, MaskedColumn
+from tidemill.arrays import Array, BoolArray
 
-Result = tuple[Values, Flags]
 # Products below this are surely right in 64 bits even as a double estimates them.
 _SURE_PRODUCT = 2.0**62
 
 
-def add(left: Values, right: Values) -> Result:
+def add(left: Array, right: Array) -> Computed:
     total = left + right
     if left.dtype.kind == "f":
         return total, _never(total)
     return total, ((left ^ total) & (right ^ total)) < 0
 
 
-def subtract(left: Values, right: Values) -> Result:
+def subtract(left: Array, right: Array) -> Computed:
     difference = left - right
     if left.dtype.kind == "f":
         return difference, _never(difference)
     return difference, ((left ^ right) & (left ^ difference)) < 0
 
 
-def multiply(left: Values, right: Values) -> Result:
+def multiply(left: Array, right: Array) -> Computed:
     product = left * right
     if left.dtype.kind == "f":
         return product, _never(product)
@@ -45,12 +45,12 @@ def multiply(left: Values, right: Values) -> Result:
     return product, over
 
 
-def divide(left: Values, right: Values) -> Result:
+def divide(left: Array, right: Array) -> Computed:
     zero = right == 0
     return left / np.where(zero, 1, right), zero
 
 
-def whole_divide(left: Values, right: Values) -> Result:
+def whole_divide(left: Array, right: Array) -> Computed:
     """DIV: the quotient cut towards zero."""
     zero = right == 0
     over = (left == np.iinfo(left.dtype).min) & (right == -1)
@@ -58,39 +58,39 @@ def whole_divide(left: Values, right: Values) -> Result:
     return (left - np.fmod(left, divisor)) // divisor, zero | over
 
 
-def remainder(left: Values, right: Values) -> Result:
+def remainder(left: Array, right: Array) -> Computed:
     """The sign is the dividend's, as in Java."""
     zero = right == 0
     return np.fmod(left, np.where(zero, 1, right).astype(right.dtype)), zero
 
 
-def negate(column: Column) -> Column:
+def negate(column: MaskedColumn) -> MaskedColumn:
     return _unless_lowest(column, -column.values)
 
 
-def absolute(column: Column) -> Column:
+def absolute(column: MaskedColumn) -> MaskedColumn:
     return _unless_lowest(column, np.abs(column.values))
 
 
-def less(left: Values, right: Values) -> Flags:
+def less(left: Array, right: Array) -> BoolArray:
     """Below in Spark's order, where NaN stands above every number."""
     if left.dtype.kind != "f":
         return np.asarray(left < right, bool)
     return (left < right) | (~np.isnan(left) & np.isnan(right))
 
 
-def equal(left: Values, right: Values) -> Flags:
+def equal(left: Array, right: Array) -> BoolArray:
     """Equal as Spark sees it: NaN is itself, zero has no sign."""
     same = np.asarray(left == right, bool)
     return same if left.dtype.kind != "f" else same | (np.isnan(left) & np.isnan(right))
 
 
-def _unless_lowest(column: Column, values: Values) -> Column:
+def _unless_lowest(column: MaskedColumn, values: Array) -> MaskedColumn:
     if values.dtype.kind != "i":
-        return Column(values, column.valid, column.raised)
+        return MaskedColumn(values, column.valid, column.raised)
     lowest = column.valid & (column.values == np.iinfo(values.dtype).min)
-    return Column(values, column.valid & ~lowest, column.raised | lowest)
+    return MaskedColumn(values, column.valid & ~lowest, column.raised | lowest)
 
 
-def _never(values: Values) -> Flags:
+def _never(values: Array) -> BoolArray:
     return np.zeros(values.shape, bool)

@@ -14,8 +14,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import Column, Values, numpy_type
+from tidemill.answer.expressions.columns import MaskedColumn, numpy_type
 from tidemill.answer.expressions.decimals import rescale, round_to
+from tidemill.arrays import Array
 from tidemill.types import Type
 
 # Enough digits for the longest double with any scale asked for.
@@ -28,16 +29,16 @@ _EXACT_POWER = 22
 _SLACK = 2.0**-50
 
 
-def round_column(column: Column, source: Type, digits: int, result: Type) -> Column:
+def round_column(column: MaskedColumn, source: Type, digits: int, result: Type) -> MaskedColumn:
     if source.is_decimal:
         return round_to(column, source, digits, result)
     if source.is_float:
         rounded = round_doubles(column.values.astype(np.float64), digits)
-        return Column(rounded.astype(numpy_type(result)), column.valid, column.raised)
+        return MaskedColumn(rounded.astype(numpy_type(result)), column.valid, column.raised)
     return column if digits >= 0 else _round_integers(column, digits)
 
 
-def round_doubles(values: Values, digits: int) -> Values:
+def round_doubles(values: Array, digits: int) -> Array:
     """Rounded to `digits` places behind the point, half away from zero in decimal text."""
     rounded = values + 0.0
     below = np.isfinite(values) & (np.abs(values) < _WHOLE)
@@ -52,7 +53,7 @@ def round_doubles(values: Values, digits: int) -> Values:
     return rounded
 
 
-def _far_from_half(values: Values, digits: int) -> Values:
+def _far_from_half(values: Array, digits: int) -> Array:
     if digits > _EXACT_POWER:
         return np.zeros(values.shape, bool)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -66,11 +67,11 @@ def _round_text(value: float, digits: int) -> float:
     return float(Decimal(repr(value)).quantize(unit, context=_CONTEXT)) + 0.0
 
 
-def _round_integers(column: Column, digits: int) -> Column:
+def _round_integers(column: MaskedColumn, digits: int) -> MaskedColumn:
     bounds = np.iinfo(column.values.dtype)
     exact = rescale(rescale(column.values.astype(object), digits), -digits)
     # Under a NULL may stand anything, so that it too may leave the type.
     beyond = np.asarray((exact < bounds.min) | (exact > bounds.max), bool)
     values = np.where(beyond, 0, exact).astype(column.values.dtype)
     over = column.valid & beyond
-    return Column(values, column.valid & ~over, column.raised | over)
+    return MaskedColumn(values, column.valid & ~over, column.raised | over)

@@ -13,7 +13,7 @@ from tidemill.answer.delivery import CARRY
 from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.rows import answer_schema
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerFolders, AnswerTask, tasks_of
+from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.catalog.names import Name
@@ -45,7 +45,7 @@ class Selecting:
         request = _request(query, serving, due)
         folders = AnswerFolders(self.home.synopses, self.home.staging, NOWHERE)
         pieces = state.version.of(serving.synopsis.id)
-        tasks = tasks_of(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
+        tasks = answer_tasks(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
         return self._answered(query, request.batch, tasks)
 
     def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> Selection:

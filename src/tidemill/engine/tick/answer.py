@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from tidemill.answer.delivery import Delivery, choose_delivery
 from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import LiftedQuery, lift
-from tidemill.answer.task import AnswerTask, TaskResult, tasks_of
+from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.plan.query import QueryPlan
@@ -41,7 +41,7 @@ class Answerer:
             requests = self._batches[synopsis.id].requests(due)
             from_us = None if snapshots is None else snapshots.get(synopsis.id)
             if requests or from_us is not None:
-                tasks += tasks_of(
+                tasks += answer_tasks(
                     self._context.folders,
                     tick,
                     synopsis,
