@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import refuse
 from tidemill.language.names import needs_quotes
 from tidemill.language.statements import CreateAggregate, Expr, Select
@@ -68,11 +69,11 @@ def _check_name(statement: CreateAggregate) -> None:
         )
 
 
-def calls(select: Select, name: str) -> bool:
-    """Whether a query calls a function of this lower-case name."""
+def calls(select: Select, name: Name) -> bool:
+    """Whether a query calls a function of this name."""
     return any(
         # To look at the text first is a hundred times cheaper.
-        name in expr.sql.lower() and any(node.name.lower() == name for node in _functions(expr))
+        name in expr.sql.lower() and any(Name(node.name) == name for node in _functions(expr))
         for expr in _expressions(select)
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from tidemill.catalog.aggregates import Code, calls, code_of
 from tidemill.catalog.checks import KINDS, check_definition, refuse_difference
+from tidemill.catalog.names import Name
 from tidemill.catalog.options import stream_options
 from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
 from tidemill.catalog.tables import Table, table_of
@@ -29,6 +31,10 @@ from tidemill.language.statements import (
 )
 from tidemill.settings import Settings
 
+Key = tuple[str, Name]  # a kind of definition, and the name of one
+D = TypeVar("D", bound=Definition)
+R = TypeVar("R")
+
 # FROM and JOIN name either, so no stream may be called like a table.
 _RELATIONS = {"stream": "table", "table": "stream"}
 
@@ -38,11 +44,11 @@ class Catalog:
     """Names resolve case-insensitively; streams and tables share theirs, sinks, aggregates
     and queries have their own."""
 
-    definitions: Mapping[tuple[str, str], Definition] = field(default_factory=dict)
+    definitions: Mapping[Key, Definition] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
-    paused: frozenset[str] = frozenset()  # lower-case names of queries
-    # Queries that the engine has stopped, by lower-case name, and why.
-    stopped: Mapping[str, str] = field(default_factory=dict)
+    paused: frozenset[Name] = frozenset()  # queries
+    # Queries that the engine has stopped, and why.
+    stopped: Mapping[Name, str] = field(default_factory=dict)
 
     def apply(self, statement: Change) -> Catalog:
         """Nothing happens for an identical `CREATE`; a different one is refused."""
@@ -55,12 +61,12 @@ class Catalog:
             case AlterQuery():
                 return self._alter(statement)
             case PauseQuery():
-                name = self.query(statement.name, statement.place).name
-                return replace(self, paused=self.paused | {name.lower()})
+                self.query(statement.name, statement.place)
+                return replace(self, paused=self.paused | {Name(statement.name)})
             case ResumeQuery():
-                name = self.query(statement.name, statement.place).name
-                paused = self.paused - {name.lower()}
-                return replace(self, paused=paused, stopped=self._going(name))
+                self.query(statement.name, statement.place)
+                paused = self.paused - {Name(statement.name)}
+                return replace(self, paused=paused, stopped=self._stopped_without(statement.name))
             case _:
                 return self._create(statement)
 
@@ -68,18 +74,18 @@ class Catalog:
         self._refuse_table(name, place)
         statement = self._find("stream", name, place)
         assert isinstance(statement, CreateStream)
-        return stream_of(statement)
+        return self._resolve(statement, stream_of)
 
     def table(self, name: str, place: Place | None = None) -> Table:
         self._refuse_stream(name, place)
         statement = self._find("table", name, place)
         assert isinstance(statement, CreateTable)
-        return table_of(statement)
+        return self._resolve(statement, table_of)
 
     def sink(self, name: str, place: Place | None = None) -> Sink:
         statement = self._find("sink", name, place)
         assert isinstance(statement, CreateSink)
-        return sink_of(statement)
+        return self._resolve(statement, sink_of)
 
     @cached_property
     def aggregates(self) -> tuple[Code, ...]:
@@ -93,11 +99,14 @@ class Catalog:
         assert isinstance(statement, CreateQuery)
         return statement
 
+    def definition(self, kind: str, name: str) -> Definition | None:
+        return self.definitions.get((kind, Name(name)))
+
     def is_paused(self, query: str) -> bool:
-        return query.lower() in self.paused
+        return Name(query) in self.paused
 
     def is_stopped(self, query: str) -> bool:
-        return query.lower() in self.stopped
+        return Name(query) in self.stopped
 
     def of_kind(self, kind: str) -> tuple[Definition, ...]:
         return tuple(value for (k, _), value in self.definitions.items() if k == kind)
@@ -107,19 +116,31 @@ class Catalog:
 
     def standing(self) -> tuple[CreateQuery, ...]:
         """The queries that have not been stopped."""
-        return tuple(q for q in self.queries() if q.name.lower() not in self.stopped)
+        return tuple(query for query in self.queries() if not self.is_stopped(query.name))
 
     def stopping(self, reasons: Mapping[str, str]) -> Catalog:
         """With these queries stopped until they are resumed or defined anew."""
-        return replace(self, stopped={**self.stopped, **{n.lower(): r for n, r in reasons.items()}})
+        stopped = {Name(query): reason for query, reason in reasons.items()}
+        return replace(self, stopped={**self.stopped, **stopped})
 
-    def _going(self, query: str) -> dict[str, str]:
-        """Those that are stopped, without this one."""
-        return {name: why for name, why in self.stopped.items() if name != query.lower()}
+    def _resolve(self, statement: D, resolve: Callable[[D], R]) -> R:
+        """What a definition declares, worked out once for each catalog."""
+        key = _key(statement)
+        if key not in self._resolved:
+            self._resolved[key] = resolve(statement)
+        resolved: R = self._resolved[key]
+        return resolved
+
+    @cached_property
+    def _resolved(self) -> dict[Key, Any]:
+        return {}
+
+    def _stopped_without(self, query: str) -> dict[Name, str]:
+        """The queries that are stopped, but for this one."""
+        return {name: why for name, why in self.stopped.items() if name != Name(query)}
 
     def _create(self, statement: Definition) -> Catalog:
-        kind = KINDS[type(statement)]
-        key = (kind, statement.name.lower())
+        key = kind, _ = _key(statement)
         standing = self.definitions.get(key)
         if standing is not None and not statement.or_replace:
             if render(standing) != render(replace(statement, or_replace=False)):
@@ -130,7 +151,7 @@ class Catalog:
         if standing is not None:
             self._check_replacement(kind, standing, statement)
         stored = replace(statement, or_replace=False)
-        stopped = self._going(statement.name) if kind == "query" else self.stopped
+        stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
         return replace(self, definitions={**self.definitions, key: stored}, stopped=stopped)
 
     def _alter(self, statement: AlterQuery) -> Catalog:
@@ -144,13 +165,12 @@ class Catalog:
             text_place=statement.text_place,
             into_place=statement.into_place if statement.into is not None else None,
         )
-        key = ("query", standing.name.lower())
-        definitions = {**self.definitions, key: altered}
-        return replace(self, definitions=definitions, stopped=self._going(standing.name))
+        definitions = {**self.definitions, _key(altered): altered}
+        return replace(self, definitions=definitions, stopped=self._stopped_without(standing.name))
 
     def _check_free(self, kind: str, statement: Definition) -> None:
         other, users = _RELATIONS.get(kind, ""), self._users(kind, statement.name)
-        if kind == "aggregate" and users and (kind, statement.name.lower()) not in self.definitions:
+        if kind == "aggregate" and users and self.definition(kind, statement.name) is None:
             refuse(
                 "E_IN_USE",
                 f"standing queries call a function {statement.name} already",
@@ -158,7 +178,7 @@ class Catalog:
                 hint="give the aggregate another name",
                 place=statement.place,
             )
-        if (other, statement.name.lower()) in self.definitions:
+        if self.definition(other, statement.name) is not None:
             refuse(
                 "E_EXISTS",
                 f"a {other} is called {statement.name} already",
@@ -166,11 +186,11 @@ class Catalog:
                 place=statement.place,
             )
 
-    def _check_replacement(self, kind: str, standing: Definition, wanted: Definition) -> None:
+    def _check_replacement(self, kind: str, standing: Definition, statement: Definition) -> None:
         """State was made from the old definition, and while queries stand it goes on with it."""
         if not (users := self._users(kind, standing.name)):
             return
-        is_other = standing != replace(wanted, or_replace=False)
+        is_other = standing != replace(statement, or_replace=False)
         if isinstance(standing, CreateTable | CreateAggregate) and is_other:
             refuse(
                 "E_IN_USE",
@@ -178,16 +198,16 @@ class Catalog:
                 f"{'join' if kind == 'table' else 'call'} it",
                 detail=listing("queries", users),
                 hint=f"drop the queries first, or declare another {kind} beside it",
-                place=wanted.place,
+                place=statement.place,
             )
-        if isinstance(standing, CreateStream) and isinstance(wanted, CreateStream):
-            _check_columns_stay(standing, wanted, users)
+        if isinstance(standing, CreateStream) and isinstance(statement, CreateStream):
+            _check_columns_stay(standing, statement, users)
             soft = [name for name in users if self.query(name).select.window.is_soft]
-            _check_updates_stay(standing, wanted, soft)
+            _check_updates_stay(standing, statement, soft)
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
-        key = (kind, statement.name.lower())
+        key = (kind, Name(statement.name))
         if statement.if_exists and key not in self.definitions:
             return self
         self._find(kind, statement.name, statement.place)
@@ -200,19 +220,19 @@ class Catalog:
                 hint="drop those first",
                 place=statement.place,
             )
-        left = {k: v for k, v in self.definitions.items() if k != key}
-        paused = self.paused - {statement.name.lower()} if kind == "query" else self.paused
-        stopped = self._going(statement.name) if kind == "query" else self.stopped
-        return replace(self, definitions=left, paused=paused, stopped=stopped)
+        remaining = {k: v for k, v in self.definitions.items() if k != key}
+        paused = self.paused - {key[1]} if kind == "query" else self.paused
+        stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
+        return replace(self, definitions=remaining, paused=paused, stopped=stopped)
 
     def _users(self, kind: str, name: str) -> list[str]:
-        sought = (kind, name.lower())
         if kind == "aggregate":
-            return [query.name for query in self.queries() if calls(query.select, sought[1])]
-        return [query.name for query in self.queries() if sought in _used_by(query)]
+            return [query.name for query in self.queries() if calls(query.select, Name(name))]
+        key = (kind, Name(name))
+        return [query.name for query in self.queries() if key in _used_by(query)]
 
     def _refuse_table(self, name: str, place: Place | None) -> None:
-        if ("table", name.lower()) in self.definitions:
+        if self.definition("table", name) is not None:
             refuse(
                 "E_NOT_A_STREAM",
                 f"{name} is a table, and only a stream has a window",
@@ -222,7 +242,7 @@ class Catalog:
             )
 
     def _refuse_stream(self, name: str, place: Place | None) -> None:
-        if ("stream", name.lower()) in self.definitions:
+        if self.definition("stream", name) is not None:
             refuse(
                 "E_NOT_BUILT",
                 f"{name} is a stream: a JOIN of two streams is not built yet",
@@ -232,9 +252,9 @@ class Catalog:
             )
 
     def _find(self, kind: str, name: str, place: Place | None) -> Definition:
-        found = self.definitions.get((kind, name.lower()))
-        if found is None:
-            names = [definition.name for definition in self.of_kind(kind)]
+        definition = self.definition(kind, name)
+        if definition is None:
+            names = [other.name for other in self.of_kind(kind)]
             plural = "queries" if kind == "query" else f"{kind}s"
             refuse(
                 f"E_UNKNOWN_{kind.upper()}",
@@ -243,37 +263,41 @@ class Catalog:
                 hint=suggest(name, names) or f"declare it with CREATE {kind.upper()}",
                 place=place,
             )
-        return found
+        return definition
 
 
-def _check_columns_stay(standing: CreateStream, wanted: CreateStream, users: list[str]) -> None:
+def _key(definition: Definition) -> Key:
+    return KINDS[type(definition)], Name(definition.name)
+
+
+def _check_columns_stay(standing: CreateStream, changed: CreateStream, users: list[str]) -> None:
     """Columns may only be added."""
-    gone = [column.name for column in standing.columns if column not in wanted.columns]
-    if gone or standing.order_by != wanted.order_by:
+    lost = [column.name for column in standing.columns if column not in changed.columns]
+    if lost or standing.order_by != changed.order_by:
         refuse(
             "E_IN_USE",
             f"stream {standing.name} cannot lose or change columns while queries read it",
-            detail=f"{listing('columns', gone)}\n{listing('queries', users)}",
+            detail=f"{listing('columns', lost)}\n{listing('queries', users)}",
             hint="drop the queries first, or keep the columns and add others",
-            place=wanted.place,
+            place=changed.place,
         )
 
 
-def _check_updates_stay(standing: CreateStream, wanted: CreateStream, soft: list[str]) -> None:
+def _check_updates_stay(standing: CreateStream, changed: CreateStream, soft: list[str]) -> None:
     """Windows with soft periods end at updates, so slices were cut there."""
-    before, after = stream_options(standing).update_us, stream_options(wanted).update_us
+    before, after = stream_options(standing).update_us, stream_options(changed).update_us
     if soft and before != after:
         refuse(
             "E_IN_USE",
             f"the updates of stream {standing.name} cannot change under queries with soft periods",
             detail=listing("queries", soft),
             hint="drop the queries first",
-            place=wanted.options_place or wanted.place,
+            place=changed.options_place or changed.place,
         )
 
 
-def _used_by(query: CreateQuery) -> set[tuple[str, str]]:
-    """The kind and lower-case name of everything the query needs."""
-    tables = {("table", join.table.lower()) for join in query.select.joins}
-    sinks = {("sink", query.into.lower())} if query.into is not None else set()
-    return {("stream", query.select.stream.lower()), *tables, *sinks}
+def _used_by(query: CreateQuery) -> set[Key]:
+    """The definitions that the query needs."""
+    tables = {("table", Name(join.table)) for join in query.select.joins}
+    sinks = {("sink", Name(query.into))} if query.into is not None else set()
+    return {("stream", Name(query.select.stream)), *tables, *sinks}

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
 
 class Name(str):
     """A name in lower case, so that plain equality, hashing and sorting are those of names.
@@ -21,3 +32,8 @@ class Name(str):
         name = super().__new__(cls, text.lower())
         name.written = text
         return name
+
+
+def by_name(items: Iterable[N]) -> dict[Name, N]:
+    """Things that have names, to be found by these."""
+    return {Name(item.name): item for item in items}

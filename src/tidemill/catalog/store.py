@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import fields
 
 from tidemill.catalog.catalog import Catalog
+from tidemill.catalog.names import Name
 from tidemill.language import parse_script, render
 from tidemill.language.statements import Definition
 from tidemill.settings import Settings
@@ -27,13 +28,18 @@ class CatalogStore:
 
     def load(self) -> Catalog:
         rows = self._connection.execute("SELECT kind, name, sql FROM definitions ORDER BY position")
-        definitions = {(kind, name): _definition(sql) for kind, name, sql in rows}
+        definitions = {(kind, Name(name)): _definition(sql) for kind, name, sql in rows}
         settings = Settings()
         for name, value in self._connection.execute("SELECT name, value FROM settings"):
             settings = settings.with_value(name, value)
-        paused = frozenset(name for (name,) in self._connection.execute("SELECT name FROM paused"))
-        stopped = dict(self._connection.execute("SELECT name, reason FROM stopped"))
-        return Catalog(definitions, settings, paused, stopped)
+        paused = self._connection.execute("SELECT name FROM paused")
+        stopped = self._connection.execute("SELECT name, reason FROM stopped")
+        return Catalog(
+            definitions,
+            settings,
+            frozenset(Name(name) for (name,) in paused),
+            {Name(name): reason for name, reason in stopped},
+        )
 
     def save(self, catalog: Catalog) -> None:
         """Within the caller's transaction, if it has one open."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qsl
 
-from tidemill.catalog.names import Name
+from tidemill.catalog.names import Name, by_name
 from tidemill.catalog.options import UPDATE_US, stream_options
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
@@ -118,7 +118,7 @@ def stream_of(statement: CreateStream) -> Stream:
         name=statement.name,
         columns=statement.columns,
         time_column=column.name,
-        stamped_on_arrival=column.name.lower() == ARRIVAL_COLUMN,
+        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
         source=_source(statement),
         **vars(stream_options(statement)),
     )
@@ -139,28 +139,28 @@ def sink_of(statement: CreateSink) -> Sink:
 
 def check_columns(columns: tuple[ColumnDef, ...]) -> None:
     """Refuses names that are given twice or that the engine needs for itself."""
-    seen: set[str] = set()
+    seen: set[Name] = set()
     for column in columns:
         name, place = column.name, column.place
-        if name.lower() in seen:
+        if Name(name) in seen:
             refuse("E_DUPLICATE", f"column '{name}' is declared twice", place=place)
         if name.startswith("_"):
             reason = "begins with '_', which is kept for the engine"
             refuse("E_NAME", f"column '{name}' {reason}", place=place)
         if "`" in name:
             refuse("E_NAME", f"column '{name}' has a backtick in its name", place=place)
-        seen.add(name.lower())
+        seen.add(Name(name))
 
 
 def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
-    by_name = {column.name.lower(): column for column in statement.columns}
-    column = by_name.get(order_by.lower())
+    columns = by_name(statement.columns)
+    column = columns.get(Name(order_by))
     if column is None:
         refuse(
             "E_UNKNOWN_COLUMN",
             f"no column '{order_by}' in stream {statement.name} to order by",
             detail=listing("columns", (c.name for c in statement.columns)),
-            hint=suggest(order_by, by_name),
+            hint=suggest(order_by, columns),
             place=statement.place,
         )
     if column.type != TIMESTAMP:

@@ -175,7 +175,7 @@ class Engine(AbstractContextManager["Engine"]):
                 self._selects.settle(self._select)
                 self._outlets.close(self.plan)
         describe_run(run.report, run.runners, self.plan, self.queries)
-        run.report.stopped = dict(self.catalog.stopped)
+        run.report.stopped = {str(query): reason for query, reason in self.catalog.stopped.items()}
         return run.report
 
     def stop(self) -> None:

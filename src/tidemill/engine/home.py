@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tidemill.catalog.names import Name
 from tidemill.errors import refuse
 
 
@@ -62,7 +63,7 @@ class Home:
         return self.path / "staging"
 
     def stream_folder(self, stream: str) -> Path:
-        return self.path / "streams" / stream.lower()
+        return self.path / "streams" / Name(stream)
 
     def open(self) -> sqlite3.Connection:
         """The database, with the home locked; creates both the first time."""

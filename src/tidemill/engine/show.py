@@ -123,7 +123,7 @@ def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
 def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
     """The canonical statement of a definition; of a query also the first error of its values."""
     for kind in ("stream", "table", "sink", "aggregate", "query"):
-        definition = catalog.definitions.get((kind, name.lower()))
+        definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):
             statement = render(replace(definition, text=None))
             remarks = aggregate_remarks(code_of(definition))

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr
@@ -45,7 +46,7 @@ def refuse_number(expr: Expr, node: exp.Expr, signature: Signature, found: int) 
 
 
 def _named(expr: Expr, tree: exp.Kwarg, signature: Signature) -> Parameter:
-    name = tree.name.lower()
+    name = Name(tree.name)
     names = [parameter.name for parameter in signature.parameters]
     if name not in names:
         hint = suggest(name, names) or listing("parameters", names)

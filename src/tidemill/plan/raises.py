@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal, Node
 from tidemill.plan.try_forms import CAST_FUNCTIONS, TRY_FUNCTIONS, to_spark_sql
-from tidemill.plan.typed_trees import by_name, type_known
+from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import STRING, Type
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
@@ -135,7 +136,7 @@ def _both(condition: str, flag: str) -> str:
 
 def _known(node: exp.Expr, columns: Mapping[str, Type]) -> Node | None:
     try:
-        return type_known(node, by_name(columns))
+        return type_known(node, slots_by_name(columns))
     except (OutsideError, TidemillError):
         return None
 
@@ -158,6 +159,6 @@ def _is_text(node: exp.Expr, columns: Mapping[str, Type]) -> bool:
     if isinstance(node, exp.Literal):
         return bool(node.is_string)
     if isinstance(node, exp.Column):
-        return columns.get(node.name.lower()) == STRING
+        return columns.get(Name(node.name)) == STRING
     text_result = _is_text_function(node) and "LENGTH" not in str(node.name).upper()
     return text_result and _harmless(node, columns)

@@ -20,10 +20,11 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
 from tidemill.language.expressions.dialect import TidemillDialect
 from tidemill.plan.builders import OutsideError
-from tidemill.plan.typed_trees import by_name, type_known
+from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import INTEGER_BITS, STRING, Type
 
 TRY_FUNCTIONS = {
@@ -73,16 +74,16 @@ CAST_FUNCTIONS = (
     "STRING",
     "BINARY",
 )
-Columns = Mapping[str, Type]
-Form = Callable[[exp.Expr, exp.Expr, Columns], exp.Expr]
+ColumnTypes = Mapping[str, Type]
+Form = Callable[[exp.Expr, exp.Expr, ColumnTypes], exp.Expr]
 
 
-def to_spark_sql(tree: exp.Expr, columns: Columns | None = None) -> str:
+def to_spark_sql(tree: exp.Expr, columns: ColumnTypes | None = None) -> str:
     """Spark SQL of the tree's type and values, but NULL where the tree would raise."""
     return str(_form(tree, columns or {}).sql(dialect=TidemillDialect, comments=False))
 
 
-def _form(tree: exp.Expr, columns: Columns) -> exp.Expr:
+def _form(tree: exp.Expr, columns: ColumnTypes) -> exp.Expr:
     if _is_signed_literal(tree):
         return tree.copy()
     formed = tree.copy()
@@ -98,11 +99,11 @@ def _is_signed_literal(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal)
 
 
-def _operator(formed: exp.Expr, tree: exp.Expr, _columns: Columns) -> exp.Expr:
+def _operator(formed: exp.Expr, tree: exp.Expr, _columns: ColumnTypes) -> exp.Expr:
     return _call(_OPERATORS[type(tree)], _bare(formed.this), _bare(formed.expression))
 
 
-def _whole_division(formed: exp.Expr, _tree: exp.Expr, _columns: Columns) -> exp.Expr:
+def _whole_division(formed: exp.Expr, _tree: exp.Expr, _columns: ColumnTypes) -> exp.Expr:
     # Besides zero, the one overflow is the smallest BIGINT by -1.
     over, under = formed.this, formed.expression
     minus_one = exp.EQ(this=under.copy(), expression=exp.Neg(this=exp.Literal.number(1)))
@@ -112,11 +113,11 @@ def _whole_division(formed: exp.Expr, _tree: exp.Expr, _columns: Columns) -> exp
     return exp.Paren(this=exp.Case(ifs=[_arm(minus_one, negated)], default=safe))
 
 
-def _cast(formed: exp.Expr, _tree: exp.Expr, _columns: Columns) -> exp.Expr:
+def _cast(formed: exp.Expr, _tree: exp.Expr, _columns: ColumnTypes) -> exp.Expr:
     return exp.TryCast(this=_bare(formed.this), to=formed.args["to"], safe=True)
 
 
-def _negation(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
+def _negation(formed: exp.Expr, tree: exp.Expr, columns: ColumnTypes) -> exp.Expr:
     operand = _type_of(tree.this, columns)
     if operand is not None and operand.is_integer:
         return _call("TRY_SUBTRACT", _small(0), _bare(formed.this))
@@ -135,7 +136,7 @@ def _unless_lowest(whole: exp.Expr, operand: exp.Expr, type: Type | None) -> exp
     return exp.Paren(this=exp.Case(ifs=[_arm(present, whole)]))
 
 
-def _element(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
+def _element(formed: exp.Expr, tree: exp.Expr, columns: ColumnTypes) -> exp.Expr:
     """`a[i]` counts from 0 and raises outside an array; a map gives NULL by itself."""
     base, indices = formed.this, formed.expressions
     if len(indices) != 1 or _is_map(tree, columns):
@@ -143,17 +144,15 @@ def _element(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
     return _call("GET", base, _bare(indices[0]))
 
 
-def _is_map(tree: exp.Expr, columns: Columns) -> bool:
+def _is_map(tree: exp.Expr, columns: ColumnTypes) -> bool:
     if isinstance(tree.this, exp.Column):
-        declared = {name.lower(): type for name, type in columns.items()}.get(
-            tree.this.name.lower()
-        )
+        declared = {Name(name): type for name, type in columns.items()}.get(Name(tree.this.name))
         if declared is not None:
             return declared.name.upper().startswith("MAP")
     return bool(tree.expressions[0].is_string)
 
 
-def _function(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
+def _function(formed: exp.Expr, tree: exp.Expr, columns: ColumnTypes) -> exp.Expr:
     name, arguments = formed.name.upper(), formed.expressions
     if name in TRY_FUNCTIONS:
         return _call(TRY_FUNCTIONS[name], *arguments)
@@ -166,9 +165,9 @@ def _function(formed: exp.Expr, tree: exp.Expr, columns: Columns) -> exp.Expr:
     return formed
 
 
-def _type_of(tree: exp.Expr, columns: Columns) -> Type | None:
+def _type_of(tree: exp.Expr, columns: ColumnTypes) -> Type | None:
     try:
-        return type_known(tree, by_name(columns)).type
+        return type_known(tree, slots_by_name(columns)).type
     except (OutsideError, TidemillError):
         return None
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import listing, refuse, suggest
 from tidemill.plan import builders, literals
 from tidemill.plan.builders import OutsideError
@@ -31,26 +32,26 @@ _COMPARISONS: dict[type, str] = {
     exp.GTE: "ge",
     exp.NullSafeEQ: "same",
 }
-Columns = Mapping[str, Slot]
+Slots = Mapping[Name, Slot]
 
 
-def by_name(columns: Mapping[str, Type]) -> dict[str, Slot]:
+def slots_by_name(columns: Mapping[str, Type]) -> dict[Name, Slot]:
     """Slots to be found by lower-case name, whatever the case they were declared in."""
-    return {name.lower(): Slot(name, type) for name, type in columns.items()}
+    return {Name(name): Slot(str(name), type) for name, type in columns.items()}
 
 
-def type_known(tree: exp.Expr, columns: Columns) -> Node:
-    """The typed tree, or `OutsideError`; `columns` as `by_name` gives them."""
+def type_known(tree: exp.Expr, columns: Slots) -> Node:
+    """The typed tree, or `OutsideError`; `columns` as `slots_by_name` gives them."""
     for kind in type(tree).__mro__:
         if kind in _RULES:
             return _RULES[kind](tree, columns)
     raise OutsideError
 
 
-def _column(tree: exp.Expr, columns: Columns) -> Node:
+def _column(tree: exp.Expr, columns: Slots) -> Node:
     if tree.args.get("table"):
         raise OutsideError
-    slot = columns.get(tree.name.lower())
+    slot = columns.get(Name(tree.name))
     if slot is None:
         refuse(
             "E_UNKNOWN_COLUMN",
@@ -63,7 +64,7 @@ def _column(tree: exp.Expr, columns: Columns) -> Node:
     return slot
 
 
-def _literal(tree: exp.Expr, _columns: Columns) -> Node:
+def _literal(tree: exp.Expr, _columns: Slots) -> Node:
     return Literal(tree.name, STRING) if tree.is_string else _number(tree, negative=False)
 
 
@@ -74,42 +75,42 @@ def _number(tree: exp.Expr, *, negative: bool) -> Literal:
     return found
 
 
-def _paren(tree: exp.Expr, columns: Columns) -> Node:
+def _paren(tree: exp.Expr, columns: Slots) -> Node:
     return type_known(tree.this, columns)
 
 
-def _negation(tree: exp.Expr, columns: Columns) -> Node:
+def _negation(tree: exp.Expr, columns: Slots) -> Node:
     if isinstance(tree.this, exp.Literal) and not tree.this.is_string:
         return _number(tree.this, negative=True)
     return builders.sign_change("neg", type_known(tree.this, columns))
 
 
-def _sides(tree: exp.Expr, columns: Columns) -> tuple[Node, Node]:
+def _sides(tree: exp.Expr, columns: Slots) -> tuple[Node, Node]:
     return type_known(tree.this, columns), type_known(tree.expression, columns)
 
 
-def _arithmetic(tree: exp.Expr, columns: Columns) -> Node:
+def _arithmetic(tree: exp.Expr, columns: Slots) -> Node:
     return builders.arithmetic(_ARITHMETIC[type(tree)], *_sides(tree, columns))
 
 
-def _whole_division(tree: exp.Expr, columns: Columns) -> Node:
+def _whole_division(tree: exp.Expr, columns: Slots) -> Node:
     return builders.whole_division(*_sides(tree, columns))
 
 
-def _comparison(tree: exp.Expr, columns: Columns) -> Node:
+def _comparison(tree: exp.Expr, columns: Slots) -> Node:
     return builders.comparison(_COMPARISONS[type(tree)], *_sides(tree, columns))
 
 
-def _connective(tree: exp.Expr, columns: Columns) -> Node:
+def _connective(tree: exp.Expr, columns: Slots) -> Node:
     left, right = map(builders.truth, _sides(tree, columns))
     return Call("and" if isinstance(tree, exp.And) else "or", (left, right), BOOLEAN)
 
 
-def _not(tree: exp.Expr, columns: Columns) -> Node:
+def _not(tree: exp.Expr, columns: Slots) -> Node:
     return Call("not", (builders.truth(type_known(tree.this, columns)),), BOOLEAN)
 
 
-def _is(tree: exp.Expr, columns: Columns) -> Node:
+def _is(tree: exp.Expr, columns: Slots) -> Node:
     operand, sought = type_known(tree.this, columns), tree.expression
     if isinstance(sought, exp.Null):
         return Call("is_null", (operand,), BOOLEAN)
@@ -118,12 +119,12 @@ def _is(tree: exp.Expr, columns: Columns) -> Node:
     raise OutsideError
 
 
-def _in(tree: exp.Expr, columns: Columns) -> Node:
+def _in(tree: exp.Expr, columns: Slots) -> Node:
     members = [type_known(member, columns) for member in tree.expressions]
     return builders.membership(type_known(tree.this, columns), members)
 
 
-def _between(tree: exp.Expr, columns: Columns) -> Node:
+def _between(tree: exp.Expr, columns: Slots) -> Node:
     if tree.args.get("symmetric"):
         raise OutsideError
     subject, low, high = (
@@ -133,7 +134,7 @@ def _between(tree: exp.Expr, columns: Columns) -> Node:
     return Call("and", (above, builders.comparison("le", subject, high)), BOOLEAN)
 
 
-def _case(tree: exp.Expr, columns: Columns) -> Node:
+def _case(tree: exp.Expr, columns: Slots) -> Node:
     arms = tree.args["ifs"]
     tests = [type_known(arm.this, columns) for arm in arms]
     if tree.this:
@@ -144,7 +145,7 @@ def _case(tree: exp.Expr, columns: Columns) -> Node:
     return builders.choice(tests, values, type_known(default, columns) if default else None)
 
 
-def _cast(tree: exp.Expr, columns: Columns) -> Node:
+def _cast(tree: exp.Expr, columns: Slots) -> Node:
     target = _named_type(tree.args["to"])
     if isinstance(tree.this, exp.Literal) and tree.this.is_string:
         found = literals.moment(tree.this.name, target)
@@ -166,11 +167,11 @@ def _named_type(named: exp.Expr) -> Type:
     return found
 
 
-def _function(tree: exp.Expr, columns: Columns) -> Node:
+def _function(tree: exp.Expr, columns: Slots) -> Node:
     return builders.function(tree.name, [type_known(each, columns) for each in tree.expressions])
 
 
-_RULES: dict[type, Callable[[exp.Expr, Columns], Node]] = {
+_RULES: dict[type, Callable[[exp.Expr, Slots], Node]] = {
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Null: lambda _tree, _columns: Literal(None, VOID),

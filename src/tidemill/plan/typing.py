@@ -20,11 +20,12 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, is_vectorised
 from tidemill.plan.raises import raised_sql
 from tidemill.plan.try_forms import to_spark_sql
-from tidemill.plan.typed_trees import by_name, type_known
+from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import VOID, Type
 
 __all__ = ["TypeOracle", "is_vectorised", "to_spark_sql", "type_expression"]
@@ -35,8 +36,8 @@ TypeOracle = Callable[[str, Mapping[str, Type]], Type]
 
 def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Node:
     """The typed tree, or one `Opaque` for the whole expression; names in any case."""
-    named, alone = by_name(columns), tree.unnest()
-    slot = named.get(alone.name.lower()) if isinstance(alone, exp.Column) else None
+    named, alone = slots_by_name(columns), tree.unnest()
+    slot = named.get(Name(alone.name)) if isinstance(alone, exp.Column) else None
     if slot is not None and slot.type.inner:
         # What an aggregate gives is known whatever its type; operators over it are Spark's.
         return slot

@@ -74,7 +74,7 @@ class Agenda:
         self._queries = {
             query.name: query
             for query in queries
-            if query.is_soft and query.name.lower() not in context.paused
+            if query.is_soft and Name(query.name) not in context.paused
         }
         policy = POLICIES[context.policy]
         costs = context.costs[stream.key]

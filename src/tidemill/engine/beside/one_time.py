@@ -16,7 +16,6 @@ from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import StreamState
 from tidemill.errors import refuse
@@ -62,13 +61,13 @@ class Selecting:
 
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
     """What a script declares anew is not what queries have read so far."""
-    sources = [("stream", source.name) for source in query.relation.sources]
-    tables = [("table", Name(join.table)) for join in query.relation.joins]
+    sources = [("stream", source.name.written) for source in query.relation.sources]
+    tables = [("table", join.table) for join in query.relation.joins]
     for kind, name in (*sources, *tables):
-        if standing.definitions.get((kind, name)) != catalog.definitions[kind, name]:
+        if standing.definition(kind, name) != catalog.definition(kind, name):
             refuse(
                 "E_NOT_HELD",
-                f"nothing is held of {kind} {name.written} as this script declares it",
+                f"nothing is held of {kind} {name} as this script declares it",
                 hint="a SELECT is answered from what standing queries have kept before it",
             )
 

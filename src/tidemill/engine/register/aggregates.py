@@ -36,7 +36,7 @@ def with_text(statement: CreateAggregate, base: Path, catalog: Catalog) -> Creat
     anchored = replace(statement, source=address)
     if anchored.text is not None:
         return anchored
-    standing = catalog.definitions.get(("aggregate", statement.name.lower()))
+    standing = catalog.definition("aggregate", statement.name)
     try:
         return replace(anchored, text=Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

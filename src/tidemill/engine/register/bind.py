@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.aggregates import calls
+from tidemill.catalog.names import Name
 from tidemill.catalog.options import priority_of
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.errors import TidemillError
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind
-from tidemill.plan.bind.soft import with_updates
+from tidemill.plan.bind.clauses import with_updates
 from tidemill.plan.functions.user import known_with
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.typing import TypeOracle
@@ -76,10 +77,8 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
         if query.into is not None:
             catalog.sink(query.into, query.into_place)
         reads = [query.select.stream, *(join.table for join in query.select.joins)]
-        definitions = [
-            catalog.definitions.get((kind, name.lower())) for name in reads for kind in _READ
-        ]
-        called = [code for code in catalog.aggregates if calls(query.select, code.name)]
+        definitions = [catalog.definition(kind, name) for name in reads for kind in _READ]
+        called = [code for code in catalog.aggregates if calls(query.select, Name(code.name))]
         key = (query, *definitions, *called)
         if key not in bound:
             bound[key] = bind_afresh(query)

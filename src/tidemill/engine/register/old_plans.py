@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.engine.register.plan_json import to_plain
+from tidemill.language.statements import CreateTable
 from tidemill.plan.bind.binder import source_of
 from tidemill.plan.expressions import Slot
 from tidemill.plan.scalar import TableColumn
@@ -25,7 +25,7 @@ def with_relation(synopsis: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
 
 def _with_columns(join: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     """What is still joined to a table may outlive its declaration, and then has no names for it."""
-    declared = ("table", Name(join["table"])) in catalog.definitions
-    columns = catalog.table(join["table"]).columns if declared else ()
+    table = catalog.definition("table", join["table"])
+    columns = table.columns if isinstance(table, CreateTable) else ()
     slots = [Slot(TableColumn(join["name"], c.name).name, c.type) for c in columns]
     return {**join, "columns": to_plain(tuple(slots))}

@@ -64,9 +64,8 @@ def placed(text: str, place: Place | None) -> Iterator[None]:
 
 def source_place(before: Catalog, after: Catalog, stream: str) -> Place | None:
     """The place of the stream's source in the script; None if an earlier script declared it."""
-    key = ("stream", stream.lower())
-    statement = after.definitions[key]
-    if not isinstance(statement, CreateStream) or before.definitions.get(key) is statement:
+    statement = after.definition("stream", stream)
+    if not isinstance(statement, CreateStream) or before.definition("stream", stream) is statement:
         return None
     return statement.source_place
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.catalog import Catalog, Table
+from tidemill.catalog.names import Name
 from tidemill.errors import Place, refuse
 from tidemill.language.names import quote_name
 from tidemill.language.statements import CreateQuery
@@ -48,15 +49,15 @@ class JoinedTables:
         if not plan.relation.joins:
             return plan
         standing_joins = self._joins_of(standing)
-        files_by_table = {join.table.lower(): join.file for join in standing_joins.values()}
+        files_by_table = {Name(join.table): join.file for join in standing_joins.values()}
         files = {
-            clause.table.lower(): self._file(
+            Name(clause.table): self._file(
                 catalog.table(clause.table), files_by_table, clause.place
             )
             for clause in query.select.joins
         }
         joins = plan.relation.joins
-        settled = [self._settled(join, files[join.table.lower()], standing_joins) for join in joins]
+        settled = [self._settled(join, files[Name(join.table)], standing_joins) for join in joins]
         return replace(plan, relation=join_all(plan.relation.base, settled))
 
     def frame(self, join: Join) -> Rows:
@@ -88,14 +89,14 @@ class JoinedTables:
             self._known = (plan, joins_of(plan))
         return self._known[1]
 
-    def _file(self, table: Table, files_by_table: Mapping[str, str], place: Place | None) -> str:
-        if (file := files_by_table.get(table.name.lower())) is not None:
+    def _file(self, table: Table, files_by_table: Mapping[Name, str], place: Place | None) -> str:
+        if (file := files_by_table.get(Name(table.name))) is not None:
             self._check_kept(table, file, place)
             return file
         if table not in self._read:
             rows = read_table(self._session(), table, place)
             digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
-            self._read[table] = f"{table.name.lower()}/{digest}.parquet"
+            self._read[table] = f"{Name(table.name)}/{digest}.parquet"
             self._fresh[self._read[table]] = rows
         return self._read[table]
 

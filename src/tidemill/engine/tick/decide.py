@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream
+from tidemill.catalog.names import Name
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.plan.query import QueryPlan
@@ -79,7 +80,7 @@ class Decider:
     def _due(self, key: str, readers: _Readers, runs: list[list[WindowRun]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-            if query.name.lower() in self._context.paused:
+            if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
                 spec = readers.specs.specs[number]

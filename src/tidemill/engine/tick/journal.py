@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 
+from tidemill.catalog.names import Name
 from tidemill.engine.tick.record import Decision, TickRecord, version_from_json, version_to_json
 from tidemill.schedule import History
 from tidemill.spark.sources import Progress
@@ -75,7 +76,7 @@ class Journal:
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
         """Where the stream stands; what it has taken can be much, and only ticks need to know."""
-        key = stream.lower()
+        key = Name(stream)
         row = self._connection.execute("SELECT * FROM streams WHERE stream = ?", (key,)).fetchone()
         if row is None:
             return StreamState()
@@ -93,7 +94,7 @@ class Journal:
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
         row = self._connection.execute(
-            "SELECT record, decision FROM ticks WHERE stream = ?", (stream.lower(),)
+            "SELECT record, decision FROM ticks WHERE stream = ?", (Name(stream),)
         ).fetchone()
         if row is None:
             return None
@@ -105,19 +106,19 @@ class Journal:
         Only for a change of plan. What such a tick failed over may be what is changed.
         """
         self._connection.execute(
-            "DELETE FROM ticks WHERE stream = ? AND decision IS NULL", (stream.lower(),)
+            "DELETE FROM ticks WHERE stream = ? AND decision IS NULL", (Name(stream),)
         )
 
     def begin(self, record: TickRecord) -> None:
         self._connection.execute(
             "INSERT OR REPLACE INTO ticks VALUES (?, ?, NULL)",
-            (record.stream.lower(), record.to_json()),
+            (Name(record.stream), record.to_json()),
         )
 
     def decide(self, record: TickRecord, decision: Decision) -> None:
         self._connection.execute(
             "UPDATE ticks SET decision = ? WHERE stream = ?",
-            (decision.to_json(), record.stream.lower()),
+            (decision.to_json(), Name(record.stream)),
         )
 
     @contextmanager
@@ -135,7 +136,7 @@ class Journal:
         self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
     ) -> None:
         """Within a transaction, beside the sinks' ledgers."""
-        key, time = record.stream.lower(), state.time
+        key, time = Name(record.stream), state.time
         self._connection.execute(
             "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (

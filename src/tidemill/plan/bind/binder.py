@@ -14,9 +14,9 @@ from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.statements import Expr, Select, SelectItem
 from tidemill.plan.bind.calls import CallBinder
-from tidemill.plan.bind.conditions import check_condition, refuse_aggregates
+from tidemill.plan.bind.clauses import check_condition, refuse_aggregates
+from tidemill.plan.bind.entries import stream_entry
 from tidemill.plan.bind.joins import bind_joins
-from tidemill.plan.bind.relations import stream_relation
 from tidemill.plan.bind.scalars import ScalarBinder, type_placed
 from tidemill.plan.bind.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.expressions import Call, Node, Slot
@@ -45,7 +45,7 @@ def bind(
     known: Known = BUILT_IN,
 ) -> QueryPlan:
     """The plan of one query over one stream; `tables` are those of its joins, in their order."""
-    alone = Scope((stream_relation(select, stream),), known, stream.time_column)
+    alone = Scope((stream_entry(select, stream),), known, stream.time_column)
     scope, relation = bind_joins(alone, source_of(stream), select.joins, tables, oracle)
     with in_own_words(scope):
         return _Binder(select, scope, relation, oracle).plan(name, sink)
@@ -65,7 +65,7 @@ class _Binder:
         self._select, self._scope, self._oracle = select, scope, oracle
         self._relation = relation
         self._scalars = ScalarBinder(scope, oracle)
-        self._aliases = {i.alias.lower(): i.expr for i in select.items if i.alias}
+        self._aliases = {Name(i.alias): i.expr for i in select.items if i.alias}
         self._keys: list[Key] = []
         self._calls = CallBinder(self._scalars, select.window)
 
@@ -122,8 +122,8 @@ class _Binder:
     def _group_alias(self, expr: Expr) -> Expr:
         tree = expr.tree
         plain = isinstance(tree, exp.Column) and not tree.table
-        known = plain and tree.name.lower() in self._scope.unqualified
-        return expr if not plain or known else self._aliases.get(tree.name.lower(), expr)
+        known = plain and Name(tree.name) in self._scope.unqualified
+        return expr if not plain or known else self._aliases.get(Name(tree.name), expr)
 
     def _group_scalar(self, expr: Expr) -> Scalar:
         tree = self._scope.resolve(expr).unnest()
@@ -154,7 +154,7 @@ class _Binder:
         for item in self._select.items:
             for output in self._item(item):
                 _check_output_name(output.name, taken, item.expr.place)
-                taken.add(output.name.lower())
+                taken.add(Name(output.name))
                 found.append(output)
         if estimated := self._calls.estimated():
             _check_output_name(_ESTIMATED, taken, self._select.items[0].expr.place)
@@ -203,13 +203,13 @@ class _Binder:
         _refuse_filter(expr, tree)
         tree = self._to_slots(expr, tree)
         slots = (*(k.slot for k in self._keys), *(c.slot for c in self._calls.calls))
-        types = {slot.name.lower(): slot.type for slot in (*slots, WINDOW_START, WINDOW_END)}
+        types = {slot.name: slot.type for slot in (*slots, WINDOW_START, WINDOW_END)}
         return type_placed(expr, tree, types, self._oracle)
 
     def _substitute_aliases(self, tree: exp.Expr, aliases: frozenset[str]) -> exp.Expr:
         def swap(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases:
-                return exp.Paren(this=self._scope.resolve(self._aliases[node.name.lower()]))
+            if isinstance(node, exp.Column) and not node.table and Name(node.name) in aliases:
+                return exp.Paren(this=self._scope.resolve(self._aliases[Name(node.name)]))
             return node
 
         return tree.transform(swap) if aliases else tree
@@ -222,7 +222,7 @@ class _Binder:
         name = function_name(node)
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
-        if isinstance(node, exp.Column) and node.name.lower() in self._scope.columns:
+        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
             self._refuse_ungrouped(expr, node)
         for child in list(node.iter_expressions()):
             child.replace(self._to_slots(expr, child))
@@ -255,7 +255,7 @@ def _check_output_name(name: str, taken: set[str], place: Place | None) -> None:
             f"answer column '{name}' begins with '_', which is kept for the engine",
             place=place,
         )
-    if name.lower() in taken:
+    if Name(name) in taken:
         refuse(
             "E_DUPLICATE",
             f"two answer columns would be called '{name}'",

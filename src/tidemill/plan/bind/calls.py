@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from tidemill.errors import refuse
 from tidemill.language.statements import Expr, Window
+from tidemill.plan.bind.clauses import with_subwindow
 from tidemill.plan.bind.scalars import ScalarBinder
 from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
-from tidemill.plan.bind.subwindows import with_subwindow
 from tidemill.plan.constants import constants_of, refuse_number
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.functions import Known, Signature

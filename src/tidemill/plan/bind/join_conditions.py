@@ -15,7 +15,7 @@ from sqlglot import exp
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import quote_name
 from tidemill.language.statements import Expr, JoinClause
-from tidemill.plan.bind.conditions import refuse_aggregates
+from tidemill.plan.bind.clauses import refuse_aggregates
 from tidemill.plan.bind.scope import Scope
 
 _Pair = tuple[exp.Expr, exp.Expr]
@@ -77,8 +77,8 @@ def _flat(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _merged(clause: JoinClause, scope: Scope, name: str) -> exp.Expr:
     """`USING (name)`: the column of what is there already, and the table's."""
-    table, column = quote_name(scope.relations[-1].qualifier), quote_name(name)
-    before, place = replace(scope, relations=scope.relations[:-1]), clause.condition_place
+    table, column = quote_name(scope.entries[-1].qualifier.written), quote_name(name)
+    before, place = replace(scope, entries=scope.entries[:-1]), clause.condition_place
     return exp.EQ(
         this=before.resolve(Expr(column, place)),
         expression=scope.resolve(Expr(f"{table}.{column}", place)),
@@ -98,7 +98,7 @@ def _pair(scope: Scope, conjunct: exp.Expr) -> _Pair | None:
 def _reads(scope: Scope, tree: exp.Expr) -> str:
     """Which side an expression belongs to: `before`, `table`, or neither."""
     joins = {column.join for column in scope.joined_of(tree)}
-    table = scope.relations[-1].join
+    table = scope.entries[-1].join
     if table not in joins:
         return "before" if joins or scope.columns_of(tree) else ""
     return "table" if joins == {table} and not scope.columns_of(tree) else ""

@@ -14,13 +14,14 @@ from hashlib import blake2b
 from sqlglot import exp
 
 from tidemill.catalog import Table
+from tidemill.catalog.names import Name
 from tidemill.errors import refuse
 from tidemill.language.names import quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
-from tidemill.plan.bind.conditions import check_condition
+from tidemill.plan.bind.clauses import check_condition
+from tidemill.plan.bind.entries import table_entry
 from tidemill.plan.bind.join_conditions import condition_of
-from tidemill.plan.bind.relations import table_relation
 from tidemill.plan.bind.scalars import ScalarBinder
 from tidemill.plan.bind.scope import Scope, in_own_words
 from tidemill.plan.coercion import common_type
@@ -68,7 +69,7 @@ class _JoinBinder:
 
     def _check_qualifier(self) -> None:
         qualifier = self.clause.alias or self.clause.table
-        if qualifier.lower() in (r.qualifier.lower() for r in self.before.relations):
+        if Name(qualifier) in (entry.qualifier for entry in self.before.entries):
             refuse(
                 "E_DUPLICATE",
                 f"two parts of FROM are called '{qualifier}'",
@@ -77,14 +78,14 @@ class _JoinBinder:
             )
 
     def _scope(self, join: str) -> Scope:
-        relations = (*self.before.relations, table_relation(self.clause, self.table, join))
-        return replace(self.before, relations=relations)
+        entries = (*self.before.entries, table_entry(self.clause, self.table, join))
+        return replace(self.before, entries=entries)
 
     def _name(self, taken: Collection[str]) -> str:
         # The name is made from the condition, so this is first read under a plain one.
-        plain = f"_{_NOT_PLAIN.sub('_', self.table.name.lower())}"
+        plain = f"_{_NOT_PLAIN.sub('_', Name(self.table.name))}"
         condition = condition_of(self.clause, self._scope(plain))
-        text = f"{self.table.name.lower()} {condition.sql}"
+        text = f"{Name(self.table.name)} {condition.sql}"
         while (name := f"{plain}_{_digest(text)}") in taken:
             text += " once more"  # joined twice in one way, a table multiplies rows twice
         return name
@@ -101,7 +102,7 @@ class _JoinBinder:
             equal=tuple(self._bind_pair(scalars, *pair) for pair in condition.pairs),
             residual=residual,
             alias=self.clause.alias or self.clause.table,
-            columns=tuple(Slot(c.name, c.type) for c in scope.relations[-1].columns.values()),
+            columns=tuple(Slot(c.name, c.type) for c in scope.entries[-1].columns.values()),
         )
 
     @property

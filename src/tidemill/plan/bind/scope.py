@@ -9,10 +9,11 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr
-from tidemill.plan.bind.relations import Relation, refuse_ambiguous, refuse_unknown
+from tidemill.plan.bind.entries import ScopeEntry, refuse_ambiguous, refuse_unknown
 from tidemill.plan.functions import BUILT_IN, Known
 from tidemill.plan.scalar import TableColumn
 
@@ -42,30 +43,30 @@ class Scope:
     `time_column` is the stream's, where it is known.
     """
 
-    relations: tuple[Relation, ...]
+    entries: tuple[ScopeEntry, ...]
     aggregates: Known = BUILT_IN
     time_column: str = ""
 
     @cached_property
-    def columns(self) -> dict[str, ColumnDef]:
-        """By lower-case name after resolution."""
-        return {key: column for r in self.relations for key, column in r.columns.items()}
+    def columns(self) -> dict[Name, ColumnDef]:
+        """By name after resolution."""
+        return {key: column for entry in self.entries for key, column in entry.columns.items()}
 
     @cached_property
-    def unqualified(self) -> frozenset[str]:
-        """Lower-case names that mean a column, or several, without a qualifier."""
-        return frozenset(name for relation in self.relations for name in relation.unqualified)
+    def unqualified(self) -> frozenset[Name]:
+        """Names that mean a column, or several, without a qualifier."""
+        return frozenset(name for entry in self.entries for name in entry.unqualified)
 
     @property
     def time(self) -> exp.Column:
         """The stream's own time, as a resolved tree."""
-        return _column(self.columns[self.time_column.lower()])
+        return _column(self.columns[Name(self.time_column)])
 
     def resolve(self, expr: Expr, also: frozenset[str] = frozenset()) -> exp.Expr:
         """The tree with every column in its declared spelling; names in `also` stay."""
         tree = expr.tree
         for column in list(tree.find_all(exp.Column)):
-            if column.name.lower() in also and not column.table:
+            if Name(column.name) in also and not column.table:
                 continue
             resolved = self._resolve_column(expr, column)
             if column is tree:
@@ -76,49 +77,49 @@ class Scope:
 
     def columns_of(self, tree: exp.Expr) -> tuple[str, ...]:
         """The stream's columns in a resolved tree."""
-        names = {c.name.lower() for c in tree.find_all(exp.Column)}
-        return tuple(c.name for key, c in self.relations[0].columns.items() if key in names)
+        names = {Name(c.name) for c in tree.find_all(exp.Column)}
+        return tuple(c.name for key, c in self.entries[0].columns.items() if key in names)
 
     def joined_of(self, tree: exp.Expr) -> tuple[TableColumn, ...]:
         """The tables' columns in a resolved tree."""
-        names = {c.name.lower() for c in tree.find_all(exp.Column)}
+        names = {Name(c.name) for c in tree.find_all(exp.Column)}
         return tuple(
-            relation.origin(column)
-            for relation in self.relations[1:]
-            for column in relation.declared.values()
-            if relation.resolved(column).name.lower() in names
+            entry.origin(column)
+            for entry in self.entries[1:]
+            for column in entry.declared.values()
+            if Name(entry.resolved(column).name) in names
         )
 
     def readable(self, text: str) -> str:
         """Names after resolution in the query's own words again."""
-        for relation in self.relations[1:]:
-            text = text.replace(f"{relation.join}_", f"{relation.qualifier}.")
+        for entry in self.entries[1:]:
+            text = text.replace(f"{entry.join}_", f"{entry.qualifier.written}.")
         return text
 
     def _resolve_column(self, expr: Expr, column: exp.Column) -> exp.Expr:
         parts = [part.name for part in column.parts]
-        relation = self._qualified(parts)
-        if relation is not None:
+        entry = self._qualified(parts)
+        if entry is not None:
             parts = parts[1:]
-        found = [r for r in (relation,) if r] or self._holders(parts[0])
-        if len(found) > 1:
-            refuse_ambiguous(found, parts[0], place_in(expr, column))
-        declared = found[0].declared.get(parts[0].lower()) if found else None
+        holders = [entry] if entry is not None else self._holders(parts[0])
+        if len(holders) > 1:
+            refuse_ambiguous(holders, parts[0], place_in(expr, column))
+        declared = holders[0].declared.get(Name(parts[0])) if holders else None
         if declared is None:
-            refuse_unknown(found or self.relations, parts[0], place_in(expr, column))
-        node: exp.Expr = _column(found[0].resolved(declared))
+            refuse_unknown(holders or self.entries, parts[0], place_in(expr, column))
+        node: exp.Expr = _column(holders[0].resolved(declared))
         for part in parts[1:]:
             node = exp.Dot(this=node, expression=exp.to_identifier(part))
         return node
 
-    def _qualified(self, parts: Sequence[str]) -> Relation | None:
+    def _qualified(self, parts: Sequence[str]) -> ScopeEntry | None:
         if len(parts) == 1:
             return None
-        named = (r for r in self.relations if r.qualifier.lower() == parts[0].lower())
-        return next(named, None)
+        qualifier = Name(parts[0])
+        return next((entry for entry in self.entries if entry.qualifier == qualifier), None)
 
-    def _holders(self, name: str) -> list[Relation]:
-        return [r for r in self.relations if name.lower() in r.unqualified]
+    def _holders(self, name: str) -> list[ScopeEntry]:
+        return [entry for entry in self.entries if Name(name) in entry.unqualified]
 
 
 @contextmanager

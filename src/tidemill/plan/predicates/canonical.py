@@ -13,6 +13,7 @@ from functools import reduce
 
 from sqlglot import exp
 
+from tidemill.catalog.names import Name
 from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal
@@ -23,7 +24,7 @@ from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.scalar import Scalar
 from tidemill.plan.try_forms import to_spark_sql
-from tidemill.plan.typed_trees import by_name, type_known
+from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import BOOLEAN, Type
 
 
@@ -69,7 +70,7 @@ class _Reader:
 
     def _atom(self, tree: exp.Expr, holds: bool) -> Predicate:
         try:
-            node = type_known(tree, by_name(self.types))
+            node = type_known(tree, slots_by_name(self.types))
         except OutsideError:
             return opaque(self._scalar(tree), holds=holds)
         if isinstance(node, Literal):
@@ -80,12 +81,12 @@ class _Reader:
         return only_where(atom.column, atom.true if holds else atom.false)
 
     def _scalar(self, tree: exp.Expr) -> Scalar:
-        used = {column.name.lower() for column in tree.find_all(exp.Column)}
+        used = {Name(column.name) for column in tree.find_all(exp.Column)}
         return Scalar(
             sql=to_sql(tree),
             try_sql=to_spark_sql(tree, self.types),
             type=BOOLEAN,
-            columns=tuple(name for name in self.types if name.lower() in used),
+            columns=tuple(name for name in self.types if Name(name) in used),
         )
 
 

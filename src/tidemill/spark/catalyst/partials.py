@@ -202,7 +202,7 @@ def passes_of(feeds: Sequence[Feed], admission: Admission) -> tuple[Pass, ...]:
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
-    name = fingerprint([admission.stream.name.lower()])
+    name = fingerprint([str(admission.stream.key)])
     runs = (run for mine in by_scan.values() for run in _runs(mine))
     return tuple(Pass(f"{name}_{number}", run, admission) for number, run in enumerate(runs))
 
