@@ -18,9 +18,9 @@ from tidemill.clock import Clock, SystemClock
 from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.connect.sinks.console import print_frame
 from tidemill.engine.beside.agenda import AgendaContext
-from tidemill.engine.beside.one_time import Selecting, refuse_changed, windows_held
+from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
-from tidemill.engine.beside.selects import Selects
+from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.pending import PendingReply, all_replies
@@ -103,8 +103,8 @@ class Engine(AbstractContextManager["Engine"]):
         self._planner = Planner(self._state, self._open_source, lambda: self.session)
         self._upkeep = Upkeep(self._planner)
         self._registered = Registered()
-        self._selecting = Selecting(lambda: self.session, self.home)
-        self._selects = Selects()
+        self._one_time = OneTimeAnswerer(lambda: self.session, self.home)
+        self._selects = WaitingSelects()
         # There is one while streams run.
         self._soft: SoftRuns | None = None
         if self.home.exists:
@@ -256,7 +256,7 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""
-        return self._selecting.run(query, self.plan, self._state(source_name(query.relation)))
+        return self._one_time.answer(query, self.plan, self._state(source_name(query.relation)))
 
     def _select_now(self, query: QueryPlan, catalog: Catalog) -> Reply:
         refuse_changed(query, self.catalog, catalog)
@@ -408,7 +408,7 @@ class Engine(AbstractContextManager["Engine"]):
                 states=states,
             ),
             agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self._selects),
-            selecting=self._selecting,
+            one_time=self._one_time,
         )
 
 

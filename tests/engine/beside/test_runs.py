@@ -10,16 +10,16 @@ from typing import Any, cast
 import pytest
 
 from tests.laws.queries import STREAM
-from tidemill.engine.beside.agenda import Once, Wanted
+from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 from tidemill.engine.beside.pins import Pins
-from tidemill.engine.beside.runs import Found, SoftRuns
+from tidemill.engine.beside.runs import AnsweredRun, SoftRuns
 from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Joint
 from tidemill.state.store import Version
 
 
-def a_run(name: str) -> Wanted:
-    return Wanted(Joint((), 0), (name,), (), Version())
+def a_run(name: str) -> JointRun:
+    return JointRun(Joint((), 0), (name,), (), Version())
 
 
 @dataclass
@@ -43,24 +43,24 @@ class Counting:
     def has_soft(self) -> bool:
         return self.left > self.begun
 
-    def next_soft(self) -> Wanted | Once:
+    def next_soft(self) -> JointRun | OneTimeRun:
         self.begun += 1
         if self.begun in self.once:
-            return Once(cast(Any, f"{self.name}{self.begun}"), cast(Any, None))
+            return OneTimeRun(cast(Any, f"{self.name}{self.begun}"), cast(Any, None))
         return a_run(f"{self.name}{self.begun}")
 
-    def answer_soft(self, wanted: Wanted) -> list[Any]:
+    def answer_soft(self, run: JointRun) -> list[Any]:
         self.gate.wait()
         if self.fails:
-            raise ValueError(f"{wanted.names[0]} fails")
+            raise ValueError(f"{run.names[0]} fails")
         return []
 
-    def select(self, once: Once) -> None:
-        self.selected.append(once.selected)
+    def select(self, run: OneTimeRun) -> None:
+        self.selected.append(run.selected)
 
-    def end_soft(self, found: Found) -> TickReport:
-        self.ended += found.wanted.names
-        return cast(TickReport, found.wanted.names[0])
+    def end_soft(self, answered: AnsweredRun) -> TickReport:
+        self.ended += answered.run.names
+        return cast(TickReport, answered.run.names[0])
 
 
 def open_stream(name: str, left: int, **others: Any) -> Counting:

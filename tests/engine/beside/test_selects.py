@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tidemill.catalog.names import Name
-from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
 from tidemill.explain.replies import Message, Reply
 from tidemill.plan.expressions import Slot
 from tidemill.plan.query import QueryPlan
@@ -36,10 +36,10 @@ def deadlines() -> Deadlines:
     return Deadlines.starting([late, later], "alone", 7, {"every 2": 3, "every 6": 3})
 
 
-def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
+def run(selects: WaitingSelects, deadlines: Deadlines, update: int) -> str:
     """What goes first, done."""
     first = selects.next(S, deadlines, update, 0)
-    if isinstance(first, Selected):
+    if isinstance(first, WaitingSelect):
         selects.take(first)
         first.answer(lambda query: Message(f"answer of {query.name}"))
         return first.query.name
@@ -49,7 +49,7 @@ def run(selects: Selects, deadlines: Deadlines, update: int) -> str:
 
 
 def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Deadlines) -> None:
-    selects = Selects()
+    selects = WaitingSelects()
     replies = [selects.ask(query(name), 9) for name in ("a", "b")]
     assert [run(selects, deadlines, 9) for _ in range(4)] == ["every 2", "a", "b", "every 6"]
     assert [reply.result(0) for reply in replies] == [
@@ -60,19 +60,19 @@ def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Dead
 
 
 def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> None:
-    selects, names = Selects(), [f"q{number}" for number in range(12)]
+    selects, names = WaitingSelects(), [f"q{number}" for number in range(12)]
     for name in names:
         selects.ask(query(name), 5)
     assert [run(selects, deadlines, 5) for _ in names] == names
 
 
 def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
-    selects = Selects()
+    selects = WaitingSelects()
     selects.ask(query("elsewhere", T), 7)
     nobody = Deadlines("alone", {}, {})
     assert selects.next(S, nobody, 7, 0) is None
     first = selects.next(T, nobody, 7, 0)
-    assert isinstance(first, Selected)
+    assert isinstance(first, WaitingSelect)
     assert first.query.name == "elsewhere"
 
 
@@ -82,7 +82,7 @@ def test_those_that_are_left_are_answered_and_a_failure_is_the_askers(deadlines:
             raise ValueError("no")
         return Message(query.name)
 
-    selects = Selects()
+    selects = WaitingSelects()
     bad, good = selects.ask(query("bad"), 7), selects.ask(query("good", T), 7)
     selects.settle(answer)
     assert good.result(0) == Message("good")

@@ -11,7 +11,7 @@ from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.catalog.names import Name
 from tidemill.engine.beside.costs import JointCosts
-from tidemill.engine.beside.selects import Selected, Selects
+from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
 from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
@@ -26,7 +26,7 @@ _BEFORE_ALL_UPDATES, _AFTER_ALL_UPDATES = BEGINNING_US, END_US
 
 
 @dataclass(frozen=True)
-class Wanted:
+class JointRun:
     """A joint run: its queries, their windows, and the store as it is meanwhile."""
 
     joint: Joint
@@ -36,10 +36,10 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Once:
+class OneTimeRun:
     """A SELECT whose turn has come, and the stream as it is meanwhile."""
 
-    selected: Selected
+    selected: WaitingSelect
     state: StreamState
     names: tuple[str, ...] = ()  # nobody waits for it after a kill
 
@@ -59,7 +59,7 @@ class AgendaContext:
     policy: str  # the setting
     costs: Mapping[Name, EngineCosts]  # by stream
     states: Mapping[str, QueryState]  # by query
-    selects: Selects
+    selects: WaitingSelects
 
 
 class Agenda:
@@ -94,7 +94,7 @@ class Agenda:
         """These were being answered when the process ended, so they go first."""
         self._carried = tuple(name for name in names if name in self._queries)
 
-    def ticked(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
+    def note_tick(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
         """Where a tick brings several updates, what the next one would find late is due now."""
         first, last = self._update(before), self._update(after)
         if is_last:
@@ -106,47 +106,47 @@ class Agenda:
     def is_due(self, state: StreamState) -> bool:
         return self._first(self._update(state.time)) is not None
 
-    def next(self, state: StreamState) -> Wanted | Once | None:
+    def next(self, state: StreamState) -> JointRun | OneTimeRun | None:
         update = self._update(state.time)
         first = self._first(update)
         if update is None or first is None:
             return None
-        if isinstance(first, Selected):
+        if isinstance(first, WaitingSelect):
             self._context.selects.take(first)
-            return Once(first, state)
+            return OneTimeRun(first, state)
         return self._joint(first, state)
 
-    def _joint(self, joint: Joint, state: StreamState) -> Wanted:
+    def _joint(self, joint: Joint, state: StreamState) -> JointRun:
         update = joint.update
         names = tuple(name for name in joint.names if self._last(name) < update)
         slices = {key: state.version.slices(key) for key in state.version.pieces}
-        due = (one for name in names for one in self._due(name, update, slices))
-        return Wanted(joint, names, tuple(due), state.version)
+        due = [run for name in names for run in self._due(name, update, slices)]
+        return JointRun(joint, names, tuple(due), state.version)
 
-    def answered(self, wanted: Wanted) -> None:
+    def note_answered(self, run: JointRun) -> None:
         """After the run, which counts from the update that it saw."""
-        self._deadlines.record_run(wanted.joint)
+        self._deadlines.record_run(run.joint)
         self._carried = ()
 
-    def histories(self, wanted: Wanted, now_us: int) -> dict[str, History]:
+    def histories(self, run: JointRun, now_us: int) -> dict[str, History]:
         """What the queries of a run have had by now, with it."""
-        together = len(wanted.names)
+        together = len(run.names)
         return {
             name: self._context.states[name].history.after(
-                wanted.joint.update, self._queries[name].window.updates, now_us, together
+                run.joint.update, self._queries[name].window.updates, now_us, together
             )
-            for name in wanted.names
-            if self._has_begun(name, wanted.joint.update)
+            for name in run.names
+            if self._has_begun(name, run.joint.update)
         }
 
-    def _first(self, update: int | None) -> Joint | Selected | None:
+    def _first(self, update: int | None) -> Joint | WaitingSelect | None:
         if update is None:
             return None
         carried = self._carried
         tasks = (t for t in self._deadlines.tasks if any(m.name in carried for m in t.members))
-        found = Joint(tuple(tasks), update)
-        if found.tasks:
-            return found
+        joint = Joint(tuple(tasks), update)
+        if joint.tasks:
+            return joint
         return self._context.selects.next(self._stream.key, self._deadlines, update, self._ahead)
 
     def _update(self, time: StreamTime) -> int | None:
@@ -163,8 +163,8 @@ class Agenda:
             start_us = end_us - range_us
             if (stint := self._stint(name, start_us)) is None:
                 continue
-            held = slices.get(stint.synopsis_id, _NONE)
-            low, high = np.searchsorted(held, [start_us, end_us])
+            starts = slices.get(stint.synopsis_id, _NONE)
+            low, high = np.searchsorted(starts, [start_us, end_us])
             if low < high:
                 yield Due(name, stint.synopsis_id, range_us, every_us, start_us, 1)
 

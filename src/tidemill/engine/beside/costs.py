@@ -28,18 +28,18 @@ class JointCosts:
         plan: SharedPlan, queries: Iterable[QueryPlan], costs: EngineCosts, version: Version
     ) -> JointCosts:
         """Of cells that are there it is known how many they are; else the sample tells."""
-        found = JointCosts(costs.machine.run_ns)
+        joint = JointCosts(costs.machine.run_ns)
         rates = {}
         for query in queries:
             synopsis = plan.synopsis_of(query.name)
             if synopsis.id not in rates:
                 readers = [reader for reader, _ in plan.readers_of(synopsis)]
-                kept = cells_per_second(version, synopsis.id)
-                rates[synopsis.id] = kept or costs.cells_per_second(needs_of(readers))
+                stored = cells_per_second(version, synopsis.id)
+                rates[synopsis.id] = stored or costs.cells_per_second(needs_of(readers))
             cells = rates[synopsis.id] * max(query.window.ranges_us) / _US_PER_SECOND
-            found.read_ns[query.name] = cells * costs.machine.combine_ns
-            found.answer_ns[query.name] = _groups(query, costs) * costs.machine.answer_ns
-        return found
+            joint.read_ns[query.name] = cells * costs.machine.combine_ns
+            joint.answer_ns[query.name] = _groups(query, costs) * costs.machine.answer_ns
+        return joint
 
     def __call__(self, queries: Sequence[Soft]) -> float:
         names = [query.name for query in queries]

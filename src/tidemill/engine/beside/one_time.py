@@ -32,11 +32,11 @@ from tidemill.spark.session import Session
 
 
 @dataclass(frozen=True)
-class Selecting:
+class OneTimeAnswerer:
     session: Callable[[], Session]
     home: Home
 
-    def run(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> Selection:
+    def answer(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> Selection:
         """The answer; refused if no synopsis has it."""
         serving, due = windows_held(query, plan, state)
         if not due:

@@ -1,4 +1,4 @@
-"""Pieces that joint runs read beside the ticks stay on disk, although ticks are done with them."""
+"""Pieces that runs beside the ticks read stay on disk, although ticks are done with them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,41 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 
-from tidemill.engine.beside.agenda import Once, Wanted
+from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 
 
 class Pins:
     """The runs that are under way or not yet delivered, and files that wait for their end."""
 
     def __init__(self) -> None:
-        # What a run is to read must not go between its choice and its pin.
+        # A tick must not remove pieces after a run was chosen and before it is pinned.
         self._lock = Lock()
-        self._wanted: list[Wanted | Once] = []
+        self._runs: list[JointRun | OneTimeRun] = []
         self._outdated: list[Path] = []
 
     @property
     def names(self) -> tuple[str, ...]:
         """The queries of all runs."""
         with self._lock:
-            return tuple(name for wanted in self._wanted for name in wanted.names)
+            return tuple(name for run in self._runs for name in run.names)
 
-    def pin(self, choose: Callable[[], Wanted | Once | None]) -> Wanted | Once | None:
+    def pin(
+        self, choose: Callable[[], JointRun | OneTimeRun | None]
+    ) -> JointRun | OneTimeRun | None:
         with self._lock:
-            wanted = choose()
-            self._wanted += [wanted] if wanted else []
-        return wanted
+            run = choose()
+            self._runs += [run] if run else []
+        return run
 
-    def unpin(self, wanted: Wanted | Once) -> None:
+    def unpin(self, ended: JointRun | OneTimeRun) -> None:
         with self._lock:
-            self._wanted = [one for one in self._wanted if one is not wanted]
+            self._runs = [run for run in self._runs if run is not ended]
 
     def drop(self, files: Iterable[Path]) -> None:
         """Remove files that no version names any more, as soon as nobody reads them."""
         with self._lock:
             self._outdated += files
-            if not self._wanted:
+            if not self._runs:
                 for path in self._outdated:
                     path.unlink(missing_ok=True)
                 self._outdated.clear()

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
-from tidemill.engine.beside.agenda import Once, Wanted
+from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Shares
 
@@ -30,27 +30,27 @@ class Runner(Protocol):
 
     def has_soft(self) -> bool: ...
 
-    def next_soft(self) -> Wanted | Once | None: ...
+    def next_soft(self) -> JointRun | OneTimeRun | None: ...
 
-    def answer_soft(self, wanted: Wanted) -> list[TaskResult]: ...
+    def answer_soft(self, run: JointRun) -> list[TaskResult]: ...
 
-    def select(self, once: Once) -> None: ...
+    def select(self, run: OneTimeRun) -> None: ...
 
-    def end_soft(self, found: Found) -> TickReport: ...
+    def end_soft(self, answered: AnsweredRun) -> TickReport: ...
 
 
 @dataclass(frozen=True)
-class Found:
+class AnsweredRun:
     """A joint run with its answers."""
 
     runner: Runner
-    wanted: Wanted
+    run: JointRun
     results: list[TaskResult]
     seconds: float
 
 
 class SoftRuns(AbstractContextManager["SoftRuns"]):
-    """Answers are found on the other thread and delivered on the caller's, between its ticks.
+    """Answers are made on the other thread and delivered on the caller's, between its ticks.
 
     Streams are served by weight: the one goes first that has had least of the time it may have.
     """
@@ -60,7 +60,7 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
         self._at_work: Future[None] | None = None
         self._enough = Event()
-        self._found: SimpleQueue[Found] = SimpleQueue()
+        self._answered: SimpleQueue[AnsweredRun] = SimpleQueue()
         self._shares = Shares()
 
     def start(self, runners: Sequence[Runner]) -> bool:
@@ -75,13 +75,13 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
     def collect(self, seconds: float) -> bool:
         """Deliver what has been answered; wait so long at most for the first."""
         is_any = False
-        while (found := self._next(0.0 if is_any or not self.is_busy else seconds)) is not None:
-            self._note(found.runner.end_soft(found))
+        while (answered := self._next(0.0 if is_any or not self.is_busy else seconds)) is not None:
+            self._note(answered.runner.end_soft(answered))
             is_any = True
         return is_any
 
     def finish(self) -> bool:
-        """Let the run that is under way be the last, and deliver all that was found."""
+        """Let the run that is under way be the last, and deliver all that was answered."""
         self._enough.set()
         return self.settle()
 
@@ -114,14 +114,14 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
         if self._at_work is not None:
             self._at_work.result()
 
-    def _next(self, seconds: float) -> Found | None:
+    def _next(self, seconds: float) -> AnsweredRun | None:
         try:
-            return self._found.get(timeout=seconds) if seconds else self._found.get_nowait()
+            return self._answered.get(timeout=seconds) if seconds else self._answered.get_nowait()
         except Empty:
             return None
 
     def _work(self, runners: Sequence[Runner]) -> None:
-        while not self._is_enough and self._found.qsize() < MOST_WAITING:
+        while not self._is_enough and self._answered.qsize() < MOST_WAITING:
             weights = {r.stream.name: float(r.stream.weight) for r in runners if r.has_soft()}
             name = self._shares.next(weights)
             if name is None:
@@ -133,9 +133,9 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
             self._shares = self._shares.after(name, took, weights[name])
 
     def _answer(self, runner: Runner, started: float) -> None:
-        wanted = runner.next_soft()
-        if isinstance(wanted, Once):
-            runner.select(wanted)
-        elif wanted is not None:
-            results = runner.answer_soft(wanted)
-            self._found.put(Found(runner, wanted, results, time.perf_counter() - started))
+        run = runner.next_soft()
+        if isinstance(run, OneTimeRun):
+            runner.select(run)
+        elif run is not None:
+            results = runner.answer_soft(run)
+            self._answered.put(AnsweredRun(runner, run, results, time.perf_counter() - started))

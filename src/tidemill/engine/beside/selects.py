@@ -18,7 +18,7 @@ AnswerOnce = Callable[[QueryPlan], Reply]
 
 
 @dataclass(frozen=True)
-class Selected:
+class WaitingSelect:
     """A SELECT that came at some update of its stream, and who waits for it."""
 
     request: OneTimeRequest
@@ -28,28 +28,28 @@ class Selected:
     def answer(self, answer: AnswerOnce) -> None:
         """Whatever goes wrong is told to who asked, and the streams go on."""
         try:
-            found = answer(self.query)
+            reply = answer(self.query)
         except BaseException as error:
             self.reply.set_exception(error)
             if not isinstance(error, Exception):
                 raise
         else:
-            self.reply.set_result(found)
+            self.reply.set_result(reply)
 
 
-class Selects:
+class WaitingSelects:
     """Those that wait, by stream; asked by one thread, answered by another."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._selected: dict[OneTimeRequest, Selected] = {}
+        self._selected: dict[OneTimeRequest, WaitingSelect] = {}
         self._requests: dict[Name, OneTimeRequests] = {}
         self._asked = 0
 
     def ask(self, query: QueryPlan, update: int) -> Future[Reply]:
         with self._lock:
             self._asked += 1
-            selected = Selected(OneTimeRequest(f"select {self._asked}", update), query)
+            selected = WaitingSelect(OneTimeRequest(f"select {self._asked}", update), query)
             self._selected[selected.request] = selected
             stream = source_name(query.relation)
             self._requests[stream] = self._of(stream).coming(selected.request)
@@ -57,13 +57,13 @@ class Selects:
 
     def next(
         self, stream: Name, deadlines: Deadlines, update: int, ahead: int
-    ) -> Selected | Joint | None:
+    ) -> WaitingSelect | Joint | None:
         """What goes first, of the SELECTs and the soft queries; None when nothing waits."""
         with self._lock:
             first = self._of(stream).next(deadlines, update, ahead)
             return self._selected[first] if isinstance(first, OneTimeRequest) else first
 
-    def take(self, selected: Selected) -> None:
+    def take(self, selected: WaitingSelect) -> None:
         """Its turn has come."""
         with self._lock:
             del self._selected[selected.request]

@@ -13,7 +13,7 @@ from tidemill.catalog.names import Name
 from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
-from tidemill.engine.beside.one_time import Selecting
+from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.failpoints import Failpoint
@@ -81,4 +81,4 @@ class TickContext:
     decide: DecideContext
     answer: AnswerContext
     agenda: AgendaContext
-    selecting: Selecting
+    one_time: OneTimeAnswerer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
-from tidemill.engine.beside.agenda import Agenda, Once, Wanted
+from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
 from tidemill.engine.beside.pins import Pins
-from tidemill.engine.beside.runs import Found
+from tidemill.engine.beside.runs import AnsweredRun
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
@@ -71,29 +71,29 @@ class StreamRunner:
         """True if soft queries are due, or a SELECT waits."""
         return self._agenda.is_due(self.state)
 
-    def next_soft(self) -> Wanted | Once | None:
+    def next_soft(self) -> JointRun | OneTimeRun | None:
         """What is due first, if anything; what it reads is kept until it has ended."""
         return self._pins.pin(lambda: self._agenda.next(self.state))
 
-    def answer_soft(self, wanted: Wanted) -> list[TaskResult]:
-        results = self._soft_answerer.answer(self.state.tick, wanted.due, wanted.version)
-        self._agenda.answered(wanted)
+    def answer_soft(self, run: JointRun) -> list[TaskResult]:
+        results = self._soft_answerer.answer(self.state.tick, run.due, run.version)
+        self._agenda.note_answered(run)
         return results
 
-    def select(self, once: Once) -> None:
+    def select(self, run: OneTimeRun) -> None:
         """A SELECT is answered on the spot; it has no tick, and nothing to deliver."""
         context = self._context
-        once.selected.answer(lambda query: context.selecting.run(query, context.plan, once.state))
-        self._pins.unpin(once)
+        run.selected.answer(lambda query: context.one_time.answer(query, context.plan, run.state))
+        self._pins.unpin(run)
         self._pins.drop(())
 
-    def end_soft(self, found: Found) -> TickReport:
-        """Deliver what a joint run has found, as a tick that takes nothing in."""
+    def end_soft(self, answered: AnsweredRun) -> TickReport:
+        """Deliver the answers of a joint run, as a tick that takes nothing in."""
         watch = Stopwatch()
-        watch.add("soft", found.seconds)
-        self._pins.unpin(found.wanted)
-        histories = self._agenda.histories(found.wanted, self._context.clock.now_us())
-        return self._machine.deliver_joint(found.results, histories, watch)
+        watch.add("soft", answered.seconds)
+        self._pins.unpin(answered.run)
+        histories = self._agenda.histories(answered.run, self._context.clock.now_us())
+        return self._machine.deliver_joint(answered.results, histories, watch)
 
     def idle(self) -> None:
         """Nothing to take: staged answers may still have come of age."""
@@ -123,5 +123,5 @@ class StreamRunner:
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush
         report = self._machine.run(stage)
-        self._agenda.ticked(before, self.state.time, is_flush)
+        self._agenda.note_tick(before, self.state.time, is_flush)
         return report
