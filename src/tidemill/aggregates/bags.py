@@ -64,8 +64,8 @@ class Bags:
             return Bags(
                 begin, end, self.codes[low:high], self.weights[:, low:high], self.dictionary
             )
-        taken = np.repeat(self.begin - begin, sizes) + np.arange(int(sizes.sum()))
-        return Bags(begin, end, self.codes[taken], self.weights[:, taken], self.dictionary)
+        places = np.repeat(self.begin - begin, sizes) + np.arange(int(sizes.sum()))
+        return Bags(begin, end, self.codes[places], self.weights[:, places], self.dictionary)
 
 
 def from_rows(values: pa.Array, weights: Array) -> Bags:

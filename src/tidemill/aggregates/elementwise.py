@@ -36,9 +36,9 @@ class Elementwise:
         """All along the first axis into one; there is at least one."""
         assert axis == 0
         while len(array) > 1:
-            whole = len(array) // 2 * 2
-            halves = self._combine(array[0:whole:2], array[1:whole:2])
-            array = halves if whole == len(array) else np.concatenate([halves, array[whole:]])
+            even = len(array) // 2 * 2
+            halves = self._combine(array[0:even:2], array[1:even:2])
+            array = halves if even == len(array) else np.concatenate([halves, array[even:]])
         return _into(out, array[0])
 
     def reduceat(self, array: Any, /, indices: Any, axis: int = 0) -> Any:
@@ -47,8 +47,8 @@ class Elementwise:
         ends = np.append(indices[1:], len(array))
         lengths = np.maximum(ends - indices, 1)
         first = np.cumsum(lengths) - lengths
-        taken = np.repeat(indices - first, lengths) + np.arange(int(lengths.sum()))
-        return self._runs(array.take(taken, axis=0), lengths)
+        places = np.repeat(indices - first, lengths) + np.arange(int(lengths.sum()))
+        return self._runs(array.take(places, axis=0), lengths)
 
     def at(self, array: Any, indices: Any, values: Any, /) -> None:
         """Each value is combined into its place, those of one place in their order."""
@@ -59,9 +59,9 @@ class Elementwise:
         order = np.argsort(narrow, kind="stable")
         place = indices[order]
         begins = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
-        found = self._runs(values.take(order), np.diff(begins, append=len(place)))
+        combined = self._runs(values.take(order), np.diff(begins, append=len(place)))
         places = place[begins]
-        put(array, places, self._combine(array.take(places), found))
+        put(array, places, self._combine(array.take(places), combined))
 
     def accumulate(self, array: Any, /, axis: int = 0, *, out: Any = None) -> Any:
         assert axis == 0
@@ -88,10 +88,10 @@ class Elementwise:
 
 def records(dtype: np.dtype[Any], *columns: Any) -> Array:
     """An array of records from the arrays of their fields."""
-    found = np.empty(np.shape(columns[0]), dtype)
+    records = np.empty(np.shape(columns[0]), dtype)
     for name, column in zip(dtype.names or (), columns, strict=True):
-        found[name] = column
-    return found
+        records[name] = column
+    return records
 
 
 def put(array: Array, places: IntArray, values: Array) -> None:
@@ -102,8 +102,8 @@ def put(array: Array, places: IntArray, values: Array) -> None:
     if array.dtype.names is None or array.dtype.hasobject:
         array[places] = values
         return
-    whole = f"V{array.dtype.itemsize}"
-    array.view(whole)[places] = np.ascontiguousarray(values).view(whole)
+    opaque = f"V{array.dtype.itemsize}"
+    array.view(opaque)[places] = np.ascontiguousarray(values).view(opaque)
 
 
 def _into(out: Any, found: Any) -> Any:

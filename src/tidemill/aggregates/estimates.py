@@ -51,5 +51,5 @@ def whole_counts(estimate: Array, low: Array, high: Array) -> Estimates:
     value, least, most = (
         found.astype(np.int64) for found in (np.rint(estimate), np.ceil(low), np.floor(high))
     )
-    known = np.ones(len(value), np.bool_)
-    return Estimates(value, np.minimum(least, value), np.maximum(most, value), known)
+    is_known = np.ones(len(value), np.bool_)
+    return Estimates(value, np.minimum(least, value), np.maximum(most, value), is_known)

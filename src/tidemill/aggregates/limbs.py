@@ -76,9 +76,9 @@ def summable(values: IntArray) -> IntArray:
     >>> summable(np.array([2**62, -7])).shape
     (2, 2)
     """
-    whole = fitted(values) if values.ndim == 2 else values
-    if whole.ndim == 2 or float(np.abs(whole.astype(np.float64)).sum()) < _SURE_SUM:
-        return whole
+    narrowed = fitted(values) if values.ndim == 2 else values
+    if narrowed.ndim == 2 or float(np.abs(narrowed.astype(np.float64)).sum()) < _SURE_SUM:
+        return narrowed
     return values if values.ndim == 2 else split_int64(values)
 
 

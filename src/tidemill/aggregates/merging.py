@@ -28,14 +28,14 @@ def merged_at(merge: Merge, states: Array, places: IntArray, count: int) -> Arra
     there = np.flatnonzero(states != _NOTHING)
     order = there[np.argsort(places[there], kind="stable")]
     ends = np.cumsum(np.bincount(places[there], minlength=count)).tolist()
-    sorted_states, first, found = states[order].tolist(), 0, [None] * count
+    sorted_states, first, merged = states[order].tolist(), 0, [None] * count
     for place, end in enumerate(ends):
         if end - first == 1:
-            found[place] = sorted_states[first]
+            merged[place] = sorted_states[first]
         elif end > first:
-            found[place] = merge(sorted_states[first:end])
+            merged[place] = merge(sorted_states[first:end])
         first = end
-    return objects(found)
+    return objects(merged)
 
 
 def objects(states: Sequence[Any]) -> Array:

@@ -56,17 +56,17 @@ def _check_name(kind: str, statement: Definition) -> None:
         )
 
 
-def refuse_difference(kind: str, standing: Definition, wanted: Definition) -> NoReturn:
+def refuse_difference(kind: str, standing: Definition, declared: Definition) -> NoReturn:
     """Says line by line how a definition differs from the one of its name."""
-    was, now = _lines(standing), _lines(wanted)
-    gone = [f"- {line}" for line in was if line not in now]
+    was, now = _lines(standing), _lines(declared)
+    removed = [f"- {line}" for line in was if line not in now]
     new = [f"+ {line}" for line in now if line not in was]
     refuse(
         "E_EXISTS",
         f"{kind} {standing.name} exists and differs",
-        detail="\n".join(gone + new),
+        detail="\n".join(removed + new),
         hint=f"CREATE OR REPLACE {kind.upper()} changes it; DROP {kind.upper()} removes it",
-        place=wanted.place,
+        place=declared.place,
     )
 
 

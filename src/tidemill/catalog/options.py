@@ -24,21 +24,21 @@ class StreamOptions:
 
 def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
-    given = _known(statement.options, "stream", _STREAM, place)
-    found = StreamOptions()
-    if "lateness" in given:
-        found = replace(found, lateness_us=_lateness(given["lateness"], place))
-    if "update" in given:
-        found = replace(found, update_us=_update(given["update"], place))
-    if "weight" in given:
-        found = replace(found, weight=_whole("weight", given["weight"], 1, place))
-    return found
+    values = _known(statement.options, "stream", _STREAM, place)
+    options = StreamOptions()
+    if "lateness" in values:
+        options = replace(options, lateness_us=_lateness(values["lateness"], place))
+    if "update" in values:
+        options = replace(options, update_us=_update(values["update"], place))
+    if "weight" in values:
+        options = replace(options, weight=_whole("weight", values["weight"], 1, place))
+    return options
 
 
 def priority_of(query: CreateQuery) -> int:
     """Among soft queries that are equally late, one of higher priority goes first."""
-    given = _known(query.options, "query", _QUERY, query.place)
-    if "priority" not in given:
+    values = _known(query.options, "query", _QUERY, query.place)
+    if "priority" not in values:
         return 0
     if not query.select.window.is_soft:
         refuse(
@@ -47,7 +47,7 @@ def priority_of(query: CreateQuery) -> int:
             hint="priorities are for soft periods: [RANGE r SLIDE UP TO s]",
             place=query.place,
         )
-    return _whole("priority", given["priority"], None, query.place)
+    return _whole("priority", values["priority"], None, query.place)
 
 
 _STREAM, _QUERY = ("lateness", "update", "weight"), ("priority",)

@@ -107,8 +107,8 @@ class Cursor:
         if self.at_end:
             self.fail("an expression")
         start = self.index
-        tree, taken = read_tree(self.tokens[start:], self.text)
-        self.index += taken
+        tree, count = read_tree(self.tokens[start:], self.text)
+        self.index += count
         return Expr(to_sql(tree), self.since(start), tree)
 
     def separated(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:

@@ -113,8 +113,8 @@ def conversion(operand: Node, target: Type, *, tried: bool) -> Node:
 
 def function(name: str, args: Sequence[Node]) -> Node:
     """A call by name."""
-    for (known, count), build in _FUNCTIONS.items():
-        if known == name.upper() and count == len(args):
+    for (function, count), build in _FUNCTIONS.items():
+        if function == name.upper() and count == len(args):
             return build(*args)
     if name.upper() == "COALESCE" and args:
         return _coalesce(*args)

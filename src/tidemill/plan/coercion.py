@@ -50,8 +50,8 @@ def common_type(left: Type, right: Type) -> Type | None:
 def common_type_of(types: Iterable[Type]) -> Type | None:
     """Where all of them meet."""
     meeting: Type | None = VOID
-    for each in types:
-        meeting = None if meeting is None else common_type(meeting, each)
+    for candidate in types:
+        meeting = None if meeting is None else common_type(meeting, candidate)
     return meeting
 
 
@@ -69,28 +69,28 @@ def arithmetic_type(left: Type, right: Type) -> Type | None:
 
 def decimal_result(op: str, left: Type, right: Type) -> Type:
     """Result of arithmetic on two decimals, with Spark's cut to 38 digits."""
-    whole = max(left.precision - left.scale, right.precision - right.scale)
+    digits = max(left.precision - left.scale, right.precision - right.scale)
     scale = max(left.scale, right.scale)
     if op in ("add", "sub"):
-        return _adjusted(whole + scale + 1, scale)
+        return _adjusted(digits + scale + 1, scale)
     if op == "mul":
         return _adjusted(left.precision + right.precision + 1, left.scale + right.scale)
     if op == "div":
         scale = max(_KEPT_SCALE, left.scale + right.precision + 1)
         return _adjusted(left.precision - left.scale + right.scale + scale, scale)
-    whole = min(left.precision - left.scale, right.precision - right.scale)
-    return _adjusted(whole + scale, scale)
+    digits = min(left.precision - left.scale, right.precision - right.scale)
+    return _adjusted(digits + scale, scale)
 
 
 def rounded_type(operand: Type, digits: int) -> Type:
     """The type of `ROUND(operand, digits)`; a decimal gains a digit for the carry."""
     if not operand.is_decimal:
         return operand
-    whole = operand.precision - operand.scale + 1
+    digits = operand.precision - operand.scale + 1
     if digits < 0:
-        return decimal_type(min(max(whole, 1 - digits), MAX_DIGITS), 0)
+        return decimal_type(min(max(digits, 1 - digits), MAX_DIGITS), 0)
     scale = min(operand.scale, digits)
-    return decimal_type(min(whole + scale, MAX_DIGITS), scale)
+    return decimal_type(min(digits + scale, MAX_DIGITS), scale)
 
 
 def can_cast(source: Type, target: Type) -> bool:

@@ -49,9 +49,9 @@ def _of_values(distinct: pa.Array) -> Hashes:
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _mixed(np.asarray(distinct.cast(pa.int64()).fill_null(0)).view(np.uint64))
     if pa.types.is_temporal(kind):
-        whole = pa.int32() if pa.types.is_date(kind) else pa.int64()
+        integer = pa.int32() if pa.types.is_date(kind) else pa.int64()
         return _mixed(
-            np.asarray(distinct.cast(whole).fill_null(0).cast(pa.int64())).view(np.uint64)
+            np.asarray(distinct.cast(integer).fill_null(0).cast(pa.int64())).view(np.uint64)
         )
     texts = (
         b"" if v is None else v if isinstance(v, bytes) else str(v).encode()

@@ -51,12 +51,14 @@ class Scan:
     def columns(self) -> tuple[str, ...]:
         """The columns of the stream that are read."""
         inner = (name for scalar in self.scalars for name in scalar.columns)
-        own = (name for predicate in self.predicates for name in predicate.columns)
+        compared_with_constants = (
+            name for predicate in self.predicates for name in predicate.columns
+        )
         joins = self.relation.joins
         compared = (c for join in joins for scalar in join.scalars for c in scalar.columns)
         brought_in = tuple(join.name for join in joins)
-        found = dict.fromkeys((*inner, *own, *compared))
-        return tuple(name for name in found if not name.startswith(brought_in))
+        names = dict.fromkeys((*inner, *compared_with_constants, *compared))
+        return tuple(name for name in names if not name.startswith(brought_in))
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
         return tuple(f"p{position}{part}" for part in self.lanes[position].parts)

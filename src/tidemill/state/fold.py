@@ -22,12 +22,12 @@ from tidemill.state.synopsis import Synopsis
 
 def fold_feed(feed: Feed, root: Cells) -> Iterator[tuple[Synopsis, Cells]]:
     """What each synopsis of the feed gets of the cells of its root."""
-    found: list[Cells] = []
+    cells_of: list[Cells] = []
     for number, node in enumerate(feed.nodes):
         keys = [f"_f{place}" for place in node.keys]
-        found.append(rolled_up(feed.lanes, found[node.parent], keys) if number else root)
+        cells_of.append(rolled_up(feed.lanes, cells_of[node.parent], keys) if number else root)
         for synopsis in (feed.by_id[name] for name in node.synopses):
-            yield synopsis, _named(feed, synopsis, _kept(feed, synopsis, found[number]))
+            yield synopsis, _named(feed, synopsis, _kept(feed, synopsis, cells_of[number]))
 
 
 def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:

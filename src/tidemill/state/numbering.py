@@ -99,8 +99,8 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
     NaN; Catalyst has already made -0.0 into 0.0.
     """
     digits = [_coded(flat(column)) for column in keys.columns]
-    found = number(digits[::-1], rows)
-    return found.ids, found.rows
+    numbers = number(digits[::-1], rows)
+    return numbers.ids, numbers.rows
 
 
 def _coded(column: pa.Array) -> Digit:

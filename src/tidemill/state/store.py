@@ -40,16 +40,16 @@ class Version:
 
     def expired(self, synopsis_id: str, horizon_us: int) -> Version:
         """Without the pieces whose slices all lie before the horizon."""
-        kept = tuple(p for p in self.of(synopsis_id) if p.last_us >= horizon_us)
+        live = tuple(p for p in self.of(synopsis_id) if p.last_us >= horizon_us)
         since_us = max(horizon_us, self.complete_from.get(synopsis_id, horizon_us))
         complete_from = {**self.complete_from, synopsis_id: since_us}
-        return replace(self._with(synopsis_id, kept), complete_from=complete_from)
+        return replace(self._with(synopsis_id, live), complete_from=complete_from)
 
     def only(self, synopsis_ids: Iterable[str]) -> Version:
-        wanted = set(synopsis_ids)
+        ids = set(synopsis_ids)
         return Version(
-            {key: value for key, value in self.pieces.items() if key in wanted},
-            {key: value for key, value in self.complete_from.items() if key in wanted},
+            {key: value for key, value in self.pieces.items() if key in ids},
+            {key: value for key, value in self.complete_from.items() if key in ids},
         )
 
     @property

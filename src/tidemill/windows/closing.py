@@ -58,8 +58,8 @@ def _clamped(number: int) -> int:
 
 def _union(first: IntArray, last: IntArray) -> IntArray:
     """All integers in any `[first, last]`, ascending, each once."""
-    wanted = first <= last
-    first, last = first[wanted], last[wanted]
+    is_closed = first <= last
+    first, last = first[is_closed], last[is_closed]
     if first.size == 0:
         return np.empty(0, np.int64)
     order = np.argsort(first, kind="stable")

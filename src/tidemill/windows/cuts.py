@@ -106,9 +106,9 @@ class Cuts:
             return apply(self.cuts[0], times_us)
         result = np.empty(len(times_us), dtype=np.int64)
         for cut, end in self._spans():
-            mine = (times_us >= cut.from_us) & (times_us < end)
-            if mine.any():
-                result[mine] = apply(cut, times_us[mine])
+            is_within = (times_us >= cut.from_us) & (times_us < end)
+            if is_within.any():
+                result[is_within] = apply(cut, times_us[is_within])
         return result
 
     def _spans(self) -> Iterator[tuple[Cut, int]]:

@@ -60,12 +60,14 @@ def edge_classes(specs: Iterable[WindowSpec]) -> tuple[EdgeClass, ...]:
 
 def pruned_classes(classes: Iterable[EdgeClass]) -> tuple[EdgeClass, ...]:
     """The classes, sorted by period and offset, without those that another one contains."""
-    kept: dict[int, set[int]] = {}
+    by_period: dict[int, set[int]] = {}
     for edge in sorted(set(classes), key=lambda edge: (edge.period_us, edge.offset_us)):
-        if not _contained(edge, kept):
-            kept.setdefault(edge.period_us, set()).add(edge.offset_us)
+        if not _contained(edge, by_period):
+            by_period.setdefault(edge.period_us, set()).add(edge.offset_us)
     return tuple(
-        EdgeClass(offset, period) for period, offsets in kept.items() for offset in sorted(offsets)
+        EdgeClass(offset, period)
+        for period, offsets in by_period.items()
+        for offset in sorted(offsets)
     )
 
 
@@ -134,10 +136,10 @@ def pane_origin(classes: Sequence[EdgeClass]) -> int:
 
 def holds_edges(classes: Sequence[EdgeClass], spec: WindowSpec) -> bool:
     """Whether every start and end of the window is plainly an edge of these classes."""
-    kept: dict[int, set[int]] = {}
+    by_period: dict[int, set[int]] = {}
     for edge in classes:
-        kept.setdefault(edge.period_us, set()).add(edge.offset_us)
-    return all(_contained(edge, kept) for edge in _paired(spec))
+        by_period.setdefault(edge.period_us, set()).add(edge.offset_us)
+    return all(_contained(edge, by_period) for edge in _paired(spec))
 
 
 def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
@@ -147,11 +149,11 @@ def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
     )
 
 
-def _contained(edge: EdgeClass, kept: dict[int, set[int]]) -> bool:
+def _contained(edge: EdgeClass, by_period: dict[int, set[int]]) -> bool:
     """Whether a kept class holds all of the edge's instants: its period divides, offsets agree."""
     return any(
         edge.period_us % period == 0 and edge.offset_us % period in offsets
-        for period, offsets in kept.items()
+        for period, offsets in by_period.items()
     )
 
 

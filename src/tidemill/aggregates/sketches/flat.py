@@ -59,7 +59,7 @@ def plain(
 @compiled
 def whole(data: Array, at: int, size: int) -> Any:
     """The number that so many bytes are, the lowest first; bytes of sketches are not aligned."""
-    found = np.int64(0)
+    number = np.int64(0)
     for byte in range(size):
-        found |= np.int64(data[at + byte]) << (8 * byte)
-    return found
+        number |= np.int64(data[at + byte]) << (8 * byte)
+    return number

@@ -42,12 +42,12 @@ class Coupons:
 
 
 def read(states: Sequence[bytes | None], log_size: int) -> Coupons:
-    found = plain(states, MODE_AT, _is_plain, lambda state: _in_bytes(state, log_size))
-    sizes, registers = _sizes(found.data, found.at)
+    sketches = plain(states, MODE_AT, _is_plain, lambda state: _in_bytes(state, log_size))
+    sizes, registers = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     coupons = np.empty(int(sizes.sum()), np.int64)
-    _read(found.data, found.at, end - sizes, registers, coupons)
-    return Coupons(end - sizes, end, coupons, found.data, registers)
+    _read(sketches.data, sketches.at, end - sizes, registers, coupons)
+    return Coupons(end - sizes, end, coupons, sketches.data, registers)
 
 
 def _is_plain(mode: Array) -> Array:

@@ -38,11 +38,11 @@ class Hashes:
 
 
 def read(states: Sequence[bytes | None]) -> Hashes:
-    found = plain(states, _VERSION_AT, lambda version: version == _PLAIN_VERSION, _unpacked)
-    sizes, limit = _sizes(found.data, found.at)
+    sketches = plain(states, _VERSION_AT, lambda version: version == _PLAIN_VERSION, _unpacked)
+    sizes, limit = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     hashes = np.empty(int(sizes.sum()), np.int64)
-    _read(found.data, found.at, end - sizes, end, hashes)
+    _read(sketches.data, sketches.at, end - sizes, end, hashes)
     return Hashes(end - sizes, end, hashes, limit)
 
 

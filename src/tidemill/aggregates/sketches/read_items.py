@@ -41,26 +41,26 @@ def read(states: Sequence[bytes | None], family: Items) -> Tallies:
 
 def _texts(states: Sequence[bytes | None], family: Items) -> Tallies:
     nothing = counts.counted([], [])
-    found = [nothing if state is None else family.read(state) for state in states]
-    end = np.cumsum([len(one.keys) for one in found], dtype=np.int64)
+    sketches = [nothing if state is None else family.read(state) for state in states]
+    end = np.cumsum([len(one.keys) for one in sketches], dtype=np.int64)
     begin = np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(end)]
-    texts = [text for one in found for text in one.values]
-    often = np.concatenate([nothing.counts, *(one.counts for one in found)])
-    missed = np.array([one.missed for one in found], np.int64)
+    texts = [text for one in sketches for text in one.values]
+    often = np.concatenate([nothing.counts, *(one.counts for one in sketches)])
+    missed = np.array([one.missed for one in sketches], np.int64)
     return Tallies(begin, end, pa.array(texts, pa.string()), often, missed)
 
 
 def _numbers(states: Sequence[bytes | None], family: Items) -> Tallies:
-    found = plain(
+    sketches = plain(
         states,
         0,
         lambda mark: mark == _MARK,
         lambda state: counts.to_bytes(family.read(state)),
     )
-    sizes, missed = _sizes(found.data, found.at)
+    sizes, missed = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     keys, often = (np.empty(int(sizes.sum()), np.int64) for _ in range(2))
-    _read(found.data, found.at, end - sizes, end, keys, often)
+    _read(sketches.data, sketches.at, end - sizes, end, keys, often)
     return Tallies(end - sizes, end, pa.array(keys), often, missed)
 
 

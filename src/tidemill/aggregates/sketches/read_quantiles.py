@@ -44,11 +44,11 @@ class Values:
 
 
 def read(states: Sequence[bytes | None]) -> Values:
-    found = flat(states)
-    sizes, is_thinned = _sizes(found.data, found.at)
+    sketches = flat(states)
+    sizes, is_thinned = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     bits, weights = np.empty(int(sizes.sum()), np.int64), np.empty(int(sizes.sum()), np.int64)
-    _read(found.data, found.at, end - sizes, bits, weights)
+    _read(sketches.data, sketches.at, end - sizes, bits, weights)
     # Zeros of either sign are one value.
     return Values(end - sizes, end, bits.view(np.float64) + 0.0, weights, is_thinned)
 
@@ -87,9 +87,9 @@ def _read(data: Array, at: Array, begin: Array, bits: Array, weights: Array) -> 
                 bits[to + end], weights[to + end] = whole(data, place + 8 * end, 8), 0
             to += 2
         place += _ENDS
-        level, held = 0, whole(data, low + _HEAD, 4)
+        level, items = 0, whole(data, low + _HEAD, 4)
         while place < high:
-            while level + 1 < levels and whole(data, low + _HEAD + 4 * (level + 1), 4) <= held:
+            while level + 1 < levels and whole(data, low + _HEAD + 4 * (level + 1), 4) <= items:
                 level += 1
             bits[to], weights[to] = whole(data, place, 8), np.int64(1) << level
-            place, held, to = place + 8, held + 1, to + 1
+            place, items, to = place + 8, items + 1, to + 1

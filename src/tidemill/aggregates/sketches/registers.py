@@ -51,5 +51,5 @@ def summed(state: bytes) -> bytes:
         return state
     counts = np.bincount(np.frombuffer(state, np.uint8, offset=HEAD), minlength=64)
     sums = counts * _WEIGHTS
-    told = _SUMS.pack(0.0, float(sums[:32].sum()), float(sums[32:].sum()), int(counts[0]), 0)
-    return state[:_SUMS_AT] + told + state[HEAD:]
+    header = _SUMS.pack(0.0, float(sums[:32].sum()), float(sums[32:].sum()), int(counts[0]), 0)
+    return state[:_SUMS_AT] + header + state[HEAD:]

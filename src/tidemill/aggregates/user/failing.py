@@ -33,7 +33,7 @@ def in_parts(
         part, calls = waiting.pop(), calls + 1
         try:
             with quiet():
-                found = work(part)
+                result = work(part)
         except Exception as error:
             note(code, method, error)
             if part.stop - part.start == 1 or calls >= MOST_CALLS:
@@ -42,7 +42,7 @@ def in_parts(
                 middle = (part.start + part.stop) // 2
                 waiting += [slice(middle, part.stop), slice(part.start, middle)]
         else:
-            yield part, found
+            yield part, result
 
 
 def quiet() -> np.errstate:
@@ -53,9 +53,9 @@ def quiet() -> np.errstate:
 def note(code: Code, method: str, error: Exception) -> None:
     """Keeps the first message of each aggregate, until it is asked for."""
     where = user_line(code, error)
-    told = f"{code.name}.{method}: {described(error)}{f' ({where})' if where else ''}"
+    message = f"{code.name}.{method}: {described(error)}{f' ({where})' if where else ''}"
     with _lock:
-        _told.setdefault(code.name, told)
+        _told.setdefault(code.name, message)
 
 
 def give_back(told: Mapping[str, str]) -> None:
@@ -67,6 +67,6 @@ def give_back(told: Mapping[str, str]) -> None:
 def take_told() -> Mapping[str, str]:
     """The first messages since the last time, by aggregate."""
     with _lock:
-        found = dict(_told)
+        messages = dict(_told)
         _told.clear()
-    return found
+    return messages

@@ -65,17 +65,17 @@ class Running:
             for array, argument in zip(arrays, self.declared.arguments, strict=True)
         ]
         rows = _known(typed)
-        mine = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
+        arguments = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
 
         def work(part: slice) -> Array:
-            return self.lift_all([a.slice(part.start, part.stop - part.start) for a in mine])
+            return self.lift_all([a.slice(part.start, part.stop - part.start) for a in arguments])
 
-        lifted = self._states("lift", len(mine[0]), work)
+        lifted = self._states("lift", len(arguments[0]), work)
         if rows is None:
             return lifted
-        found = self.algebra.filled((len(typed[0]),), self.states.dtype)
-        put(found, rows, lifted)
-        return found
+        states = self.algebra.filled((len(typed[0]),), self.states.dtype)
+        put(states, rows, lifted)
+        return states
 
     def combine(self, left: Array, right: Array) -> Array:
         found = self._both("combine", self.combine_all, left, right)
@@ -89,15 +89,15 @@ class Running:
 
     def power(self, states: Array, times: IntArray) -> Array:
         """Each state combined with itself, so many in all, by doubling."""
-        found = self.algebra.filled((len(states),), states.dtype)
+        powers = self.algebra.filled((len(states),), states.dtype)
         left = times.copy()
         while True:
             odd = np.flatnonzero(left & 1)
-            put(found, odd, self.combine(found.take(odd), states.take(odd)))
+            put(powers, odd, self.combine(powers.take(odd), states.take(odd)))
             left >>= 1
             rest = np.flatnonzero(left)
             if not len(rest):
-                return found
+                return powers
             states = states.copy()
             put(states, rest, self.combine(states.take(rest), states.take(rest)))
 
@@ -109,13 +109,13 @@ class Running:
         lowering = in_parts(
             self.code, "lower", len(records), lambda part: self.lower_all(records[part])
         )
-        for part, found in lowering:
-            parts.append(pa.nulls(part.stop - part.start, kind) if found is None else found)
-            raised[part] |= found is None
-        whole = pa.concat_arrays(parts)
+        for part, result in lowering:
+            parts.append(pa.nulls(part.stop - part.start, kind) if result is None else result)
+            raised[part] |= result is None
+        results = pa.concat_arrays(parts)
         if raised.any():
-            whole = pc.if_else(pa.array(raised), pa.scalar(None, kind), whole)
-        return whole, raised
+            results = pc.if_else(pa.array(raised), pa.scalar(None, kind), results)
+        return results, raised
 
     # All rows at once: whatever the user's code raises goes through.
 
@@ -138,28 +138,28 @@ class Running:
         """State by state, whatever the shape of the arrays."""
         left, right = np.broadcast_arrays(left, right)
         flat, other, shape = left.ravel(), right.ravel(), left.shape
-        found = self._states(method, len(flat), lambda part: work(flat[part], other[part]))
-        return found.reshape(shape)
+        states = self._states(method, len(flat), lambda part: work(flat[part], other[part]))
+        return states.reshape(shape)
 
     def _states(self, method: str, count: int, work: Callable[[slice], Array]) -> Array:
         """The states of all rows; the identity, marked, where the user's code raises."""
-        whole: Array | None = None
-        for part, found in in_parts(self.code, method, count, work):
-            if found is not None and part == slice(0, count):
-                return found
-            whole = self.algebra.filled((count,), self.states.dtype) if whole is None else whole
-            if found is None:
-                whole[RAISED][part] = 1
+        states: Array | None = None
+        for part, result in in_parts(self.code, method, count, work):
+            if result is not None and part == slice(0, count):
+                return result
+            states = self.algebra.filled((count,), self.states.dtype) if states is None else states
+            if result is None:
+                states[RAISED][part] = 1
             else:
-                whole[part] = found
-        return np.zeros(0, self.states.dtype) if whole is None else whole
+                states[part] = result
+        return np.zeros(0, self.states.dtype) if states is None else states
 
 
 def _known(arrays: Sequence[pa.Array]) -> IntArray | None:
     """The rows of which every argument is there; None: all."""
     if not any(array.null_count for array in arrays):
         return None
-    known = np.ones(len(arrays[0]), np.bool_)
+    is_valid = np.ones(len(arrays[0]), np.bool_)
     for array in arrays:
-        known &= np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
-    return np.flatnonzero(known)
+        is_valid &= np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+    return np.flatnonzero(is_valid)

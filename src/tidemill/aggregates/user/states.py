@@ -49,24 +49,24 @@ class States:
 
     def columns(self, records: Array) -> dict[str, Array]:
         """The fields, for the user to read."""
-        found = {}
+        columns = {}
         for field in self.fields:
             view = records[field.name]
             view.flags.writeable = False
-            found[field.name] = view
-        return found
+            columns[field.name] = view
+        return columns
 
-    def records(self, given: Any, count: int | None) -> Array:
+    def records(self, state: Any, count: int | None) -> Array:
         """What a method gave, as so many records; None: as a single one."""
-        if not isinstance(given, Mapping) or set(given) != {f.name for f in self.fields}:
-            shown = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
-            wanted = sorted(field.name for field in self.fields)
-            raise MistakeError(f"it gives {shown}, and a state is a mapping with {wanted}")
+        if not isinstance(state, Mapping) or set(state) != {f.name for f in self.fields}:
+            shown = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+            names = sorted(field.name for field in self.fields)
+            raise MistakeError(f"it gives {shown}, and a state is a mapping with {names}")
         shape = () if count is None else (count,)
-        found = np.zeros(shape, self.dtype)
+        records = np.zeros(shape, self.dtype)
         for field in self.fields:
-            found[field.name] = _fitted(field, given[field.name], shape)
-        return found
+            records[field.name] = _fitted(field, state[field.name], shape)
+        return records
 
     def to_arrow(self, records: Array) -> pa.StructArray:
         """One column of structs; times are kept as numbers, since NaT is not NULL."""
@@ -74,13 +74,13 @@ class States:
         return pa.StructArray.from_arrays(arrays, self.dtype.names)
 
     def from_arrow(self, structs: pa.StructArray) -> Array:
-        found = np.zeros(len(structs), self.dtype)
+        records = np.zeros(len(structs), self.dtype)
         for name, array in zip(self.dtype.names or (), structs.flatten(), strict=True):
-            target = found[name]
+            target = records[name]
             values = array.flatten() if pa.types.is_fixed_size_list(array.type) else array
             plain = values.to_numpy(zero_copy_only=False)
             target[...] = plain.view(target.dtype).reshape(target.shape)
-        return found
+        return records
 
 
 def _plain(field: Field) -> tuple[Any, ...]:
@@ -88,32 +88,32 @@ def _plain(field: Field) -> tuple[Any, ...]:
     return (kind,) if field.length is None else (kind, (field.length,))
 
 
-def _fitted(field: Field, given: Any, shape: tuple[int, ...]) -> Array:
+def _fitted(field: Field, column: Any, shape: tuple[int, ...]) -> Array:
     """The values of a field, or a mistake that says how they are not."""
-    values = as_numpy(given)
-    wanted = shape if field.length is None else (*shape, field.length)
+    values = as_numpy(column)
+    full_shape = shape if field.length is None else (*shape, field.length)
     kind = np.dtype(_NUMPY[field.type.name])
     if not np.can_cast(values.dtype, kind, "same_kind"):
         raise MistakeError(f"field {field.name} is {values.dtype}, and {field.type} is declared")
     try:
-        return np.broadcast_to(values, wanted)
+        return np.broadcast_to(values, full_shape)
     except ValueError:
         raise MistakeError(
-            f"field {field.name} has the shape {values.shape}, and {wanted} is wanted"
+            f"field {field.name} has the shape {values.shape}, and {full_shape} is wanted"
         ) from None
 
 
-def as_numpy(given: Any) -> Array:
+def as_numpy(column: Any) -> Array:
     """Whatever array a user has made."""
-    if isinstance(given, pa.ChunkedArray):
-        given = given.combine_chunks()
-    if not isinstance(given, pa.Array):
-        return np.asarray(given)
-    if given.null_count:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not isinstance(column, pa.Array):
+        return np.asarray(column)
+    if column.null_count:
         raise MistakeError("a field of a state has NULLs")
-    if pa.types.is_fixed_size_list(given.type):
-        return as_numpy(given.flatten()).reshape(len(given), given.type.list_size)
-    return np.asarray(given.to_numpy(zero_copy_only=False))
+    if pa.types.is_fixed_size_list(column.type):
+        return as_numpy(column.flatten()).reshape(len(column), column.type.list_size)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _to_arrow(values: Array) -> pa.Array:

@@ -82,10 +82,10 @@ class _Trial:
     def _is_finite(self, states: Array) -> Array:
         """What is infinite cannot be subtracted, and never is."""
         columns = (states[f.name] for f in self._mine.declared.state if f.type.is_float)
-        kept = np.ones(len(states), np.bool_)
+        is_finite = np.ones(len(states), np.bool_)
         for column in columns:
-            kept &= np.isfinite(column).reshape(len(states), -1).all(axis=1)
-        return kept
+            is_finite &= np.isfinite(column).reshape(len(states), -1).all(axis=1)
+        return is_finite
 
     def _check_row_by_row(self, method: str, found: Array, again: Array) -> None:
         """The same rows in another order must give the same, in that order."""

@@ -40,19 +40,19 @@ class TidemillParser(WordedParser):
 
     def parse_prefix(self, tokens: Sequence[Token], text: str) -> tuple[exp.Expr, int]:
         """The expression at the start of the tokens, and how many of them it takes."""
-        taken = 0
+        count = 0
 
         def read(parser: Any) -> exp.Expr | None:
-            nonlocal taken
+            nonlocal count
             tree: exp.Expr | None = parser._parse_disjunction()
-            taken = parser._index
-            parser._advance(len(tokens) - taken)
+            count = parser._index
+            parser._advance(len(tokens) - count)
             return tree
 
         trees = self._parse(read, list(tokens), text)
         if not trees or trees[0] is None:
             self._fail_at("Expecting an expression", tokens[0] if tokens else None)
-        return trees[0], taken
+        return trees[0], count
 
     def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         """Only SELECT begins a subquery: `(describe)` is a column in parentheses."""

@@ -42,9 +42,9 @@ def read_tree(tokens: Sequence[Token], text: str) -> tuple[exp.Expr, int]:
     """The expression at the start of the tokens, and how many of them it takes."""
     parser = TidemillParser(error_level=ErrorLevel.IMMEDIATE, dialect=_DIALECT)
     here = Place(tokens[0].start, tokens[-1].end + 1) if tokens else Place(len(text), len(text))
-    tree, taken = _guard(text, here, lambda: parser.parse_prefix(tokens, text))
-    place = Place(tokens[0].start, tokens[taken - 1].end + 1)
-    return _guard(text, place, lambda: _canonical(tree, text, place)), taken
+    tree, count = _guard(text, here, lambda: parser.parse_prefix(tokens, text))
+    place = Place(tokens[0].start, tokens[count - 1].end + 1)
+    return _guard(text, place, lambda: _canonical(tree, text, place)), count
 
 
 def read_data_type(tokens: Sequence[Token], text: str) -> str:
@@ -59,9 +59,9 @@ def read_data_type(tokens: Sequence[Token], text: str) -> str:
 def parse_tree(text: str) -> exp.Expr:
     """The tree of a text that is one expression; shared, so copy it before changing it."""
     tokens = tokenize(text)
-    tree, taken = read_tree(tokens, text)
-    if taken < len(tokens):
-        place = Place(tokens[taken].start, tokens[taken].end + 1)
+    tree, count = read_tree(tokens, text)
+    if count < len(tokens):
+        place = Place(tokens[count].start, tokens[count].end + 1)
         refuse("E_SYNTAX", "expected the end of the expression", text=text, place=place)
     return tree
 

@@ -21,7 +21,7 @@ class Assignment:
 
 def assign_bits(
     predicates: Iterable[Predicate],
-    taken: Mapping[int, Predicate] | None = None,
+    standing: Mapping[int, Predicate] | None = None,
     blocked: Collection[int] = (),
 ) -> Assignment:
     """Bits for the predicates that the others do not cover.
@@ -29,18 +29,18 @@ def assign_bits(
     Bits in `taken` stay as they are and are read where they serve; the numbers in `blocked`
     are given to nobody. The same arguments give the same numbers.
     """
-    kept = dict(taken or {})
-    wanted = list(dict.fromkeys(predicates))
-    new = [each for each in wanted if read_by(each, kept) is None]
-    numbers = _free_numbers({*kept, *blocked})
-    for predicate in _uncovered(new, kept):
-        kept[next(numbers)] = predicate
-    return Assignment(kept, {each: _reading(each, kept) for each in wanted})
+    bits = dict(standing or {})
+    distinct = list(dict.fromkeys(predicates))
+    new = [each for each in distinct if read_by(each, bits) is None]
+    numbers = _free_numbers({*bits, *blocked})
+    for predicate in _uncovered(new, bits):
+        bits[next(numbers)] = predicate
+    return Assignment(bits, {each: _reading(each, bits) for each in distinct})
 
 
 def assign_own_bits(
     predicates: Iterable[Predicate],
-    taken: Mapping[int, Predicate] | None = None,
+    standing: Mapping[int, Predicate] | None = None,
     blocked: Collection[int] = (),
     routed: bool = False,
 ) -> Assignment:
@@ -48,36 +48,36 @@ def assign_own_bits(
 
     TRUE needs one only where rows are `routed`, kept once for each predicate that holds.
     """
-    kept, readings = dict(taken or {}), {}
-    own = {kept[number]: number for number in sorted(kept, reverse=True)}
-    numbers = _free_numbers({*kept, *blocked})
+    bits, readings = dict(standing or {}), {}
+    numbered = {bits[number]: number for number in sorted(bits, reverse=True)}
+    numbers = _free_numbers({*bits, *blocked})
     for predicate in dict.fromkeys(predicates):
         if predicate.is_false or (predicate.is_true and not routed):
             readings[predicate] = _reading(predicate, {})
             continue
-        if predicate not in own:
-            own[predicate] = next(numbers)
-            kept[own[predicate]] = predicate
-        readings[predicate] = Reading((Term(1 << own[predicate]),))
-    return Assignment(kept, readings)
+        if predicate not in numbered:
+            numbered[predicate] = next(numbers)
+            bits[numbered[predicate]] = predicate
+        readings[predicate] = Reading((Term(1 << numbered[predicate]),))
+    return Assignment(bits, readings)
 
 
-def _uncovered(new: list[Predicate], kept: Mapping[int, Predicate]) -> list[Predicate]:
+def _uncovered(new: list[Predicate], bits: Mapping[int, Predicate]) -> list[Predicate]:
     """The new predicates without those that the rest of them, with the bits kept, cover.
 
     The more involved ones go first. What a reading leans on stays.
     """
-    first = max(kept, default=-1) + 1
-    tried = {**kept, **dict(enumerate(new, start=first))}
+    first = max(bits, default=-1) + 1
+    tried = {**bits, **dict(enumerate(new, start=first))}
     leant_on: set[int] = set()
-    for number in sorted(set(tried) - set(kept), key=lambda bit: (_effort(tried[bit]), -bit)):
+    for number in sorted(set(tried) - set(bits), key=lambda bit: (_effort(tried[bit]), -bit)):
         if number in leant_on:
             continue
-        others = {bit: each for bit, each in tried.items() if bit != number}
-        if (reading := read_by(tried[number], others)) is not None:
+        rest = {bit: each for bit, each in tried.items() if bit != number}
+        if (reading := read_by(tried[number], rest)) is not None:
             leant_on.update(reading.bits)
-            tried = others
-    return [tried[number] for number in sorted(set(tried) - set(kept))]
+            tried = rest
+    return [tried[number] for number in sorted(set(tried) - set(bits))]
 
 
 def _effort(predicate: Predicate) -> tuple[int, int, int]:

@@ -70,51 +70,51 @@ def make_box(sides: Mapping[Dimension, ValueSet]) -> Box | None:
     """The box, or None if one of its sides allows nothing."""
     if any(allowed.is_empty for allowed in sides.values()):
         return None
-    kept = [(dimension, allowed) for dimension, allowed in sides.items() if not allowed.is_all]
-    return Box(tuple(sorted(kept, key=lambda side: _name(side[0]))))
+    limits = [(dimension, allowed) for dimension, allowed in sides.items() if not allowed.is_all]
+    return Box(tuple(sorted(limits, key=lambda side: _name(side[0]))))
 
 
-def meet(one: Box, two: Box) -> Box | None:
+def meet(left: Box, right: Box) -> Box | None:
     """What both boxes hold."""
-    sides = dict(one.sides)
-    for dimension, allowed in two.sides:
+    sides = dict(left.sides)
+    for dimension, allowed in right.sides:
         sides[dimension] = sides.get(dimension, EVERYTHING) & allowed
     return make_box(sides)
 
 
 def primes(boxes: Iterable[Box]) -> tuple[Box, ...]:
     """All largest boxes inside the union, in a fixed order."""
-    found: list[Box] = []
+    largest: list[Box] = []
     waiting = list(boxes)
     while waiting:
         box = waiting.pop()
-        if any(other.contains(box) for other in found):
+        if any(other.contains(box) for other in largest):
             continue
-        found = [other for other in found if not box.contains(other)]
-        waiting += [grown for other in found for grown in _consensus(box, other)]
-        found.append(box)
-        if len(found) > _MOST_ON_THE_WAY:
+        largest = [other for other in largest if not box.contains(other)]
+        waiting += [grown for other in largest for grown in _consensus(box, other)]
+        largest.append(box)
+        if len(largest) > _MOST_ON_THE_WAY:
             raise TooManyBoxesError
-    if len(found) > MOST_BOXES:
+    if len(largest) > MOST_BOXES:
         raise TooManyBoxesError
-    return tuple(sorted(found, key=lambda box: box.order))
+    return tuple(sorted(largest, key=lambda box: box.order))
 
 
-def _consensus(one: Box, two: Box) -> Iterator[Box]:
+def _consensus(left: Box, right: Box) -> Iterator[Box]:
     """For each side, the box that spans both there and lies in both elsewhere."""
-    for dimension in {**one.by_dimension, **two.by_dimension}:
-        sides = dict(one.by_dimension)
-        for other, allowed in two.sides:
+    for dimension in {**left.by_dimension, **right.by_dimension}:
+        sides = dict(left.by_dimension)
+        for other, allowed in right.sides:
             sides[other] = sides.get(other, EVERYTHING) & allowed
-        sides[dimension] = one.side(dimension) | two.side(dimension)
+        sides[dimension] = left.side(dimension) | right.side(dimension)
         if (box := make_box(sides)) is not None:
             yield box
 
 
-def without(box: Box, taken: Box) -> Iterator[Box]:
+def without(box: Box, hole: Box) -> Iterator[Box]:
     """The rest of a box outside of another, in disjoint pieces."""
     sides = dict(box.sides)
-    for dimension, allowed in taken.sides:
+    for dimension, allowed in hole.sides:
         left = sides.get(dimension, EVERYTHING)
         if (piece := make_box({**sides, dimension: left - allowed})) is not None:
             yield piece

@@ -88,10 +88,10 @@ class _Part:
 
 
 def _several_terms(query: Predicate, bits: Bits) -> Reading | None:
-    whole = [_Part(Term(1 << bit), bits[bit]) for bit in sorted(bits) if query.contains(bits[bit])]
-    whole += _parts(query.boxes, query, bits) if len(query.boxes) > 1 else []
-    rest = _outside(query.boxes, [box for part in whole for box in part.rows.boxes])
-    parts = _largest([*whole, *_parts(rest, query, bits)])
+    parts = [_Part(Term(1 << bit), bits[bit]) for bit in sorted(bits) if query.contains(bits[bit])]
+    parts += _parts(query.boxes, query, bits) if len(query.boxes) > 1 else []
+    rest = _outside(query.boxes, [box for part in parts for box in part.rows.boxes])
+    parts = _largest([*parts, *_parts(rest, query, bits)])
     if not _fill(query, parts):
         return None
     for part in reversed(parts):
@@ -119,11 +119,11 @@ def _outside(boxes: Sequence[Box], covers: Sequence[Box]) -> Sequence[Box]:
 
 def _largest(parts: list[_Part]) -> list[_Part]:
     """The parts that lie in no other one; of equal ones the first."""
-    kept: list[_Part] = []
+    largest: list[_Part] = []
     for part in parts:
-        if not any(other.rows.contains(part.rows) for other in kept):
-            kept = [other for other in kept if not part.rows.contains(other.rows)] + [part]
-    return kept
+        if not any(other.rows.contains(part.rows) for other in largest):
+            largest = [other for other in largest if not part.rows.contains(other.rows)] + [part]
+    return largest
 
 
 def _fill(query: Predicate, parts: Sequence[_Part]) -> bool:

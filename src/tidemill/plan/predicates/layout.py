@@ -44,11 +44,11 @@ class Layout:
 
     @cached_property
     def _words_of(self) -> dict[Dimension, set[int]]:
-        found: dict[Dimension, set[int]] = {}
-        for each in self.placed:
-            for dimension, _ in each.box.sides:
-                found.setdefault(dimension, set()).add(each.word)
-        return found
+        words: dict[Dimension, set[int]] = {}
+        for bit in self.placed:
+            for dimension, _ in bit.box.sides:
+                words.setdefault(dimension, set()).add(bit.word)
+        return words
 
     def in_word(self, word: int) -> list[Placed]:
         return self._by_word.get(word, [])
@@ -64,9 +64,9 @@ class Layout:
     def spare_masks(self, target: int) -> dict[int, int]:
         """For each spare word, which of its bits belong to the target word."""
         masks: dict[int, int] = {}
-        for each in self.placed:
-            if each.target == target and each.word != target:
-                masks[each.word] = masks.get(each.word, 0) | each.mask
+        for bit in self.placed:
+            if bit.target == target and bit.word != target:
+                masks[bit.word] = masks.get(bit.word, 0) | bit.mask
         return masks
 
     def cuts(self, dimension: Dimension) -> tuple[Cut, ...]:
@@ -95,9 +95,9 @@ def lay_out(bits: Mapping[int, Predicate]) -> Layout:
 def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[Cut, ...]) -> list[int]:
     """What one word allows in each stretch between cuts, and last for NULL."""
     masks = [0] * (len(cuts) + 2)
-    for each in placed:
-        for place, allowed in enumerate(_allowed(each.box.side(dimension), cuts)):
-            masks[place] |= each.mask if allowed else 0
+    for bit in placed:
+        for place, allowed in enumerate(_allowed(bit.box.side(dimension), cuts)):
+            masks[place] |= bit.mask if allowed else 0
     return masks
 
 

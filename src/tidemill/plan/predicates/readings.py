@@ -32,11 +32,11 @@ class Term:
         return tuple(bit for bit in range(used.bit_length()) if used >> bit & 1)
 
     def matches(self, signatures: Signatures) -> BoolArray:
-        found = np.ones(len(signatures), dtype=np.bool_)
+        matches = np.ones(len(signatures), dtype=np.bool_)
         for word in range(word_count(self.must | self.forbid)):
             must, forbid = (mask >> WORD_BITS * word & _WORD for mask in (self.must, self.forbid))
-            found &= signatures[:, word] & np.int64(must | forbid) == must
-        return found
+            matches &= signatures[:, word] & np.int64(must | forbid) == must
+        return matches
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Reading:
 
     def matches(self, signatures: Signatures) -> BoolArray:
         """One flag per row of a (signatures × words) array."""
-        found = np.zeros(len(signatures), dtype=np.bool_)
+        matches = np.zeros(len(signatures), dtype=np.bool_)
         for term in self.terms:
-            found |= term.matches(signatures)
-        return found
+            matches |= term.matches(signatures)
+        return matches
 
     @property
     def needs_all(self) -> bool:

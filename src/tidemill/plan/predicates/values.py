@@ -90,10 +90,10 @@ def at_least(cut: Cut) -> ValueSet:
     return ValueSet(False, (cut,), False)
 
 
-def _combine(one: ValueSet, two: ValueSet, keep: Callable[[bool, bool], bool]) -> ValueSet:
-    in_one, in_two = one.starts_in, two.starts_in
+def _combine(left: ValueSet, right: ValueSet, keep: Callable[[bool, bool], bool]) -> ValueSet:
+    in_one, in_two = left.starts_in, right.starts_in
     starts_in = inside = keep(in_one, in_two)
-    ends_of_one, ends_of_two = set(one.cuts), set(two.cuts)
+    ends_of_one, ends_of_two = set(left.cuts), set(right.cuts)
     cuts = []
     for cut in sorted(ends_of_one | ends_of_two):
         in_one ^= cut in ends_of_one
@@ -101,4 +101,4 @@ def _combine(one: ValueSet, two: ValueSet, keep: Callable[[bool, bool], bool]) -
         if keep(in_one, in_two) != inside:
             inside = not inside
             cuts.append(cut)
-    return ValueSet(starts_in, tuple(cuts), keep(one.with_null, two.with_null))
+    return ValueSet(starts_in, tuple(cuts), keep(left.with_null, right.with_null))

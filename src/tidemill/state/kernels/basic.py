@@ -28,12 +28,12 @@ class Basic:
 
     def windows(self, lo: IntArray, hi: IntArray) -> Array:
         result = self._algebra.filled((len(lo), *self._cells.shape[1:]), self._cells.dtype)
-        mine = np.nonzero(lo < hi)[0]
-        if mine.size == 0:
+        windows = np.nonzero(lo < hi)[0]
+        if windows.size == 0:
             return result
         with np.errstate(invalid="ignore", over="ignore"):
             if self._cells[:1].size < WIDE_ELEMENTS:
-                result[mine] = _at_once(self._cells, lo[mine], hi[mine], self._algebra)
+                result[windows] = _at_once(self._cells, lo[windows], hi[windows], self._algebra)
             else:
                 _one_by_one(self._cells, lo, hi, self._algebra, result)
         return result
@@ -47,8 +47,8 @@ class Basic:
         end = np.cumsum(lengths)
         first = end - lengths
         at = np.arange(int(lengths.sum())) + np.repeat(lo - first, lengths)
-        taken = self._cells[at, np.repeat(group, lengths)]
-        return Basic(taken, self._algebra).windows(first, end)
+        cells = self._cells[at, np.repeat(group, lengths)]
+        return Basic(cells, self._algebra).windows(first, end)
 
     @cached_property
     def _by_group(self) -> Basic:

@@ -59,11 +59,11 @@ class Interval:
     def _overlapping(self, result: Array, lo: IntArray, hi: IntArray, take: Take) -> Array:
         lengths = hi - lo
         for level in range(int(lengths.max(initial=0)).bit_length()):
-            mine = np.nonzero(lengths >> level == 1)[0]
-            if mine.size:
-                first, last = lo[mine], hi[mine] - (1 << level)
-                runs = take(level, first, mine), take(level, last, mine)
-                put(result, mine, self._algebra.combine(*runs))
+            windows = np.nonzero(lengths >> level == 1)[0]
+            if windows.size:
+                first, last = lo[windows], hi[windows] - (1 << level)
+                runs = take(level, first, windows), take(level, last, windows)
+                put(result, windows, self._algebra.combine(*runs))
         return result
 
     def _aligned(self, left: Array, lo: IntArray, hi: IntArray, take: Take) -> Array:
@@ -88,7 +88,7 @@ class Interval:
             if self._algebra.idempotent:
                 halves = runs[:-length], runs[length:]
             else:
-                whole = len(runs) // 2 * 2
-                halves = runs[0:whole:2], runs[1:whole:2]
+                even = len(runs) // 2 * 2
+                halves = runs[0:even:2], runs[1:even:2]
             self._levels.append(self._algebra.combine(*halves))
         return self._levels[level]

@@ -72,14 +72,14 @@ def outermost_at(
     """
     for i in range(len(place)):
         at, row = place[i], rows[i]
-        held = best[at]
-        if held < 0 or times[row] != times[held]:
-            if held < 0 or (times[row] > times[held]) == last:
+        best_row = best[at]
+        if best_row < 0 or times[row] != times[best_row]:
+            if best_row < 0 or (times[row] > times[best_row]) == last:
                 best[at] = row
             continue
-        mine, other = values[row], values[held]
-        above = mine > other or (mine != mine and other == other)
-        below = mine < other or (mine == mine and other != other)
+        value, other = values[row], values[best_row]
+        above = value > other or (value != value and other == other)
+        below = value < other or (value == value and other != other)
         if above if last else below:
             best[at] = row
 
@@ -107,15 +107,15 @@ def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
     All bits are clear at first, and those of the codes set afterwards; a rank is the count of
     bits before, in the words `before` and in the code's own.
     """
-    one = np.uint64(1)
+    bit = np.uint64(1)
     for i in range(len(codes)):
-        words[codes[i] >> 6] |= one << np.uint64(codes[i] & 63)
+        words[codes[i] >> 6] |= bit << np.uint64(codes[i] & 63)
     total = 0
     for w in range(len(words)):
         before[w] = total
         total += _bits(words[w])
     for i in range(len(codes)):
-        lower = words[codes[i] >> 6] & ((one << np.uint64(codes[i] & 63)) - one)
+        lower = words[codes[i] >> 6] & ((bit << np.uint64(codes[i] & 63)) - bit)
         ranks[i] = before[codes[i] >> 6] + _bits(lower)
     return total
 
@@ -123,14 +123,14 @@ def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
 @compiled
 def list_bits(words: Array, places: Array) -> None:
     """The places of all bits that are set, ascending."""
-    found = 0
+    count = 0
     for w in range(len(words)):
         word = words[w]
         while word:
             below = word & (~word + np.uint64(1))
-            places[found] = w * 64 + _bits(below - np.uint64(1))
+            places[count] = w * 64 + _bits(below - np.uint64(1))
             word ^= below
-            found += 1
+            count += 1
 
 
 @compiled
@@ -160,12 +160,12 @@ def hand_out(
     A taker has homes by column, or -1 where it wants nothing. `code`, of home and group, and
     `row` are filled; how many there are is told.
     """
-    found = 0
+    count = 0
     for i in range(len(kind)):
         for k in range(first[kind[i]], first[kind[i] + 1]):
             at = home[taker[k], column[i]]
             if at >= 0:
-                code[found] = at * groups + group[i]
-                row[found] = i
-                found += 1
-    return found
+                code[count] = at * groups + group[i]
+                row[count] = i
+                count += 1
+    return count

@@ -20,19 +20,19 @@ def part(
     for request in range(len(first)):
         most += last[request] - first[request]
     begin = np.empty(len(first) + 1, np.int64)
-    low, high, found = np.empty(most, np.int64), np.empty(most, np.int64), 0
+    low, high, runs = np.empty(most, np.int64), np.empty(most, np.int64), 0
     for request in range(len(first)):
-        begin[request] = found
+        begin[request] = runs
         number = -1
         for cell in range(first[request], last[request]):
-            mine = (start_us[cell] - window_us[request]) // length_us
-            if mine != number:
-                low[found] = cell
-                number = mine
-                found += 1
-            high[found - 1] = cell + 1
-    begin[len(first)] = found
-    return begin, low[:found].copy(), high[:found].copy()
+            sub_window = (start_us[cell] - window_us[request]) // length_us
+            if sub_window != number:
+                low[runs] = cell
+                number = sub_window
+                runs += 1
+            high[runs - 1] = cell + 1
+    begin[len(first)] = runs
+    return begin, low[:runs].copy(), high[:runs].copy()
 
 
 @compiled
@@ -46,7 +46,7 @@ def together(
     size: int,
     room: Array,
     delta: Array,
-    found: Array,
+    values: Array,
     low: Array,
     high: Array,
 ) -> Array:
@@ -56,28 +56,28 @@ def together(
     lists `lists[begin[r]:begin[r + 1]]`, and the places from `room[r]` on. A list of `most`
     values may have left out others as heavy as its last.
     """
-    held, listed = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    weight, listed = np.zeros(size, np.int64), np.zeros(size, np.int64)
     met, reported = np.empty(size, np.int32), np.zeros(len(begin) - 1, np.int64)
     for request in range(len(begin) - 1):
         count, total = 0, 0
         for at in range(begin[request], begin[request + 1]):
             first, last = offsets[lists[at]], offsets[lists[at] + 1]
-            own = counts[last - 1] if last - first == most else 0
-            total += own
+            least = counts[last - 1] if last - first == most else 0
+            total += least
             for entry in range(first, last):
                 code = codes[entry]
-                if not held[code]:
+                if not weight[code]:
                     met[count] = code
                     count += 1
-                held[code] += counts[entry]
-                listed[code] += own
+                weight[code] += counts[entry]
+                listed[code] += least
         delta[request] = total
         for place in range(count):
             code = met[place]
-            if held[code] > total:
+            if weight[code] > total:
                 to = room[request] + reported[request]
-                found[to], low[to] = code, held[code]
-                high[to] = held[code] + total - listed[code]
+                values[to], low[to] = code, weight[code]
+                high[to] = weight[code] + total - listed[code]
                 reported[request] += 1
-            held[code] = listed[code] = 0
+            weight[code] = listed[code] = 0
     return reported

@@ -38,10 +38,10 @@ def pick(
     Request r has the places from `room[r]` on. The heaviest come first, and of equal ones the
     least; or, not by weight, the least values come first. `is_exact` is for whole numbers.
     """
-    held, total = np.zeros(size, np.int64), np.zeros((len(weights), size), weights.dtype)
+    entries, total = np.zeros(size, np.int64), np.zeros((len(weights), size), weights.dtype)
     met, is_met = np.empty(size, np.int32), np.zeros(size, np.bool_)
     weighed = total if len(weights) == 1 else np.empty((len(weights), size), weights.dtype)
-    found, count = np.zeros(len(first), np.int64), 0
+    reported, count = np.zeros(len(first), np.int64), 0
     low, high = 0, 0
     for at in range(len(order)):
         request = order[at]
@@ -50,26 +50,26 @@ def pick(
         if not is_exact or to_low >= high or _apart(before, low, high, to_low, to_high) >= anew:
             for place in range(count):
                 code = met[place]
-                held[code], is_met[code] = 0, False
+                entries[code], is_met[code] = 0, False
                 total[:, code] = 0
             count = 0
             low = high = to_low
         for cell in range(low, to_low):
-            _remove(begin[cell], end[cell], codes, weights, held, total)
+            _remove(begin[cell], end[cell], codes, weights, entries, total)
         for cell in range(high, to_high):
-            count = _add(begin[cell], end[cell], codes, weights, held, total, met, is_met, count)
+            count = _add(begin[cell], end[cell], codes, weights, entries, total, met, is_met, count)
         for cell in range(to_high, high):
-            _remove(begin[cell], end[cell], codes, weights, held, total)
+            _remove(begin[cell], end[cell], codes, weights, entries, total)
         low, high = to_low, to_high
-        count = _still_held(held, met, is_met, count)
+        count = _without_absent(entries, met, is_met, count)
         if len(weights) > 1:
             _carry(total, weighed, met, count)
-        found[request] = _first(
+        reported[request] = _first(
             met, count, weighed, by_weight, most, picked[room[request] : room[request + 1]]
         )
-        for place in range(found[request]):
+        for place in range(reported[request]):
             weighing[:, room[request] + place] = weighed[:, picked[room[request] + place]]
-    return found
+    return reported
 
 
 @compiled
@@ -101,7 +101,7 @@ def _add(
     end: int,
     codes: Array,
     weights: Array,
-    held: Array,
+    entries: Array,
     total: Array,
     met: Array,
     is_met: Array,
@@ -109,7 +109,7 @@ def _add(
 ) -> int:
     for entry in range(begin, end):
         code = codes[entry]
-        held[code] += 1
+        entries[code] += 1
         for limb in range(len(weights)):
             total[limb, code] += weights[limb, entry]
         if not is_met[code]:
@@ -128,16 +128,16 @@ def _remove(begin: int, end: int, codes: Array, weights: Array, held: Array, tot
 
 
 @compiled
-def _still_held(held: Array, met: Array, is_met: Array, count: int) -> int:
+def _without_absent(entries: Array, met: Array, is_met: Array, count: int) -> int:
     """The values met without those that are no longer there."""
-    kept = 0
+    remaining = 0
     for place in range(count):
-        if held[met[place]]:
-            met[kept] = met[place]
-            kept += 1
+        if entries[met[place]]:
+            met[remaining] = met[place]
+            remaining += 1
         else:
             is_met[met[place]] = False
-    return kept
+    return remaining
 
 
 @compiled
@@ -196,7 +196,7 @@ def _comes_before(left: int, right: int, weighed: Array, by_weight: bool) -> boo
     """NaN weighs more than any number."""
     if by_weight:
         for limb in range(len(weighed) - 1, -1, -1):
-            mine, other = weighed[limb, left], weighed[limb, right]
-            if mine != other and (mine == mine or other == other):
-                return bool(mine > other or mine != mine)
+            weight, other = weighed[limb, left], weighed[limb, right]
+            if weight != other and (weight == weight or other == other):
+                return bool(weight > other or weight != weight)
     return left < right

@@ -21,7 +21,7 @@ def at_shares(
     weights: Array,
     shares: Array,
     doubt: Array,
-    found: Array,
+    values: Array,
 ) -> None:
     """By share and request, the least code with so large a share of the weight up to it.
 
@@ -32,17 +32,17 @@ def at_shares(
     while low < len(order):
         high, reach = part_of(order, first, last, before, low)
         base = before[first[order[low]]]
-        mine, weight = entries_of(first[order[low]], reach, before, begin, end, codes, weights)
+        entries, weight = entries_of(first[order[low]], reach, before, begin, end, codes, weights)
         if high == low + 1:
-            _one(order[low], mine, weight, shares, doubt, found)
+            _alone(order[low], entries, weight, shares, doubt, values)
         else:
-            least, levels = bits_of(mine)
-            zeros, ahead = matrix_of(mine, weight, least, levels)
+            least, levels = bits_of(entries)
+            zeros, ahead = matrix_of(entries, weight, least, levels)
             for at in range(low, high):
                 request = order[at]
                 bounds = before[first[request]] - base, before[last[request]] - base
                 if bounds[0] < bounds[1]:
-                    _some(request, bounds, zeros, ahead, least, shares, doubt, found)
+                    _of_matrix(request, bounds, zeros, ahead, least, shares, doubt, values)
         low = high
 
 
@@ -53,7 +53,7 @@ def _rank(share: float, weight: int) -> int:
 
 
 @compiled
-def _some(
+def _of_matrix(
     request: int,
     bounds: tuple[int, int],
     zeros: Array,
@@ -61,17 +61,17 @@ def _some(
     least: int,
     shares: Array,
     doubt: Array,
-    found: Array,
+    values: Array,
 ) -> None:
     weight = ahead[0, bounds[1]] - ahead[0, bounds[0]]
     for number in range(len(shares)):
         if number and not doubt[request]:
-            found[number, request] = found[0, request]
+            values[number, request] = values[0, request]
         elif 0 < shares[number] < 1:
             code = ranked(_rank(shares[number], weight), bounds, zeros, ahead)[0]
-            found[number, request] = code + least
+            values[number, request] = code + least
         else:
-            found[number, request] = _end(bounds, zeros, shares[number] >= 1) + least
+            values[number, request] = _end(bounds, zeros, shares[number] >= 1) + least
 
 
 @compiled
@@ -92,8 +92,8 @@ def _end(bounds: tuple[int, int], zeros: Array, is_greatest: bool) -> int:
 
 
 @compiled
-def _one(
-    request: int, codes: Array, weight: Array, shares: Array, doubt: Array, found: Array
+def _alone(
+    request: int, codes: Array, weight: Array, shares: Array, doubt: Array, values: Array
 ) -> None:
     """A request by itself: its entries in order."""
     if not len(codes):
@@ -102,9 +102,9 @@ def _one(
     passed = np.cumsum(weight[order])
     for number in range(len(shares)):
         if number and not doubt[request]:
-            found[number, request] = found[0, request]
+            values[number, request] = values[0, request]
         elif 0 < shares[number] < 1:
             rank = _rank(shares[number], passed[-1])
-            found[number, request] = codes[order[np.searchsorted(passed, rank, "right")]]
+            values[number, request] = codes[order[np.searchsorted(passed, rank, "right")]]
         else:
-            found[number, request] = codes[order[-1 if shares[number] >= 1 else 0]]
+            values[number, request] = codes[order[-1 if shares[number] >= 1 else 0]]

@@ -41,12 +41,12 @@ def at_fraction(
     while low < len(order):
         high, reach = part_of(order, first, last, before, low)
         base = first[order[low]]
-        mine, weight = entries_of(base, reach, before, begin, end, codes, counts)
-        least, levels = bits_of(mine)
+        entries, weight = entries_of(base, reach, before, begin, end, codes, counts)
+        least, levels = bits_of(entries)
         if high == low + 1:
-            _one(order[low], mine, weight, fraction, lower, upper, position)
+            _alone(order[low], entries, weight, fraction, lower, upper, position)
         else:
-            zeros, ahead = matrix_of(mine, weight, least, levels)
+            zeros, ahead = matrix_of(entries, weight, least, levels)
             for at in range(low, high):
                 request = order[at]
                 bounds = before[first[request]] - before[base], before[last[request]] - before[base]
@@ -72,14 +72,14 @@ def part_of(order: Array, first: Array, last: Array, before: Array, low: int) ->
 def entries_of(
     low: int, high: int, before: Array, begin: Array, end: Array, codes: Array, counts: Array
 ) -> tuple[Array, Array]:
-    found = before[high] - before[low]
-    mine, weight = np.empty(found, np.int32), np.empty(found, np.int64)
+    count = before[high] - before[low]
+    entries, weight = np.empty(count, np.int32), np.empty(count, np.int64)
     at = 0
     for cell in range(low, high):
         for entry in range(begin[cell], end[cell]):
-            mine[at], weight[at] = codes[entry], counts[entry]
+            entries[at], weight[at] = codes[entry], counts[entry]
             at += 1
-    return mine, weight
+    return entries, weight
 
 
 @compiled
@@ -109,14 +109,14 @@ def matrix_of(codes: Array, weight: Array, least: int, levels: int) -> tuple[Arr
             ahead[level, at + 1] = ahead[level, at] + weight[at]
             count += 1 - (codes[at] >> shift & 1)
             zeros[level, at + 1] = count
-        zero, one = 0, count
+        clear_at, set_at = 0, count
         for at in range(size):
             if codes[at] >> shift & 1:
-                next_codes[one], next_weight[one] = codes[at], weight[at]
-                one += 1
+                next_codes[set_at], next_weight[set_at] = codes[at], weight[at]
+                set_at += 1
             else:
-                next_codes[zero], next_weight[zero] = codes[at], weight[at]
-                zero += 1
+                next_codes[clear_at], next_weight[clear_at] = codes[at], weight[at]
+                clear_at += 1
         codes, next_codes = next_codes, codes
         weight, next_weight = next_weight, weight
     for at in range(size):
@@ -166,7 +166,7 @@ def ranked(rank: int, bounds: tuple[int, int], zeros: Array, ahead: Array) -> tu
 
 
 @compiled
-def _one(
+def _alone(
     request: int,
     codes: Array,
     weight: Array,

@@ -34,7 +34,7 @@ def estimate_registers(
     data: Array,
     registers: Array,
     log_size: int,
-    found: Array,
+    estimate: Array,
     used: Array,
 ) -> None:
     """Of each request the estimate, and how many registers are not zero."""
@@ -58,7 +58,7 @@ def estimate_registers(
             else:
                 _put_together(table, cells, first[request] - base, last[request] - base, row)
             counts = _counts(row)
-            found[request] = _estimate(counts, size)
+            estimate[request] = _estimate(counts, size)
             used[request] = size - counts[0]
         low = high
 

@@ -34,12 +34,12 @@ class ItemCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None], log_size: int, of: Type) -> ItemCells:
-        found = read_items.read(states, Items(log_size, is_text_key(of)))
-        coded = pc.dictionary_encode(found.keys)
+        counts = read_items.read(states, Items(log_size, is_text_key(of)))
+        coded = pc.dictionary_encode(counts.keys)
         values = values_of(coded.dictionary.to_pylist(), of)
         codes = coded.indices.to_numpy()
-        bags = of_cells(codes, values, found.begin, found.end, found.counts[None])
-        return ItemCells(SortedBags(bags), found.missed)
+        bags = of_cells(codes, values, counts.begin, counts.end, counts.counts[None])
+        return ItemCells(SortedBags(bags), counts.missed)
 
     def take(self, rows: IntArray) -> ItemCells:
         return ItemCells(SortedBags(self.cells.bags.take(rows)), self.missed[rows])

@@ -21,9 +21,11 @@ def user_arguments(
     expr: Expr, trees: list[exp.Expr], code: Code, scalars: ScalarBinder
 ) -> tuple[Scalar, ...]:
     """What `lift` takes, in its order: the arguments written, and the time of the row."""
-    given = iter(trees)
+    remaining = iter(trees)
     return tuple(
-        _time(expr, scalars) if argument.is_time else _fitted(expr, next(given), argument, scalars)
+        _time(expr, scalars)
+        if argument.is_time
+        else _fitted(expr, next(remaining), argument, scalars)
         for argument in declared(code).arguments
     )
 
@@ -33,9 +35,9 @@ def user_constants(
 ) -> tuple[Constant, ...]:
     """The constants in their own types; refused where the class does."""
     defaults = (default for _, default in declared(code).constants)
-    found = tuple(map(as_given, values, defaults))
+    constants = tuple(map(as_given, values, defaults))
     try:
-        made(code, found)
+        made(code, constants)
     except TidemillError as error:
         refuse(
             "E_ARGUMENTS",
@@ -43,7 +45,7 @@ def user_constants(
             detail=error.problem.detail,
             place=place_in(expr, node),
         )
-    return found
+    return constants
 
 
 def _time(expr: Expr, scalars: ScalarBinder) -> Scalar:
@@ -64,13 +66,13 @@ def _fitted(expr: Expr, tree: exp.Expr, argument: Argument, scalars: ScalarBinde
     )
 
 
-def is_widened(given: Type, wanted: Type) -> bool:
+def is_widened(actual: Type, declared: Type) -> bool:
     """Whether Arrow makes the same of it as Spark's cast: numbers into wider ones.
 
     >>> from tidemill.types import BIGINT, DOUBLE, INT
     >>> is_widened(INT, BIGINT), is_widened(BIGINT, DOUBLE), is_widened(DOUBLE, BIGINT)
     (True, True, False)
     """
-    if wanted.is_integer:
-        return given.is_integer and INTEGER_BITS[given.name] <= INTEGER_BITS[wanted.name]
-    return wanted.is_float and (given.is_integer or given.name == "FLOAT")
+    if declared.is_integer:
+        return actual.is_integer and INTEGER_BITS[actual.name] <= INTEGER_BITS[declared.name]
+    return declared.is_float and (actual.is_integer or actual.name == "FLOAT")

@@ -86,7 +86,7 @@ def aggregate(
     """
 
     def mark(cls: _Class) -> _Class:
-        made = Declaration(
+        declaration = Declaration(
             name=name or _BEFORE_CAPITAL.sub("_", cls.__name__).lower(),
             arguments=tuple(
                 Argument(key, *parse_argument(cls, key, text)) for key, text in arguments.items()
@@ -96,8 +96,8 @@ def aggregate(
             constants=_constants(cls),
             subtracts=hasattr(cls, "subtract"),
         )
-        _check(cls, made)
-        setattr(cls, _MARK, made)
+        _check(cls, declaration)
+        setattr(cls, _MARK, declaration)
         return cls
 
     return mark
@@ -123,30 +123,30 @@ def _constants(cls: type) -> tuple[tuple[str, Constant], ...]:
     return tuple((parameter.name, parameter.default) for parameter in parameters)
 
 
-def _check(cls: type, made: Declaration) -> None:
-    if not made.arguments or not made.state:
+def _check(cls: type, declaration: Declaration) -> None:
+    if not declaration.arguments or not declaration.state:
         _refuse(cls, "an aggregate has at least one argument and one field of state")
-    wanted = {**_METHODS, "lift": tuple(argument.name for argument in made.arguments)}
-    wanted |= {"subtract": ("left", "right")} if made.subtracts else {}
-    missing = [method for method in wanted if not callable(getattr(cls, method, None))]
+    methods = {**_METHODS, "lift": tuple(argument.name for argument in declaration.arguments)}
+    methods |= {"subtract": ("left", "right")} if declaration.subtracts else {}
+    missing = [method for method in methods if not callable(getattr(cls, method, None))]
     if missing:
         _refuse(
             cls,
             f"there is no method {missing[0]}",
-            detail=listing("methods", wanted),
-            hint=f"add def {missing[0]}({', '.join(('self', *wanted[missing[0]]))})",
+            detail=listing("methods", methods),
+            hint=f"add def {missing[0]}({', '.join(('self', *methods[missing[0]]))})",
         )
-    for method, taken in wanted.items():
-        _check_method(cls, method, taken)
+    for method, parameters in methods.items():
+        _check_method(cls, method, parameters)
 
 
-def _check_method(cls: type, method: str, taken: tuple[str, ...]) -> None:
-    found = inspect.signature(getattr(cls, method))
+def _check_method(cls: type, method: str, parameters: tuple[str, ...]) -> None:
+    signature = inspect.signature(getattr(cls, method))
     try:
-        found.bind("self", *taken)
+        signature.bind("self", *parameters)
     except TypeError:
-        wanted = f"{method}({', '.join(('self', *taken))})"
-        _refuse(cls, f"it has {method}{found}, and {wanted} is called")
+        call = f"{method}({', '.join(('self', *parameters))})"
+        _refuse(cls, f"it has {method}{signature}, and {call} is called")
 
 
 def _refuse(cls: type, primary: str, detail: str = "", hint: str = "") -> NoReturn:

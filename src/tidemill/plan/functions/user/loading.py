@@ -37,17 +37,21 @@ def made(code: Code, constants: tuple[Constant, ...]) -> Any:
 
 @lru_cache(maxsize=256)
 def _class(code: Code) -> type:
-    found = _marked(_module(code))
-    wanted = code.class_name
-    named = [cls for cls in found if cls.__name__ == wanted] if wanted else found
-    if not wanted and len(found) > 1:
-        named = [cls for cls in found if _name(cls) == code.name]
+    classes = _marked(_module(code))
+    name = code.class_name
+    named = [cls for cls in classes if cls.__name__ == name] if name else classes
+    if not name and len(classes) > 1:
+        named = [cls for cls in classes if _name(cls) == code.name]
     if len(named) != 1:
-        hint = f"name one of them: SOURCE 'python:{code.file}#{found[0].__name__}'" if found else ""
+        hint = (
+            f"name one of them: SOURCE 'python:{code.file}#{classes[0].__name__}'"
+            if classes
+            else ""
+        )
         refuse(
             "E_AGGREGATE",
-            f"{code.file} has no class {wanted}" if wanted else f"{code.file} has no one aggregate",
-            detail=listing("aggregates", (cls.__name__ for cls in found)),
+            f"{code.file} has no class {name}" if name else f"{code.file} has no one aggregate",
+            detail=listing("aggregates", (cls.__name__ for cls in classes)),
             hint=hint or "put @tidemill.aggregate(…) before the class",
         )
     return named[0]
