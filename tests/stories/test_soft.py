@@ -257,9 +257,9 @@ import sys
 from pathlib import Path
 from tests.stories.test_soft import LiveRun, STREAM, rows_of, soft_cases
 from tidemill.engine import Engine
-from tidemill.engine.tick.decide import Deciding
+from tidemill.engine.tick.decide import Decider
 
-decide = Deciding.decide
+decide = Decider.decide
 
 
 def killed(self, record, *others):
@@ -269,7 +269,7 @@ def killed(self, record, *others):
     return decide(self, record, *others)
 
 
-Deciding.decide = killed
+Decider.decide = killed
 folder = Path(sys.argv[1])
 with Engine(folder / "home") as engine:
     engine.sql("\\n".join([STREAM, *(case.create() for case in soft_cases(3))]), folder)
