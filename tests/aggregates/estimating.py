@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tests.laws.queries import plan_of
-from tidemill.aggregates import Lane, lanes_behind
+from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.merging import objects
+from tidemill.aggregates.sketches import SketchLane
 from tidemill.plan.query import AggregateCall
 from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 
@@ -21,18 +22,25 @@ def call_of(sql: str) -> AggregateCall:
     return next(call for call in plan.aggregates if not call.part)
 
 
-def lane_of(sql: str) -> Lane:
-    return lanes_behind(call_of(sql))[0]
+def lane_of(sql: str) -> SketchLane:
+    (lane,) = lanes_behind(call_of(sql))
+    assert isinstance(lane, SketchLane)
+    return lane
 
 
-def runs_of(lane: Lane, states: Sequence[Any], bounds: Sequence[tuple[int, int]]) -> SketchRuns:
+def runs_of(
+    lane: SketchLane, states: Sequence[Any], bounds: Sequence[tuple[int, int]]
+) -> SketchRuns:
     first, last = np.array(bounds, np.int64).reshape(-1, 2).T
     rows = SketchRows(Reader(lane, objects(states)), np.arange(len(states)))
     return SketchRuns(rows, first, last)
 
 
 def told(
-    sql: str, states: Sequence[Any], bounds: Sequence[tuple[int, int]], lane: Lane | None = None
+    sql: str,
+    states: Sequence[Any],
+    bounds: Sequence[tuple[int, int]],
+    lane: SketchLane | None = None,
 ) -> list[Told | None]:
     """Of each run of the states; the lane that is behind the call, if it is not another."""
     found = runs_of(lane or lane_of(sql), states, bounds).estimates(call_of(sql))
@@ -41,7 +49,7 @@ def told(
     return [tuple(row) if known else None for *row, known in rows]
 
 
-def told_of_all(sql: str, states: Sequence[Any], lane: Lane | None = None) -> Any:
+def told_of_all(sql: str, states: Sequence[Any], lane: SketchLane | None = None) -> Any:
     """Of all states together. Among other runs, so that sweeps go over many at once."""
     cells, whole = [*states, None, *states], (0, len(states))
     bounds = [whole, (1, len(states) + 1), (len(states) + 1, len(cells)), (0, 0)]

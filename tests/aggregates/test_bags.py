@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.aggregates import Bags, Lane, absent, concatenated, decode, encode
+from tidemill.aggregates import Bags, Lane, concatenated
+from tidemill.aggregates.encoded import flat
+from tidemill.aggregates.lanes import Counts, Weights
 from tidemill.aggregates.limbs import to_decimal
 from tidemill.plan.scalar import Scalar
-from tidemill.state.combining import combined
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, Type
 
 PRICE = Type("DECIMAL", 12, 2)
@@ -41,11 +42,11 @@ def scalar(name: str, kind: Type) -> Scalar:
 def lanes(draw: st.DrawFn) -> tuple[Lane, Rows]:
     """A lane, and rows of a value, a weight and a place."""
     kind = draw(st.sampled_from(tuple(KINDS)))
-    lane = Lane("counts", scalar("x", kind))
+    lane: Lane = Counts(scalar("x", kind))
     weights: st.SearchStrategy[Any] = st.integers(1, 9)
     if draw(st.booleans()):
         by = draw(st.sampled_from(tuple(WEIGHTS)))
-        lane = Lane("weights", scalar("x", kind), (scalar("y", by),))
+        lane = Weights(scalar("x", kind), (scalar("y", by),))
         weights = st.none() | st.sampled_from(WEIGHTS[by])
     values = st.none() | st.sampled_from(KINDS[kind])
     return lane, draw(st.lists(st.tuples(values, weights, st.integers(0, 4)), max_size=20))
@@ -59,9 +60,9 @@ def encoded(lane: Lane, rows: Rows) -> Bags:
         halves = [(None, None) if w is None else (w & 0xFFFFFFFF, w >> 32) for w in weights]
         columns += [pa.array([half[n] for half in halves], pa.int64()) for n in range(2)]
     else:
-        decimal = lane.kind == "weights" and lane.summed.type.is_decimal
+        decimal = isinstance(lane, Weights) and lane.summed.type.is_decimal
         columns.append(pa.array(weights, pa.decimal128(22, 2) if decimal else pa.int64()))
-    found = encode(lane, [pa.chunked_array([column]) for column in columns])
+    found = lane.encode(columns)
     assert isinstance(found, Bags)
     return found
 
@@ -94,7 +95,7 @@ def _key(value: Any) -> Any:
 
 
 def at(lane: Lane, bags: Bags, place: list[int], places: int) -> Bags:
-    found = combined(lane, bags, np.array(place, np.int64), places)
+    found = lane.combined(bags, np.array(place, np.int64), places)
     assert isinstance(found, Bags)
     return found
 
@@ -128,24 +129,24 @@ def test_a_piece_keeps_bags(drawn: tuple[Lane, Rows], order: list[int]) -> None:
     lane, rows = drawn
     found = at(lane, encoded(lane, rows), [place for _, _, place in rows], 5)
     taken = found.take(np.array(order, np.int64))
-    kept = pa.table(decode(lane, taken), list(lane.parts))
+    kept = pa.table(lane.decode(taken), list(lane.parts))
     for low in range(len(order) + 1):
         run = kept.slice(low)
-        again = encode(lane, [run.column(name) for name in lane.parts])
+        again = lane.encode([flat(run.column(name)) for name in lane.parts])
         assert isinstance(again, Bags)
         assert listed(lane, again) == listed(lane, taken)[low:]
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_cells_from_before_have_no_values(kind: Type) -> None:
-    lane = Lane("counts", scalar("x", kind))
-    whole = concatenated([absent(lane, 2), encoded(lane, [(KINDS[kind][0], 3, 0)])])
+    lane = Counts(scalar("x", kind))
+    whole = concatenated([lane.absent(2), encoded(lane, [(KINDS[kind][0], 3, 0)])])
     assert isinstance(whole, Bags)
     assert whole.sizes.tolist() == [0, 0, 1]
 
 
 def test_dictionaries_are_sorted_as_spark_sorts() -> None:
-    lane = Lane("counts", scalar("x", DOUBLE))
+    lane = Counts(scalar("x", DOUBLE))
     rows: Rows = [(value, 1, 0) for value in (math.nan, math.inf, -0.0, 0.0, -math.inf)]
     found = encoded(lane, rows).dictionary.to_pylist()
     assert list(map(str, found)) == ["-inf", "0.0", "inf", "nan"]

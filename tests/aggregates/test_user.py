@@ -10,13 +10,14 @@ import pytest
 
 from tests.aggregates.broken import LAWS, MISTAKES, code_of, text_of
 from tests.aggregates.written import CODES, TEXT
-from tidemill.aggregates import Encoded, Lane, decode, encode
+from tidemill.aggregates import Encoded
 from tidemill.aggregates.algebra import ALGEBRAS, Algebra
 from tidemill.aggregates.elementwise import Elementwise
+from tidemill.aggregates.lanes.moments import MOMENTS
 from tidemill.aggregates.laws import broken_law
-from tidemill.aggregates.moments import MOMENTS
 from tidemill.aggregates.user import running, take_told
 from tidemill.aggregates.user.failing import MOST_CALLS
+from tidemill.aggregates.user.lanes import UserLane
 from tidemill.aggregates.user.samples import ROWS, sample
 from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Code
@@ -130,11 +131,11 @@ def test_algebras_that_are_wrong_are_found_out(algebra: Algebra) -> None:
     assert broken_law(algebra, np.array([1.0, 2.0, 7.0, -3.0])) is not None
 
 
-def lane_of(name: str, *kinds: Type) -> Lane:
+def lane_of(name: str, *kinds: Type) -> UserLane:
     code = next(code for code in CODES if code.name == name)
     scalars = [Scalar(f"c{n}", f"c{n}", kind, (f"c{n}",)) for n, kind in enumerate(kinds)]
     constants = tuple(default for _, default in declared(code).constants)
-    return Lane("user", scalars[0], tuple(scalars[1:]), constants, code)
+    return UserLane(scalars[0], tuple(scalars[1:]), constants, code)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +150,9 @@ def test_states_come_back_from_pieces_as_they_were(name: str, kinds: tuple[Type,
     lane = lane_of(name, *kinds)
     times = pa.array(np.arange(ROWS) % 5 + 1)
     arrays = [pa.nulls(ROWS), times, *(sample(kind, n) for n, kind in enumerate(kinds))]
-    states = encode(lane, [pa.chunked_array([array]) for array in arrays])
-    (column,) = decode(lane, states)
-    again = encode(lane, [pa.chunked_array([column.slice(7)])])
+    states = lane.encode(arrays)
+    (column,) = lane.decode(states)
+    again = lane.encode([column.slice(7)])
     assert isinstance(states, Encoded)
     assert isinstance(again, Encoded)
     assert again.values.tobytes() == states.values[7:].tobytes()

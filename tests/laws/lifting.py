@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from tests.laws.conditions import Truth
 from tidemill.aggregates import Lane
-from tidemill.aggregates.lanes import BAGS
-from tidemill.aggregates.sketches import Quantiles, family_of_keys
-from tidemill.aggregates.sketches.keys import keys_of
+from tidemill.aggregates.lanes import PlainRow
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import Row
-from tidemill.reference.recalc import greatest, least
-from tidemill.reference.spreads import outermost
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.partial_rows import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
@@ -75,76 +69,14 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
         mask = (1 << WORD_BITS) - 1
         columns[name] = pa.array([c[2] >> WORD_BITS * word & mask for c in cells], pa.int64())
     for number, lane in enumerate(feed.lanes):
+        lifted = [lane.lift_plain(_arguments(lane, members)) for members in cells.values()]
         for part, name in enumerate(feed.lane_columns(number)):
-            lifted = [lift(lane, part, members) for members in cells.values()]
-            columns[name] = pa.array(lifted, lane_type(lane, part))
+            columns[name] = pa.array([row[part] for row in lifted], lane.part_types[part])
     return pa.table(columns)
 
 
-def lane_type(lane: Lane, part: int) -> pa.DataType:
-    if lane.is_sketch:
-        return (lane.type.arrow, pa.int64())[part] if lane.by_value else pa.binary()
-    if lane.kind == "moments":
-        return pa.float64()
-    if lane.kind == "weights" and part:
-        return lane_type(lane.summed, part - 1)
-    if lane.kind in BAGS:
-        return pa.int64() if part else lane.type.arrow
-    if lane.kind == "user":
-        return pa.int64() if part < 2 else lane.arguments[part - 2].type.arrow
-    if lane.kind in ("min", "max") or (lane.kind in ("first", "last") and part):
-        return lane.type.arrow
-    if lane.kind == "sum" and lane.type.is_decimal:
-        return pa.decimal128(lane.type.precision + 10, lane.type.scale)
-    return pa.float64() if lane.kind == "sum" and lane.type.is_float else pa.int64()
-
-
-def lift(lane: Lane, part: int, members: Sequence[Row]) -> Any:
-    if lane.argument is None:
-        return len(members)
-    if lane.kind == "weights" and part:
-        return lift(lane.summed, part - 1, members)
-    if lane.kind == "user":
-        # One value of each argument stands in all of them.
-        return [None, len(members), *(members[0].values[s.sql] for s in lane.arguments)][part]
-    values = [v for row in members if (v := row.values[lane.argument.sql]) is not None]
-    if lane.kind in BAGS:
-        # Every partial row has one value alone.
-        return len(values) if part else next(iter(values), None)
-    if lane.kind == "count":
-        return len(values)
-    if lane.is_sketch:
-        return sketch(lane, part, values)
-    if not values:
-        return 0 if lane.kind == "moments" and not part else None
-    if lane.kind == "sum":
-        halves = len(lane.parts) == 2
-        return sum((v & 0xFFFFFFFF, v >> 32)[part] if halves else v for v in values)
-    if lane.kind == "moments":
-        numbers = [float(value) for value in values]
-        mean = math.fsum(numbers) / len(numbers)
-        return (len(numbers), mean, math.fsum((x - mean) ** 2 for x in numbers))[part]
-    if lane.kind in ("first", "last"):
-        sql = lane.argument.sql
-        pairs = [(r.time_us, r.values[sql]) for r in members if r.values[sql] is not None]
-        at = (min if lane.kind == "first" else max)(time for time, _ in pairs)
-        return outermost(lane.kind.upper(), pairs) if part else at
-    result = values[0]
-    for value in values[1:]:
-        result = (least if lane.kind == "min" else greatest)(result, value)
-    return result
-
-
-def sketch(lane: Lane, part: int, values: list[Any]) -> Any:
-    """Bytes, or the value and how often it is there, of rows with one value."""
-    if lane.by_value:
-        return len(values) if part else (values or [None])[0]
-    if lane.kind == "kll":
-        quantiles = Quantiles(lane.size)
-        return quantiles.to_bytes(quantiles.of(np.array(values, np.float64)))
-    family = family_of_keys(lane.kind, lane.size, lane.type)
-    counts = Counter(keys_of(pa.array(values, lane.type.arrow), lane.type))
-    return family.to_bytes(family.make(list(counts), list(counts.values())))
+def _arguments(lane: Lane, members: Sequence[Row]) -> list[PlainRow]:
+    return [(row.time_us, tuple(row.values[s.sql] for s in lane.arguments)) for row in members]
 
 
 def _hashable(value: Any) -> Any:

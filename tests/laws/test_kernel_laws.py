@@ -38,7 +38,7 @@ from tidemill.state.kernels import (
     KERNELS,
 )
 from tidemill.state.kernels.choose import choose
-from tidemill.state.layouts.lane_values import Lane
+from tidemill.state.layouts.lane_values import LaneValues
 
 PLAIN = {
     "count": add,
@@ -266,7 +266,7 @@ def column(values, algebra):
     array = np.array(junk, dtype=dtype_for(algebra))
     if algebra is INTEGER_SUM:
         array = split_int64(array)
-    return Lane(array, algebra, None if algebra is COUNT else valid)
+    return LaneValues(array, algebra, None if algebra is COUNT else valid)
 
 
 def as_rows(combined):

@@ -10,7 +10,7 @@ import numpy as np
 from tidemill.aggregates.limbs import split_int64
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.layouts.combine import Layout, lay_out
-from tidemill.state.layouts.lane_values import Lane
+from tidemill.state.layouts.lane_values import LaneValues
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def combine_windows(
     slices: int,
     lo: IntArray,
     hi: IntArray,
-    lanes: list[Lane],
+    lanes: list[LaneValues],
     layout: Layout = "auto",
 ) -> Combined:
     """Blocks read whole, and once more cell by cell: both ways must agree."""
@@ -62,7 +62,7 @@ def combine_windows(
     )
 
 
-def _joined(lane: Lane, parts: list[tuple[Array, BoolArray]]) -> tuple[Array, BoolArray]:
+def _joined(lane: LaneValues, parts: list[tuple[Array, BoolArray]]) -> tuple[Array, BoolArray]:
     none = lane.values[:0], np.zeros(0, bool)
     values, valid = zip(none, *parts, strict=True)
     return np.concatenate(values), np.concatenate(valid)

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidemill.aggregates import Encoded, Lane
+from tidemill.aggregates import ROWS, Encoded
+from tidemill.aggregates.lanes import Max
 from tidemill.plan.predicates import NO_ROWS, Reading, Term
 from tidemill.plan.scalar import Scalar
 from tidemill.state.cells import Cells, narrow
@@ -21,7 +22,7 @@ from tidemill.state.layouts import bundles as bundling
 from tidemill.state.layouts.bundles import Spans, bundles
 from tidemill.types import BIGINT
 
-LANES = (Lane("rows"), Lane("max", Scalar("n", "n", BIGINT, ("n",))))
+LANES = (ROWS, Max(Scalar("n", "n", BIGINT, ("n",))))
 BITS = [Reading((Term(1 << bit),)) for bit in range(6)]
 Found = dict[tuple[int, int], tuple[int, int]]
 

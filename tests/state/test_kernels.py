@@ -38,7 +38,7 @@ from tidemill.state.kernels.choose import choose
 from tidemill.state.kernels.running import Running
 from tidemill.state.layouts import dense as dense_layout
 from tidemill.state.layouts.combine import pick_layout
-from tidemill.state.layouts.lane_values import Lane
+from tidemill.state.layouts.lane_values import LaneValues
 from tidemill.windows import WindowSpec, edge_classes, edges_between
 
 NAN, INF = float("nan"), float("inf")
@@ -231,8 +231,8 @@ def test_groups_without_rows_do_not_appear_and_nulls_stay_null(layout):
         3,
         *windows((0, 2), (1, 3), (2, 2)),
         [
-            Lane(np.array([7, 5, 99]), INTEGER_MIN, np.array([True, True, False])),
-            Lane(np.array([1, 1, 1]), COUNT),
+            LaneValues(np.array([7, 5, 99]), INTEGER_MIN, np.array([True, True, False])),
+            LaneValues(np.array([1, 1, 1]), COUNT),
         ],
         layout,
     )
@@ -250,8 +250,10 @@ def test_rows_of_one_slice_and_group_are_combined(layout):
     """As two pieces have them, whose tick ended within a slice."""
     at, group = np.array([1, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 0])
     lanes = [
-        Lane(np.array([5, 6, 7, 8, 9]), COUNT),
-        Lane(np.array([5, 6, 7, 8, 9]), INTEGER_MIN, np.array([False, True, True, True, False])),
+        LaneValues(np.array([5, 6, 7, 8, 9]), COUNT),
+        LaneValues(
+            np.array([5, 6, 7, 8, 9]), INTEGER_MIN, np.array([False, True, True, True, False])
+        ),
     ]
     got = combine_windows(at, group, 2, 3, *windows((0, 2), (1, 2), (1, 3), (2, 3)), lanes, layout)
     assert got.window.tolist() == [0, 0, 1, 1, 2, 2, 3]
@@ -266,14 +268,14 @@ def test_rows_of_one_slice_and_group_are_combined(layout):
 @pytest.mark.parametrize("bounds", [[], [(0, 0)]])
 def test_nothing_to_combine(layout, bounds):
     none = np.empty(0, np.int64)
-    got = combine_windows(none, none, 0, 0, *windows(*bounds), [Lane(none, COUNT)], layout)
+    got = combine_windows(none, none, 0, 0, *windows(*bounds), [LaneValues(none, COUNT)], layout)
     assert got.window.size == got.group.size == got.lanes[0][0].size == 0
 
 
 def test_dense_work_is_cut_into_runs_of_windows(monkeypatch):
     rng = np.random.default_rng(7)
     at = rng.choice(40 * 6, 120, replace=False)
-    lanes = [Lane(split_int64(rng.integers(-9, 9, 120)), INTEGER_SUM, rng.random(120) < 0.7)]
+    lanes = [LaneValues(split_int64(rng.integers(-9, 9, 120)), INTEGER_SUM, rng.random(120) < 0.7)]
     lo = rng.integers(0, 40, 25)
     given = (at // 6, at % 6, 6, 40, lo, np.minimum(lo + rng.integers(0, 9, 25), 40), lanes)
     whole = combine_windows(*given, "dense")

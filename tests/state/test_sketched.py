@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.aggregates.estimating import call_of, lane_of, told
-from tidemill.aggregates import Lane, sketches
 from tidemill.aggregates.merging import objects
+from tidemill.aggregates.sketches import KllLane, SketchLane
 from tidemill.state.layouts.combine import Layout, lay_out
 from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 
@@ -27,16 +27,16 @@ WINDOWS = [(0, 5), (2, 7), (4, 9), (0, 2), (5, 7), (10, 12), (0, 12), (3, 3)]
 Found = dict[tuple[int, int], Any]
 
 
-def sketch_of(lane: Lane, rng: random.Random) -> Any:
+def sketch_of(lane: SketchLane, rng: random.Random) -> Any:
     """NULL, of few values, or of more than it can hold."""
-    family: Any = sketches.family(lane.kind, lane.size, lane.type)
+    family: Any = lane.family
     count = rng.choice((0, 3, 20, 2000))
     values = sorted(set(rng.choices(range(5000), k=count)))
     if not values:
         return None
     made = (
         family.of(np.array(values, np.float64))
-        if lane.kind == "kll"
+        if isinstance(lane, KllLane)
         else family.make(values, [rng.randrange(1, 5) for _ in values])
     )
     return family.to_bytes(made)

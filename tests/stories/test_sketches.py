@@ -19,10 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.aggregates.estimating import told_of_all
-from tidemill.aggregates import Lane
-from tidemill.aggregates.sketches import Quantiles, family_of_keys
+from tidemill.aggregates import lane_of_kind
+from tidemill.aggregates.sketches import KllLane, SketchLane
 from tidemill.aggregates.sketches.keys import keys_of
-from tidemill.aggregates.sketches.lifting import lift_sql
 from tidemill.engine import Engine
 from tidemill.plan.scalar import Scalar
 from tidemill.types import parse_type
@@ -45,10 +44,13 @@ def test_sketches_of_spark_and_of_python_are_alike(
     spark: SparkSession, kind: str, sketch: str
 ) -> None:
     of, values = parse_type(kind), VALUES[kind]
-    family: Any = family_of_keys(sketch, 12, of)
+    lane = lane_of_kind(sketch, Scalar("x", "x", of, ("x",)), parameters=(12,))
+    assert isinstance(lane, SketchLane)
+    family: Any = lane.family
+    (lifted,) = lane.lift_sql(["x"], "")
     rows = pa.table({"x": pa.array(values, of.arrow)})
     frame = spark.createDataFrame(rows)
-    (row,) = frame.selectExpr(f"{lift_sql(sketch, 12, of, 'x')} AS s").collect()
+    (row,) = frame.selectExpr(f"{lifted} AS s").collect()
     keys = [key for key in keys_of(rows.column("x").combine_chunks(), of) if key is not None]
     mine = family.make(keys, [1] * len(keys))
     both = family.merged([bytes(row["s"]), mine])
@@ -57,7 +59,6 @@ def test_sketches_of_spark_and_of_python_are_alike(
         assert dict(zip(found.values, found.counts, strict=True)) == dict.fromkeys(keys, 2)
         assert not found.missed
         return
-    lane = Lane(sketch, Scalar("x", "x", of, ("x",)), parameters=(12,))
     wanted = told_of_all("APPROX_COUNT_DISTINCT(k)", [mine], lane)
     assert abs(wanted[0] - len(set(keys))) <= 0.05 * len(keys)
     for cells in ([both], [bytes(row["s"]), mine]):
@@ -71,8 +72,8 @@ def test_sketches_of_spark_and_of_python_are_alike(
 
 
 def test_percentiles_of_spark_and_of_python_are_alike(spark: SparkSession) -> None:
-    family, double = Quantiles(200), parse_type("DOUBLE")
-    lifted = lift_sql("kll", 200, double, "x")
+    lane = KllLane(Scalar("x", "x", parse_type("DOUBLE"), ("x",)), parameters=(200,))
+    family, (lifted,) = lane.family, lane.lift_sql(["x"], "")
     (row,) = spark.sql(
         f"SELECT {lifted} AS s FROM (SELECT id / 10.0 AS x FROM RANGE(90) UNION ALL "
         "SELECT EXPLODE(ARRAY(DOUBLE('NaN'), NULL, DOUBLE('Infinity'))))"

@@ -2,9 +2,10 @@
 
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.bags import Bags
-from tidemill.aggregates.encoding import Encoded
-from tidemill.aggregates.lane_arrays import Kept, absent, concatenated, decode, encode
-from tidemill.aggregates.lanes import ROWS, Lane, lanes_behind
+from tidemill.aggregates.behind import lanes_behind
+from tidemill.aggregates.encoded import Encoded
+from tidemill.aggregates.lane_arrays import concatenated
+from tidemill.aggregates.lanes import ROWS, Lane, LaneArray, lane_of_kind
 from tidemill.aggregates.lower import Lowering, gives_numbers, lower, lower_numbers
 
 __all__ = [
@@ -12,14 +13,12 @@ __all__ = [
     "Algebra",
     "Bags",
     "Encoded",
-    "Kept",
     "Lane",
+    "LaneArray",
     "Lowering",
-    "absent",
     "concatenated",
-    "decode",
-    "encode",
     "gives_numbers",
+    "lane_of_kind",
     "lanes_behind",
     "lower",
     "lower_numbers",

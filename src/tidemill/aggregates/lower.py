@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates import lower_bags
-from tidemill.aggregates.encoding import Encoded, decode, mask_out
+from tidemill.aggregates.behind import lanes_behind
+from tidemill.aggregates.encoded import Encoded, mask_out
 from tidemill.aggregates.estimates import Estimates, Sketched
-from tidemill.aggregates.lanes import BAGS, Lane, lanes_behind
+from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
-from tidemill.aggregates.user.lanes import lower_user
+from tidemill.aggregates.user.running import running
 from tidemill.arrays import Array, BoolArray
 from tidemill.plan.functions.basic import sum_type
 from tidemill.plan.query import AggregateCall
@@ -46,13 +47,13 @@ def lower(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> Lowered:
     if lane.is_sketch:
         found = _sketched(lane, lanes).most_frequent(call)
         return found, np.zeros(len(found), dtype=np.bool_)
-    if lane.kind in BAGS:
+    if lane.counts_values:
         return lower_bags.lists(call, _runs(lane, lanes))
     first, *rest = _encoded(call, lanes)
     if call.code is not None:
-        return lower_user(call, first.values)
+        return running(call.code, call.parameters).lower(first.values)
     if call.function in ("MIN", "MAX", "FIRST", "LAST"):
-        return decode(lane, first)[-1], np.zeros(len(first.values), dtype=np.bool_)
+        return lane.decode(first)[-1], np.zeros(len(first.values), dtype=np.bool_)
     return _decimal(call, first, *rest)
 
 
@@ -77,7 +78,7 @@ def lower_numbers(
         if whole not in estimated:
             estimated[whole] = _sketched(lane, lanes).estimates(call)
         return *estimated[whole].part(call.part), None
-    if lane.kind in BAGS:
+    if lane.counts_values:
         return (*lower_bags.numbers(call, _runs(lane, lanes)), None)
     first, *rest = _encoded(call, lanes)
     if call.function == "AVG":

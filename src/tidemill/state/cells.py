@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates import Kept, Lane, concatenated
+from tidemill.aggregates import Lane, LaneArray, concatenated
+from tidemill.aggregates.numbering import Digit, factorise, number
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import ALL_ROWS, Reading
-from tidemill.state.combining import combined
-from tidemill.state.numbering import Digit, factorise, number
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Cells:
     groups: pa.Table
     signature: IntArray
     signatures: IntArray
-    lanes: tuple[Kept, ...]
+    lanes: tuple[LaneArray, ...]
 
     def __len__(self) -> int:
         return len(self.group)
@@ -105,8 +104,8 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
         return cells
     kept = replace(cells, lanes=()).at(found.rows)
     combined_lanes = (
-        combined(lane, encoded, found.ids, found.count)
-        for lane, encoded in zip(lanes, cells.lanes, strict=True)
+        lane.combined(lane_rows, found.ids, found.count)
+        for lane, lane_rows in zip(lanes, cells.lanes, strict=True)
     )
     return replace(kept, lanes=tuple(combined_lanes))
 

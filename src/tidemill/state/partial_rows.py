@@ -6,18 +6,18 @@ signature stand in the piece once, and in each row is their number.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates import Encoded, Kept, absent, decode, encode
-from tidemill.aggregates.encoding import flat
+from tidemill.aggregates import Encoded, LaneArray
+from tidemill.aggregates.encoded import flat
+from tidemill.aggregates.lanes import Overflow
+from tidemill.aggregates.numbering import factorise
 from tidemill.arrays import IntArray
 from tidemill.state.cells import Cells, merged
-from tidemill.state.numbering import factorise
 from tidemill.state.synopsis import Partials
 
 SLICE, GROUP, SIGNATURE = "slice", "group", "signature"
@@ -53,7 +53,7 @@ def code_rows(partials: Partials, cells: Cells, order: IntArray) -> pa.Table:
         words = dict(zip(partials.signature_columns, cells.signatures.T, strict=True))
         columns[SIGNATURE] = _numbered(cells.signature[order], _structs(pa.table(words)))
     for place, lane in enumerate(partials.lanes):
-        arrays = decode(lane, cells.lanes[place].take(order))
+        arrays = lane.decode(cells.lanes[place].take(order))
         columns.update(zip(partials.lane_columns(place), arrays, strict=False))
     _note_overflows(partials, cells, order, columns)
     return pa.table(columns)
@@ -112,15 +112,17 @@ def _words(partials: Partials, words: pa.Table) -> IntArray:
     return found
 
 
-def _lanes(partials: Partials, rows: pa.Table) -> tuple[Kept, ...]:
+def _lanes(partials: Partials, rows: pa.Table) -> tuple[LaneArray, ...]:
     return tuple(_lane(partials, rows, place) for place in range(len(partials.lanes)))
 
 
-def _lane(partials: Partials, rows: pa.Table, place: int) -> Kept:
+def _lane(partials: Partials, rows: pa.Table, place: int) -> LaneArray:
     """A lane of the rows; pieces from before it was there do not have its columns."""
     names = [name for name in partials.lane_columns(place) if name in rows.column_names]
     lane = partials.lanes[place]
-    return encode(lane, [rows.column(name) for name in names]) if names else absent(lane, len(rows))
+    if not names:
+        return lane.absent(len(rows))
+    return lane.encode([flat(rows.column(name)) for name in names])
 
 
 def _note_overflows(
@@ -128,9 +130,9 @@ def _note_overflows(
 ) -> None:
     """A merged decimal sum that has no digits left is written as NULL: its cell must say so."""
     for number, lane in enumerate(partials.lanes):
-        if lane.kind != "overflow":
+        if not isinstance(lane, Overflow):
             continue
-        place = partials.lanes.index(replace(lane, kind="sum"))
+        place = partials.lanes.index(lane.sum)
         (sums,), (flags,) = partials.lane_columns(place), partials.lane_columns(number)
         whole = cells.lanes[place]
         assert isinstance(whole, Encoded)

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.encoding import flat
-from tidemill.aggregates.lanes import BAGS
+from tidemill.aggregates.encoded import flat
 from tidemill.arrays import IntArray
 from tidemill.state.buckets import buckets_of
 from tidemill.state.cells import Cells
@@ -94,7 +93,7 @@ def _order(cells: Cells, bucket: IntArray) -> IntArray:
 
 
 def _value_bytes(partials: Partials, table: pa.Table) -> int:
-    bags = (place for place, lane in enumerate(partials.lanes) if lane.kind in BAGS)
+    bags = (place for place, lane in enumerate(partials.lanes) if lane.counts_values)
     names = (name for place in bags for name in partials.lane_columns(place))
     return sum(table.column(name).nbytes for name in names)
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.predicates import has_bit, set_bit
 from tidemill.state.cells import Cells
-from tidemill.state.combining import combined
 from tidemill.state.feed import Feed
-from tidemill.state.loops.cells import hand_out
-from tidemill.state.numbering import Digit, distinct_codes
+from tidemill.state.loops.routes import hand_out
 from tidemill.state.synopsis import Synopsis
 
 
@@ -41,7 +40,7 @@ def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
         signature=homes.predicate[home],
         signatures=_signatures(synopsis),
         lanes=tuple(
-            combined(lane, cells.lanes[place], codes.codes, codes.size, rows)
+            lane.combined(cells.lanes[place], codes.codes, codes.size, rows)
             for lane, place in zip(synopsis.lanes, places, strict=True)
         ),
     )

@@ -10,11 +10,28 @@ import pytest
 
 from tests.laws.mill import Mill
 from tests.laws.queries import random_queries, random_row, random_sample, random_settings
+from tidemill.aggregates.lanes import (
+    Count,
+    Counts,
+    First,
+    Lane,
+    Last,
+    Max,
+    Min,
+    Moments,
+    Overflow,
+    Sum,
+    Weights,
+)
+from tidemill.aggregates.sketches import CountMinLane, HllLane, ItemsLane, KllLane, ThetaLane
+from tidemill.aggregates.user.lanes import UserLane
 from tidemill.catalog import Catalog
 from tidemill.engine.register.plan_json import from_json, to_json
 from tidemill.engine.register.store import PlanStore
 from tidemill.plan.predicates import Reading, Term
+from tidemill.plan.scalar import Scalar
 from tidemill.share import SharedPlan, Stint
+from tidemill.types import BIGINT
 
 
 def changing_plans(rng: random.Random, folder: Path) -> list[SharedPlan]:
@@ -51,6 +68,27 @@ def test_large_masks_and_bytes_survive() -> None:
         True,
         1.5,
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "lane"),
+    [
+        *(("count", Count), ("sum", Sum), ("overflow", Overflow), ("min", Min), ("max", Max)),
+        *(("moments", Moments), ("first", First), ("last", Last), ("counts", Counts)),
+        *(("weights", Weights), ("hll", HllLane), ("theta", ThetaLane), ("kll", KllLane)),
+        *(("items", ItemsLane), ("countmin", CountMinLane), ("user", UserLane)),
+    ],
+)
+def test_lanes_are_stored_by_the_names_that_older_homes_have(kind: str, lane: type[Lane]) -> None:
+    text = (
+        f'{{"is": "Lane", "kind": "{kind}", "argument": {{"is": "Scalar", "sql": "x", '
+        '"try_sql": "x", "type": {"is": "Type", "name": "BIGINT", "precision": 0, "scale": 0, '
+        '"inner": []}, "columns": ["x"], "raised_sql": "", "guarded": false, "joined": []}, '
+        '"others": [], "parameters": [12], "code": null}'
+    )
+    value = lane(Scalar("x", "x", BIGINT, ("x",)), parameters=(12,))
+    assert to_json(value) == text
+    assert from_json(text) == value
 
 
 @pytest.mark.parametrize("seed", range(4))

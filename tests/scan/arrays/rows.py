@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 
 from tests.aggregates.estimating import told_of_all
 from tests.aggregates.written import CODES
-from tidemill.aggregates import Encoded, Lane, decode
-from tidemill.aggregates.lanes import BAGS
-from tidemill.aggregates.sketches import CountMin, Items, family_of_keys
+from tidemill.aggregates import Encoded, Lane
+from tidemill.aggregates.lanes import BagLane, Count, Min, Moments, Sum
+from tidemill.aggregates.lanes.outermost import Outermost
+from tidemill.aggregates.plain import outermost
+from tidemill.aggregates.sketches import CountMinLane, ItemsLane, KllLane, SketchLane
 from tidemill.aggregates.sketches.counts import whole
+from tidemill.aggregates.sketches.distinct import DistinctLane
 from tidemill.aggregates.sketches.keys import keys_of, values_of
-from tidemill.aggregates.user.lanes import lower_user
+from tidemill.aggregates.user.lanes import UserLane
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
@@ -30,7 +33,7 @@ from tidemill.plan.expressions import Slot
 from tidemill.plan.functions.user import declared, known_with
 from tidemill.plan.predicates import Predicate, has_bit
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.reference.spreads import outermost, spread
+from tidemill.reference.spreads import spread
 from tidemill.reference.written import written
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
@@ -187,27 +190,27 @@ def plain_cells(feed: Feed, counted: Sequence[Row], since_us: int) -> dict[Any, 
 def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if lane.argument is None:
         return len(mine)
-    if lane.kind in BAGS:
+    if isinstance(lane, BagLane):
         return plain_bag(lane, mine)
-    if lane.code is not None:
+    if isinstance(lane, UserLane):
         return written(call_of(lane), [[row[s.sql] for s in lane.arguments] for row in mine])
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
-    if lane.is_sketch:
+    if isinstance(lane, SketchLane):
         return plain_sketch(lane, values)
-    if lane.kind == "count" or not values:
-        return len(values) if lane.kind == "count" else None
-    if lane.kind == "sum":
+    if isinstance(lane, Count) or not values:
+        return len(values) if isinstance(lane, Count) else None
+    if isinstance(lane, Sum):
         return sum(values)
-    if lane.kind == "moments":
+    if isinstance(lane, Moments):
         return (len(values), spread("VAR_POP", [float(value) for value in values]))
-    if lane.kind in ("first", "last"):
+    if isinstance(lane, Outermost):
         sql = lane.argument.sql
         pairs = [(row["ts"], row[sql]) for row in mine if row[sql] is not None]
-        return outermost(lane.kind.upper(), pairs)
+        return outermost(pairs, lane.is_last)
     # Spark orders NaN above everything.
     ordered = sorted(values, key=lambda v: (isinstance(v, float) and math.isnan(v), v))
-    return ordered[0] if lane.kind == "min" else ordered[-1]
+    return ordered[0] if isinstance(lane, Min) else ordered[-1]
 
 
 def plain_bag(lane: Lane, mine: list[Row]) -> Any:
@@ -229,32 +232,31 @@ def _bag_key(value: Any) -> Any:
     return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
 
 
-def plain_sketch(lane: Lane, values: list[Any]) -> Any:
+def plain_sketch(lane: SketchLane, values: list[Any]) -> Any:
     """What a sketch of so few values knows exactly."""
     if not values:
         return None
-    if lane.kind == "kll":
+    if isinstance(lane, KllLane):
         numbers = sorted(float(value) for value in values if value == value)
         return numbers[(len(numbers) - 1) // 2] if numbers else None
     counts = Counter("NaN" if value != value else _whole(value) for value in values)
-    if lane.kind == "countmin":
+    if isinstance(lane, CountMinLane):
         keys = Counter(keys_of(pa.array(values, lane.type.arrow), lane.type))
         return Counter({whole(key): count for key, count in keys.items()})
-    return len(counts) if lane.kind in ("hll", "theta") else counts
+    return len(counts) if isinstance(lane, DistinctLane) else counts
 
 
-def known_sketch(lane: Lane, state: Any) -> Any:
+def known_sketch(lane: SketchLane, state: Any) -> Any:
     if state is None:
         return None
-    if lane.kind in ("kll", "hll", "theta"):
-        is_kll = lane.kind == "kll"
+    if isinstance(lane, KllLane | DistinctLane):
+        is_kll = isinstance(lane, KllLane)
         sql = "APPROX_PERCENTILE(x, 0.5)" if is_kll else "APPROX_COUNT_DISTINCT(k)"
         found = told_of_all(sql, [state], lane)
         return found and found[0]
-    family = family_of_keys(lane.kind, lane.size, lane.type)
-    assert isinstance(family, Items | CountMin)
-    counts = family.read(state)
-    if lane.kind == "countmin":
+    assert isinstance(lane, ItemsLane | CountMinLane)
+    counts = lane.family.read(state)
+    if isinstance(lane, CountMinLane):
         return Counter(dict(zip(counts.keys.tolist(), counts.counts.tolist(), strict=True)))
     tally = dict(zip(counts.values, counts.counts.tolist(), strict=True))
     # Python has no times so far away.
@@ -289,21 +291,21 @@ def listed_cells(feed: Feed, cells: Cells) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
-    if lane.code is not None:
+    if isinstance(lane, UserLane):
         states = cells.lanes[place]
         assert isinstance(states, Encoded)
-        return _plain(lower_user(call_of(lane), states.values)[0])
-    parts = [_plain(array) for array in decode(lane, cells.lanes[place])]
-    if lane.kind in BAGS:
+        return _plain(lane.running.lower(states.values)[0])
+    parts = [_plain(array) for array in lane.decode(cells.lanes[place])]
+    if isinstance(lane, BagLane):
         return [_listed_bag(*bag) for bag in zip(*parts, strict=True)]
-    if lane.is_sketch:
+    if isinstance(lane, SketchLane):
         return [known_sketch(lane, state) for state in parts[0]]
     if len(parts) == 1:
         return parts[0]
-    if lane.kind == "moments":
+    if isinstance(lane, Moments):
         n, _, m2 = parts
         return [(a, b / a) if a else None for a, b in zip(n, m2, strict=True)]
-    if lane.kind in ("first", "last"):
+    if isinstance(lane, Outermost):
         return parts[1]
     low, high = parts
     return [None if a is None else b * 2**32 + a for a, b in zip(low, high, strict=True)]

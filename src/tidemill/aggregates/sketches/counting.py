@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import datasketches
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.base import State
+from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.counts import Counts
 from tidemill.plan.functions.keys import Key
 from tidemill.plan.functions.sketches import COUNT_MIN_ROWS
@@ -65,3 +65,16 @@ class CountMin:
             whole = counts.added(parts)
             deque(map(sketch.update, whole.keys.tolist(), whole.counts.tolist()), maxlen=0)
         return sketch
+
+
+class CountMinLane(KeySketchLane):
+    """Rows of `size` counters; Spark's own count-min sketch has other bytes, so none is used."""
+
+    kind: ClassVar[str] = "countmin"
+
+    @property
+    def family(self) -> CountMin:
+        return CountMin(self.size)
+
+    def _aggregate_sql(self, value: str) -> str | None:
+        return None

@@ -2,8 +2,8 @@
 
 Merged in any order they are what one sketch of all values is.
 
->>> few, some = (Theta(12).make(range(n), []) for n in (9, 90))
->>> Theta(12).merged([few, some]).get_estimate()
+>>> few, many = (Theta(12).make(range(n), []) for n in (9, 90))
+>>> Theta(12).merged([few, many]).get_estimate()
 90.0
 """
 
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import datasketches
 
-from tidemill.aggregates.sketches.base import State
+from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
 from tidemill.plan.functions.keys import Key
+from tidemill.types import STRING
 
 # The library takes no empty text for a value, in Java neither. In Catalyst it is replaced alike.
 _FOR_EMPTY = "\0"
@@ -80,3 +81,38 @@ def _update(sketch: Any, keys: Sequence[Key]) -> None:
         keys = [key or _FOR_EMPTY for key in keys]
     # A deque of no length is the fastest way to call something for each.
     deque(map(sketch.update, keys), maxlen=0)
+
+
+class DistinctLane(KeySketchLane):
+    """A sketch of the set of values."""
+
+    function: ClassVar[str]  # Spark's
+
+    def _aggregate_sql(self, value: str) -> str | None:
+        key = self._key_sql(value)
+        if self.type == STRING:
+            # Spark leaves empty texts out of these sketches, as the library does in Python.
+            key = f"IF({value} = '', '\\0', {value})"
+        return None if key is None else f"{self.function}({key}, {self.size})"
+
+
+class HllLane(DistinctLane):
+    """2^size registers."""
+
+    kind: ClassVar[str] = "hll"
+    function: ClassVar[str] = "HLL_SKETCH_AGG"
+
+    @property
+    def family(self) -> HyperLogLog:
+        return HyperLogLog(self.size)
+
+
+class ThetaLane(DistinctLane):
+    """The 2^size least hashes."""
+
+    kind: ClassVar[str] = "theta"
+    function: ClassVar[str] = "THETA_SKETCH_AGG"
+
+    @property
+    def family(self) -> Theta:
+        return Theta(self.size)

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import datasketches
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.base import State
+from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.counts import Counts
+from tidemill.aggregates.sketches.keys import is_text_key
 from tidemill.plan.functions.keys import Key
 from tidemill.plan.functions.sketches import items_room
 
@@ -61,3 +63,17 @@ class Items:
         some = "" if self.of_text else 0
         missed = int(sketch.get_upper_bound(some) - sketch.get_lower_bound(some))
         return replace(exact, missed=missed)
+
+
+class ItemsLane(KeySketchLane):
+    """As many values as a table of 2^size places has room for."""
+
+    kind: ClassVar[str] = "items"
+
+    @property
+    def family(self) -> Items:
+        return Items(self.size, is_text_key(self.type))
+
+    def _aggregate_sql(self, value: str) -> str | None:
+        key, room = self._key_sql(value), items_room(self.size)
+        return None if key is None else f"APPROX_TOP_K_ACCUMULATE({key}, {room}).sketch"

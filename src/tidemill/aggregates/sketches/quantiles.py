@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import datasketches
+import numpy as np
 
-from tidemill.aggregates.sketches.base import State
+from tidemill.aggregates.columns import GroupedRows
+from tidemill.aggregates.encoded import Encoded
+from tidemill.aggregates.lanes.base import PlainRow, known_values
+from tidemill.aggregates.merging import objects
+from tidemill.aggregates.sketches.base import SketchLane, State, in_groups, runs
 from tidemill.arrays import FloatArray
 
 
@@ -42,3 +47,33 @@ class Quantiles:
 
     def to_bytes(self, state: State) -> bytes:
         return state if isinstance(state, bytes) else bytes(state.serialize())
+
+
+class KllLane(SketchLane):
+    """A sketch of size k of the values as doubles."""
+
+    kind: ClassVar[str] = "kll"
+
+    @property
+    def family(self) -> Quantiles:
+        return Quantiles(self.size)
+
+    @property
+    def _reads_types(self) -> bool:
+        return self.type.is_integer or self.type.is_float
+
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        return (f"KLL_SKETCH_AGG_DOUBLE(DOUBLE({values[0]}), {self.size})",)
+
+    def lift_rows(self, rows: GroupedRows) -> Encoded:
+        assert self.argument is not None
+        column = rows.column(self.argument)
+        places, groups = rows.known(column)
+        order, ends = in_groups(groups, rows.count)
+        values = column.numbers[places[order]].astype(np.float64, copy=False)
+        of = self.family.of
+        return Encoded(objects([of(values[a:b]) if a < b else None for a, b in runs(ends)]), None)
+
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        values = np.array(known_values(rows), np.float64)
+        return (self.family.to_bytes(self.family.of(values)),)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from tidemill.aggregates import Lane
+from tidemill.aggregates import Lane, lane_of_kind
 from tidemill.catalog import Code
 from tidemill.catalog.names import Name
 from tidemill.language.statements import Window
@@ -27,11 +27,11 @@ from tidemill.windows import Cut, Cuts, WindowSpec
 _CLASSES: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Bit, Box, Code, Cut, Cuts, Derived, Join, Key, KeptLane, Lane, Predicate),
+        *(Bit, Box, Code, Cut, Cuts, Derived, Join, Key, KeptLane, Predicate),
         *(Projection, Reading, Scalar, Slot, Source, Stint, Synopsis, TableColumn, TableJoin),
         *(Union, Term, Type, ValueSet, Window, WindowSpec),
     )
-}
+} | {"Lane": lane_of_kind}
 
 
 def to_json(value: Any) -> str:
@@ -51,10 +51,15 @@ def to_plain(value: Any) -> Any:
         return {"bytes": value.hex()}
     if isinstance(value, Name):
         return {"name": value.written}
+    if isinstance(value, Lane):
+        return {"is": "Lane", "kind": value.kind, **_fields(value)}
     if type(value).__name__ in _CLASSES:
-        body = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
-        return {"is": type(value).__name__, **body}
+        return {"is": type(value).__name__, **_fields(value)}
     return value
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
 
 
 def from_plain(raw: Any) -> Any:

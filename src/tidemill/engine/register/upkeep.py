@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidemill.aggregates import lanes_behind
-from tidemill.aggregates.lanes import BAGS
 from tidemill.catalog import Catalog
 from tidemill.catalog.names import Name
 from tidemill.engine.register.plan import Planner
@@ -111,7 +110,7 @@ def oversized(
 def _counting_calls(query: QueryPlan) -> list[AggregateCall]:
     """The aggregates of a query that are computed from counted values."""
     behind = ((call, lanes_behind(call)) for call in query.aggregates if not call.part)
-    return [call for call, lanes in behind if any(lane.kind in BAGS for lane in lanes)]
+    return [call for call, lanes in behind if any(lane.counts_values for lane in lanes)]
 
 
 def _problem(

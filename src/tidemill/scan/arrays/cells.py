@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from tidemill.aggregates.columns import GroupedRows
+from tidemill.aggregates.numbering import Digit, number
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.scan.arrays.chunk import Column
-from tidemill.scan.arrays.reduce import lift
 from tidemill.scan.arrays.signatures import Signed
 from tidemill.scan.arrays.times import Admitted
 from tidemill.state.cells import Cells, factorise_words
 from tidemill.state.feed import Feed
-from tidemill.state.numbering import Digit, number
 
 
 def cells_of(
@@ -33,6 +33,7 @@ def cells_of(
     found = number(mine, count)
     some = found.rows if rows is None else rows[found.rows]
     group, groups = _groups(feed, keys, some)
+    grouped = GroupedRows(chunk, timed.times_us, rows, found.ids, found.count)
     return Cells(
         slices=starts,
         slice_index=sliced.codes[some].astype(np.int64),
@@ -40,7 +41,7 @@ def cells_of(
         groups=groups,
         signature=signs.codes[some],
         signatures=signatures,
-        lanes=tuple(lift(lane, timed, rows, found.ids, found.count) for lane in feed.lanes),
+        lanes=tuple(lane.lift_rows(grouped) for lane in feed.lanes),
     )
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates.encoding import flat
+from tidemill.aggregates.encoded import flat
+from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray
-from tidemill.state.numbering import Digit, distinct_codes
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _MOST_MS = (2**63 - 1) // 1000

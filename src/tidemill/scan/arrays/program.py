@@ -10,16 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tidemill.aggregates import Lane
-from tidemill.aggregates.lanes import BAGS
+from tidemill.aggregates.columns import has_codes, has_numbers, is_column
 from tidemill.catalog import Stream
-from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
-from tidemill.plan.scalar import Scalar
 from tidemill.scan.arrays.lines import Dialect, is_plain_kind
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.state.feed import Feed, Scan
-from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
+from tidemill.types import Type
 
 # Options that are understood here, by the scheme of a source. Whitespace does not do as a
 # separator: Spark leaves out lines of nothing else.
@@ -27,7 +24,6 @@ _PLAIN_OPTIONS = {
     "parquet": re.compile("(?!)"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
-_MOST_DIGITS = 18  # decimals of so many digits are 64-bit integers
 
 
 @dataclass(frozen=True)
@@ -126,51 +122,12 @@ def _scan(scan: Scan) -> Iterator[str]:
     if scan.relation.joins:
         yield "rows are joined to a table"
     for key in scan.keys:
-        if not _is_column(key) or not _is_coded(key.type):
+        if not is_column(key) or not has_codes(key.type):
             yield f"grouped by {key.sql}"
     for lane in scan.lanes:
-        if not _is_lifted(lane):
+        if not lane.lifts_arrays:
             yield f"keeps {lane.sql}"
     for predicate in scan.predicates:
         for side in predicate.dimensions:
-            if not isinstance(side, Slot) or not _has_numbers(side.type):
+            if not isinstance(side, Slot) or not has_numbers(side.type):
                 yield f"asks whether {predicate.sql}"
-
-
-def _is_column(scalar: Scalar) -> bool:
-    return scalar.columns[:1] != () and scalar.sql == quote_name(scalar.columns[0])
-
-
-def _is_coded(kind: Type) -> bool:
-    return kind.is_integer or kind in (STRING, BOOLEAN, DATE, TIMESTAMP)
-
-
-def _has_numbers(kind: Type) -> bool:
-    return _is_coded(kind) or (kind.is_decimal and kind.precision <= _MOST_DIGITS)
-
-
-def _is_lifted(lane: Lane) -> bool:
-    if lane.argument is None:
-        return lane.kind == "rows"
-    kind = lane.type
-    if not all(map(_is_column, lane.arguments)):
-        return False
-    if lane.kind in BAGS:
-        return (_is_coded(kind) or kind.is_float) and _is_weighed(lane)
-    if lane.kind == "user":
-        return True
-    if lane.kind == "count":
-        return _has_numbers(kind) or kind.is_float
-    if lane.is_sketch and lane.kind != "kll":
-        return _is_coded(kind) or kind.is_float
-    if lane.kind in ("sum", "moments", "kll"):
-        return kind.is_integer or kind.is_float
-    if lane.kind in ("first", "last"):
-        return kind.is_float or (kind != STRING and _has_numbers(kind))
-    ordered = kind.is_integer or kind.is_float or kind in (BOOLEAN, DATE, TIMESTAMP)
-    return lane.kind in ("min", "max") and ordered
-
-
-def _is_weighed(lane: Lane) -> bool:
-    """By counts, or by sums of what is summed here."""
-    return not lane.others or _is_lifted(lane.summed)

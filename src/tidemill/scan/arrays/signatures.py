@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.aggregates.numbering import Digit, number
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
 from tidemill.scan.arrays.chunk import Chunk, Column
-from tidemill.state.numbering import Digit, number
 
 
 @dataclass(frozen=True)

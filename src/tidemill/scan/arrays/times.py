@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemill.aggregates.numbering import Digit
 from tidemill.arrays import IntArray
 from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.contract import EARLIEST_US, LATE, LATEST_US, MALFORMED
-from tidemill.state.numbering import Digit
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts
 

@@ -142,7 +142,7 @@ class Pass:
         yield f"MAX({TIME}) AS {NEWEST}"
         for number, lane in enumerate(self.scan.lanes):
             values = [read_value(self.scan.scalars, scalar) for scalar in lane.arguments]
-            lifted = zip(lane.lift(values, TIME), self.scan.lane_columns(number), strict=True)
+            lifted = zip(lane.lift_sql(values, TIME), self.scan.lane_columns(number), strict=True)
             yield from (f"{sql} AS {name}" for sql, name in lifted)
         for number, scalar in enumerate(self.scan.scalars):
             if scalar.may_raise:

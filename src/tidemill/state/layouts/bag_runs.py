@@ -24,9 +24,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import Bags
+from tidemill.aggregates.loops.bags import sort_by
 from tidemill.aggregates.lower_bags import Frequent, Picked
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.loops.bags import count_distinct, sort_by
+from tidemill.state.loops.bags import count_distinct
 from tidemill.state.loops.frequent import part, together
 from tidemill.state.loops.picks import pick, to_and_fro
 from tidemill.state.loops.ranks import at_fraction

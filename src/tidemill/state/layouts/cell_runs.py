@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from tidemill.aggregates import Bags
+from tidemill.aggregates.loops.bags import sort_by
 from tidemill.arrays import IntArray
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
-from tidemill.state.loops.bags import sort_by
 from tidemill.state.sketched.rows import SketchRows, SketchRuns
 
 # What is not combined before it is asked about.

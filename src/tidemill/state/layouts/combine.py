@@ -1,10 +1,11 @@
 """Windows over cells: two layouts, and the choice between them.
 
 >>> from tidemill.aggregates.algebra import COUNT
->>> from tidemill.state.layouts.lane_values import Lane
+>>> from tidemill.state.layouts.lane_values import LaneValues
 >>> slices, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> lo, hi = np.array([0, 1]), np.array([2, 3])
->>> cells = lay_out(slices, groups, 2, 3, lo, hi, [Lane(np.array([5, 6, 7]), COUNT)], "sparse")
+>>> lane = LaneValues(np.array([5, 6, 7]), COUNT)
+>>> cells = lay_out(slices, groups, 2, 3, lo, hi, [lane], "sparse")
 >>> (block,) = cells.blocks(lo, hi)
 >>> block.window.tolist(), block.group.tolist(), block.lane(0)[0].tolist()
 ([0, 0, 1], [0, 1, 1], [5, 6, 7])

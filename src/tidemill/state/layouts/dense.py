@@ -15,11 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from tidemill.aggregates.scatter import at_places
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.combining import at_places
 from tidemill.state.kernels import COUNT, Algebra, combiner
 from tidemill.state.layouts.cell_runs import AnyRuns, Apart, RunMatrix
-from tidemill.state.layouts.lane_values import Lane, PreparedLane, Rows, Values
+from tidemill.state.layouts.lane_values import LaneValues, PreparedLane, Rows, Values
 
 # Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
 MOST_CELLS = 2**23
@@ -198,6 +198,6 @@ class _Section:
         return self._made[number]
 
     def _make(self, lane: Rows) -> PreparedLane | RunMatrix:
-        if isinstance(lane, Lane):
+        if isinstance(lane, LaneValues):
             return PreparedLane(lane, self._matrix, self._bounds)
         return self._matrix.apart(lane)

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from tidemill import aggregates
-from tidemill.aggregates import Bags, Kept
+from tidemill.aggregates import Bags, Lane, LaneArray
+from tidemill.aggregates.lanes import KernelLane
 from tidemill.aggregates.limbs import summable
+from tidemill.aggregates.scatter import masked
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.combining import masked
 from tidemill.state.kernels import COUNT, INTEGER_SUM, Algebra, Combiner, combiner
 from tidemill.state.layouts.cell_runs import Apart
 from tidemill.state.sketched.rows import Reader, SketchRows
@@ -24,34 +24,34 @@ Lay = Callable[[Array, Algebra], Array]
 
 
 @dataclass(frozen=True)
-class Lane:
+class LaneValues:
     """Values by row (or rows by limbs), how they combine, and which are not NULL (None: all)."""
 
     values: Array
     algebra: Algebra
     valid: BoolArray | None = None
 
-    def take(self, rows: IntArray | slice) -> Lane:
+    def take(self, rows: IntArray | slice) -> LaneValues:
         valid = None if self.valid is None else self.valid[rows]
-        return Lane(self.values[rows], self.algebra, valid)
+        return LaneValues(self.values[rows], self.algebra, valid)
 
 
 # What a lane is given as.
-Rows = Lane | Apart
+Rows = LaneValues | Apart
 
 
 def rows_of(
-    kind: aggregates.Lane,
-    kept: Kept,
+    lane: Lane,
+    lane_rows: LaneArray,
     start_us: IntArray,
-    sketches: Mapping[aggregates.Lane, Reader],
+    readers: Mapping[Lane, Reader],
 ) -> Rows:
     """The rows of a lane as cells have it; of sketches they are places in a reader."""
-    if isinstance(kept, Bags):
-        return replace(kept, start_us=start_us)
-    if kind.is_sketch:
-        return SketchRows(sketches[kind], kept.values)
-    return Lane(kept.values, kind.algebra, kept.valid)
+    if isinstance(lane_rows, Bags):
+        return replace(lane_rows, start_us=start_us)
+    if isinstance(lane, KernelLane):
+        return LaneValues(lane_rows.values, lane.algebra, lane_rows.valid)
+    return SketchRows(readers[lane], lane_rows.values)
 
 
 class PreparedLane:
@@ -60,7 +60,7 @@ class PreparedLane:
     Limbs are given up where 64 bits surely hold every sum: a third of the work.
     """
 
-    def __init__(self, lane: Lane, lay: Lay, windows: tuple[IntArray, IntArray]) -> None:
+    def __init__(self, lane: LaneValues, lay: Lay, windows: tuple[IntArray, IntArray]) -> None:
         self._lane, self._lay, self._like = lane, lay, windows
 
     def windows(self, lo: IntArray, hi: IntArray) -> Values:

@@ -14,7 +14,7 @@ import numpy as np
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.kernels import Algebra
 from tidemill.state.layouts.cell_runs import AnyRuns, RunColumn
-from tidemill.state.layouts.lane_values import Lane, PreparedLane, Rows, Values
+from tidemill.state.layouts.lane_values import LaneValues, PreparedLane, Rows, Values
 
 # Pairs of window and group held at a time, at least one window's.
 MOST_PAIRS = 2**21
@@ -88,7 +88,9 @@ class SparseCells:
         if not self._prepared:
             like = first, last
             self._prepared = [
-                PreparedLane(lane, _column, like) if isinstance(lane, Lane) else RunColumn(lane)
+                PreparedLane(lane, _column, like)
+                if isinstance(lane, LaneValues)
+                else RunColumn(lane)
                 for lane in self._lanes
             ]
         return SparseBlock(window, self._key[first] // self._slices, first, last, self._prepared)

@@ -7,7 +7,7 @@ counts, and swept over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -15,8 +15,16 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates import Encoded, Kept, Lane, sketches
+from tidemill.aggregates import Encoded, Lane, LaneArray
 from tidemill.aggregates.estimates import Estimates
+from tidemill.aggregates.sketches import (
+    CountMinLane,
+    HllLane,
+    ItemsLane,
+    KllLane,
+    SketchLane,
+    ThetaLane,
+)
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.query import AggregateCall
 from tidemill.state.cells import Cells
@@ -35,31 +43,25 @@ class SketchCells(Protocol):
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates: ...
 
 
+# Each kind of sketch is swept over in its own way.
+_READ: dict[type[SketchLane], Callable[[Sequence[bytes | None], SketchLane], SketchCells]] = {
+    KllLane: lambda states, lane: QuantileCells.read(states, lane.size),
+    ThetaLane: lambda states, _: ThetaCells.read(states),
+    HllLane: lambda states, lane: RegisterCells.read(states, lane.size),
+    CountMinLane: lambda states, lane: CountMinCells.read(states, lane.size, lane.type),
+    ItemsLane: lambda states, lane: ItemCells.read(states, lane.size, lane.type),
+}
+
+
 class Reader:
     """The sketches of a lane as they were kept."""
 
-    def __init__(self, lane: Lane, states: Array) -> None:
+    def __init__(self, lane: SketchLane, states: Array) -> None:
         self._lane, self._states = lane, states
 
     @cached_property
     def cells(self) -> SketchCells:
-        lane, kept = self._lane, self._bytes()
-        if lane.kind == "kll":
-            return QuantileCells.read(kept, lane.size)
-        if lane.kind == "theta":
-            return ThetaCells.read(kept)
-        if lane.kind == "hll":
-            return RegisterCells.read(kept, lane.size)
-        if lane.kind == "countmin":
-            return CountMinCells.read(kept, lane.size, lane.type)
-        return ItemCells.read(kept, lane.size, lane.type)
-
-    def _bytes(self) -> Sequence[bytes | None]:
-        to_bytes = sketches.family(self._lane.kind, self._lane.size, self._lane.type).to_bytes
-        return [
-            state if state is None or isinstance(state, bytes) else to_bytes(state)
-            for state in self._states.tolist()
-        ]
+        return _READ[type(self._lane)](self._lane.bytes_of(self._states), self._lane)
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,10 @@ class SketchRuns:
 
 def set_apart(lanes: Sequence[Lane], cells: Cells) -> tuple[Cells, dict[Lane, Reader]]:
     """The cells with places in readers in place of sketches, which may then be read often."""
-    readers, kept = dict[Lane, Reader](), list[Kept]()
-    for lane, mine in zip(lanes, cells.lanes, strict=True):
-        if lane.is_sketch and isinstance(mine, Encoded):
-            readers[lane] = Reader(lane, mine.values)
-            mine = Encoded(np.arange(len(mine.values)), None)
-        kept.append(mine)
-    return replace(cells, lanes=tuple(kept)), readers
+    readers, lane_arrays = dict[Lane, Reader](), list[LaneArray]()
+    for lane, lane_rows in zip(lanes, cells.lanes, strict=True):
+        if isinstance(lane, SketchLane) and isinstance(lane_rows, Encoded):
+            readers[lane] = Reader(lane, lane_rows.values)
+            lane_rows = Encoded(np.arange(len(lane_rows.values)), None)
+        lane_arrays.append(lane_rows)
+    return replace(cells, lanes=tuple(lane_arrays)), readers

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.state import numbering
-from tidemill.state.numbering import Digit, distinct_codes, number
+from tidemill.aggregates import numbering
+from tidemill.aggregates.numbering import Digit, distinct_codes, number
 
 
 @st.composite

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tidemill.aggregates import Encoded, Lane
+from tidemill.aggregates import Encoded, Lane, lane_of_kind
+from tidemill.aggregates.lanes import Sum
 from tidemill.aggregates.limbs import split_int64, to_float
 from tidemill.plan.scalar import Scalar
-from tidemill.state.combining import combined
 from tidemill.types import BIGINT, DOUBLE, INT, Type
 
 WHOLE = st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1)
@@ -36,7 +36,7 @@ def run(lane: Lane, drawn: list[tuple[Any, bool, int]], dtype: Any, wide: bool) 
     place = np.array([place for _, _, place in drawn], dtype=np.int64)
     named = np.concatenate([np.arange(len(drawn)), np.arange(len(drawn) // 2, len(drawn))])
     encoded = Encoded(split_int64(values) if wide else values, valid)
-    found = combined(lane, encoded, place[named], PLACES, named)
+    found = lane.combined(encoded, place[named], PLACES, named)
     assert isinstance(found, Encoded)
     return found
 
@@ -52,7 +52,7 @@ def is_valid(found: Encoded, place: int) -> bool:
 
 @given(drawn=rows(WHOLE), wide=st.booleans())
 def test_sums_pass_64_bits(drawn: list[tuple[int, bool, int]], wide: bool) -> None:
-    found = run(Lane("sum", scalar("n", BIGINT)), drawn, np.int64, wide)
+    found = run(Sum(scalar("n", BIGINT)), drawn, np.int64, wide)
     for place in range(PLACES):
         mine = behind(drawn, place)
         assert is_valid(found, place) == bool(mine)
@@ -68,7 +68,7 @@ def test_sums_pass_64_bits(drawn: list[tuple[int, bool, int]], wide: bool) -> No
 @given(drawn=rows(WHOLE))
 def test_the_least_and_the_largest(drawn: list[tuple[int, bool, int]]) -> None:
     for kind, choose in (("min", min), ("max", max)):
-        found = run(Lane(kind, scalar("n", BIGINT)), drawn, np.int64, wide=False)
+        found = run(lane_of_kind(kind, scalar("n", BIGINT)), drawn, np.int64, wide=False)
         for place in range(PLACES):
             mine = behind(drawn, place)
             assert is_valid(found, place) == bool(mine)
@@ -81,7 +81,7 @@ def test_floats_order_nan_above_all(drawn: list[tuple[float, bool, int]]) -> Non
         return (math.inf, 1.0) if math.isnan(value) else (value, 0.0)
 
     for kind, choose in (("min", min), ("max", max)):
-        found = run(Lane(kind, scalar("x", DOUBLE)), drawn, np.float64, wide=False)
+        found = run(lane_of_kind(kind, scalar("x", DOUBLE)), drawn, np.float64, wide=False)
         for place in range(PLACES):
             mine = behind(drawn, place)
             assert is_valid(found, place) == bool(mine)
@@ -91,12 +91,12 @@ def test_floats_order_nan_above_all(drawn: list[tuple[float, bool, int]]) -> Non
 
 @given(drawn=rows(st.integers(-(2**31), 2**31 - 1)))
 def test_counts_and_small_sums_stay_plain(drawn: list[tuple[int, bool, int]]) -> None:
-    found = run(Lane("sum", scalar("n", INT)), drawn, np.int64, wide=False)
+    found = run(Sum(scalar("n", INT)), drawn, np.int64, wide=False)
     assert found.values.ndim == 1
     assert found.values.tolist() == [sum(behind(drawn, place)) for place in range(PLACES)]
 
 
 def test_limbs_stay_where_the_sum_might_not_fit() -> None:
     huge = [(2**62, True, 0)] * 8
-    found = run(Lane("sum", scalar("n", BIGINT)), huge, np.int64, wide=False)
+    found = run(Sum(scalar("n", BIGINT)), huge, np.int64, wide=False)
     assert to_float(found.values)[0] == 12 * 2.0**62

@@ -1,6 +1,4 @@
-"""The loops that NumPy has no call for, compiled once for a machine.
-
-Each says in plain Python what it does.
+"""Compiled loops that put values of rows into places, which NumPy has no fast call for.
 
 >>> totals = np.zeros(2, np.int64)
 >>> add_at(totals, np.array([0, 1, 1]), np.array([5, 6, 7]), np.array([0, 1, 2]))
@@ -9,8 +7,6 @@ Each says in plain Python what it does.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -98,74 +94,3 @@ def order_groups(ids: Array, ends: Array, order: Array) -> None:
     for i in range(len(ids)):
         order[ends[ids[i]]] = i
         ends[ids[i]] += 1
-
-
-@compiled
-def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
-    """The rank of each code among those that occur; `words` has a bit for every code there is.
-
-    All bits are clear at first, and those of the codes set afterwards; a rank is the count of
-    bits before, in the words `before` and in the code's own.
-    """
-    bit = np.uint64(1)
-    for i in range(len(codes)):
-        words[codes[i] >> 6] |= bit << np.uint64(codes[i] & 63)
-    total = 0
-    for w in range(len(words)):
-        before[w] = total
-        total += _bits(words[w])
-    for i in range(len(codes)):
-        lower = words[codes[i] >> 6] & ((bit << np.uint64(codes[i] & 63)) - bit)
-        ranks[i] = before[codes[i] >> 6] + _bits(lower)
-    return total
-
-
-@compiled
-def list_bits(words: Array, places: Array) -> None:
-    """The places of all bits that are set, ascending."""
-    count = 0
-    for w in range(len(words)):
-        word = words[w]
-        while word:
-            below = word & (~word + np.uint64(1))
-            places[count] = w * 64 + _bits(below - np.uint64(1))
-            word ^= below
-            count += 1
-
-
-@compiled
-def _bits(word: Any) -> Any:
-    """How many are set; compilers know this form and make one instruction of it."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    pairs = np.uint64(0x3333333333333333)
-    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@compiled
-def hand_out(
-    first: Array,
-    taker: Array,
-    home: Array,
-    kind: Array,
-    column: Array,
-    group: Array,
-    groups: int,
-    code: Array,
-    row: Array,
-) -> int:
-    """Each row handed to the takers of its kind, `taker[first[kind]:first[kind + 1]]`.
-
-    A taker has homes by column, or -1 where it wants nothing. `code`, of home and group, and
-    `row` are filled; how many there are is told.
-    """
-    count = 0
-    for i in range(len(kind)):
-        for k in range(first[kind[i]], first[kind[i] + 1]):
-            at = home[taker[k], column[i]]
-            if at >= 0:
-                code[count] = at * groups + group[i]
-                row[count] = i
-                count += 1
-    return count

@@ -1,0 +1,190 @@
+"""Lanes: the partial vector behind the aggregates.
+
+A lane is one associative partial over one argument: rows, count, sum, min, max, moments, first,
+last, counts of values or their weights, a sketch, or the state of an aggregate that a user has
+written. Aggregates name the lanes they need, so SUM, COUNT and AVG of one expression keep two
+lanes between them, not four, and all that counts of values can tell is told by one.
+
+Each kind of lane is a class: how it is lifted from rows by Catalyst, on arrays and by a plain
+loop, how it is stored, and how its rows are combined. Everything is called for whole columns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.bags import Bags
+from tidemill.aggregates.columns import GroupedRows, is_column
+from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
+from tidemill.aggregates.scatter import combined_at
+from tidemill.arrays import Array
+from tidemill.catalog import Code
+from tidemill.plan.expressions import Value
+from tidemill.plan.scalar import Scalar
+from tidemill.types import BIGINT, Type
+
+# The rows of a lane: a value for each of them, or a bag.
+LaneArray = Encoded | Bags
+# The time of a row and the value of each argument of a lane or call, as plain Python has them.
+PlainRow = tuple[int, tuple[Any, ...]]
+
+_KINDS: dict[str, type[Lane]] = {}
+
+
+@dataclass(frozen=True)
+class Lane(ABC):
+    """One partial over its arguments. Lanes of one class with equal fields are equal.
+
+    `others` are further arguments, `parameters` say how it is made, as the size of a sketch.
+    `code` is there for the lane of an aggregate that a user has written.
+    """
+
+    argument: Scalar | None = None
+    others: tuple[Scalar, ...] = ()
+    parameters: tuple[Value, ...] = ()
+    code: Code | None = None
+
+    kind: ClassVar[str]  # how stored plans name the class
+    is_sketch: ClassVar[bool] = False
+    counts_values: ClassVar[bool] = False  # its memory grows with the distinct values
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in vars(cls):
+            _KINDS[cls.kind] = cls
+
+    @property
+    def arguments(self) -> tuple[Scalar, ...]:
+        return (*([self.argument] if self.argument else []), *self.others)
+
+    @property
+    def sql(self) -> str:
+        words = [*(scalar.sql for scalar in self.arguments), *map(str, self.parameters)]
+        return f"{self.code.name if self.code else self.kind}({', '.join(words) or '*'})"
+
+    @property
+    def type(self) -> Type:
+        return self.argument.type if self.argument else BIGINT
+
+    @property
+    def by_value(self) -> tuple[Scalar, ...]:
+        """What Catalyst has to group by, too, so that a partial row has one value of each."""
+        return ()
+
+    @property
+    def lifts_arrays(self) -> bool:
+        """Whether `lift_rows` gives what Catalyst would."""
+        return all(map(is_column, self.arguments)) and self._reads_types
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """Suffixes of the columns that carry the lane in partial rows."""
+
+    @property
+    @abstractmethod
+    def part_types(self) -> tuple[pa.DataType, ...]:
+        """The types of these columns."""
+
+    @property
+    def _reads_types(self) -> bool:
+        """Whether `lift_rows` takes columns of the arguments' types; if not, Catalyst lifts."""
+        return False
+
+    @abstractmethod
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        """The Catalyst aggregates, one per part, over the columns of the arguments and the time."""
+
+    def lift_rows(self, rows: GroupedRows) -> LaneArray:
+        """The lane of each group, from arrays of rows; only where `lifts_arrays` says so."""
+        raise NotImplementedError(f"arrays do not lift {self.sql}")
+
+    @abstractmethod
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        """The parts of one partial row, by a plain loop: the twin of the two other lifts."""
+
+    @abstractmethod
+    def encode(self, arrays: Sequence[pa.Array]) -> LaneArray:
+        """The lane of some rows, from the columns named by `parts`, or those that a piece has."""
+
+    @abstractmethod
+    def decode(self, rows: Any) -> list[pa.Array]:
+        """The columns that a piece has of the lane; `rows` are as `encode` makes them."""
+
+    @abstractmethod
+    def absent(self, rows: int) -> LaneArray:
+        """The lane of rows from before it was kept."""
+
+    @abstractmethod
+    def combined(
+        self, lane_rows: Any, place: Array, count: int, rows: Array | None = None
+    ) -> LaneArray:
+        """The rows, all or those named, combined at `place`, of `count` places."""
+
+
+class KernelLane(Lane):
+    """A lane whose windows a kernel combines."""
+
+    @property
+    @abstractmethod
+    def algebra(self) -> Algebra:
+        """How two values are combined."""
+
+    def combined(
+        self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None
+    ) -> Encoded:
+        return combined_at(self.algebra, lane_rows, place, count, rows)
+
+
+class NumberLane(KernelLane):
+    """A lane with one number for each row; a new one says its algebra and its lifts."""
+
+    @property
+    def stored(self) -> Type:
+        """The type of its column."""
+        return BIGINT
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("",)
+
+    @property
+    def part_types(self) -> tuple[pa.DataType, ...]:
+        return (self.stored.arrow,)
+
+    def lift_rows(self, rows: GroupedRows) -> Encoded:
+        assert self.argument is not None
+        column = rows.column(self.argument)
+        return self.combined(
+            Encoded(column.numbers, column.valid), rows.groups, rows.count, rows.rows
+        )
+
+    def encode(self, arrays: Sequence[pa.Array]) -> Encoded:
+        return Encoded(numbers_of(arrays[0]), valid_rows(arrays[0]))
+
+    def decode(self, rows: Encoded) -> list[pa.Array]:
+        return [mask_out(as_type(rows.zeroed, self.stored), rows.absent)]
+
+    def absent(self, rows: int) -> Encoded:
+        return self.encode([pa.nulls(rows, kind) for kind in self.part_types])
+
+
+def lane_of_kind(
+    kind: str,
+    argument: Scalar | None = None,
+    others: tuple[Scalar, ...] = (),
+    parameters: tuple[Value, ...] = (),
+    code: Code | None = None,
+) -> Lane:
+    """The lane that a stored plan names by its kind."""
+    return _KINDS[kind](argument, others, parameters, code)
+
+
+def known_values(rows: Sequence[PlainRow]) -> list[Any]:
+    """The values of the first argument that are not NULL."""
+    return [values[0] for _, values in rows if values[0] is not None]

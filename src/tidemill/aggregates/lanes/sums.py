@@ -1,0 +1,132 @@
+"""Sums: of integers exact, whatever they come to; of decimals in the digits that Spark has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.aggregates.algebra import COUNT, FLOAT_SUM, INTEGER_SUM, Algebra
+from tidemill.aggregates.encoded import Encoded, mask_out, numbers_of, valid_rows
+from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
+from tidemill.aggregates.limbs import fitted, normalise, split_decimal, summable, to_decimal
+from tidemill.aggregates.scatter import combine_masked, masked
+from tidemill.arrays import Array
+from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS, sum_type
+from tidemill.types import BIGINT, DOUBLE, Type
+
+_LOW_HALF = 0xFFFFFFFF
+
+
+class Sum(NumberLane):
+    """The sum of the values; NULL of none.
+
+    Integer sums must be exact, and Spark's BIGINT sum raises when it overflows; the
+    two halves of a BIGINT add up without overflow for 2^31 rows of one slice.
+    """
+
+    kind: ClassVar[str] = "sum"
+
+    @property
+    def algebra(self) -> Algebra:
+        return FLOAT_SUM if self.type.is_float else INTEGER_SUM
+
+    @property
+    def in_halves(self) -> bool:
+        """Whether partial rows have the low and the high halves of the values apart."""
+        return self.type == BIGINT
+
+    @property
+    def stored(self) -> Type:
+        if self.type.is_decimal:
+            return sum_type(self.type)
+        return DOUBLE if self.type.is_float else BIGINT
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("lo", "hi") if self.in_halves else ("",)
+
+    @property
+    def part_types(self) -> tuple[pa.DataType, ...]:
+        return tuple(self.stored.arrow for _ in self.parts)
+
+    @property
+    def _reads_types(self) -> bool:
+        return self.type.is_integer or self.type.is_float
+
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        (value,) = values
+        if self.in_halves:
+            return (f"SUM({value} & 4294967295L)", f"SUM(SHIFTRIGHT({value}, 32))")
+        if self.type.is_decimal:
+            return (f"TRY_SUM({value})",)
+        return (f"SUM(CAST({value} AS {self.stored.sql}))",)
+
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        values = known_values(rows)
+        if not values:
+            return tuple(None for _ in self.parts)
+        if self.in_halves:
+            return sum(v & _LOW_HALF for v in values), sum(v >> 32 for v in values)
+        return (sum(values),)
+
+    def encode(self, arrays: Sequence[pa.Array]) -> Encoded:
+        """Of sums that fit 64 bits the first column may be all there is."""
+        valid = valid_rows(arrays[0])
+        if self.type.is_decimal:
+            return Encoded(np.asarray(split_decimal(arrays[0])), valid)
+        if len(arrays) == 2:
+            halves = np.stack([numbers_of(array) for array in arrays], axis=1)
+            return Encoded(fitted(normalise(halves)), valid)
+        return super().encode(arrays)
+
+    def decode(self, rows: Encoded) -> list[pa.Array]:
+        """The columns as the lift made them, or one alone if each row fits 64 bits."""
+        if rows.values.ndim == 1:
+            return super().decode(rows)
+        limbs = rows.zeroed
+        if self.type.is_decimal:
+            wide = self.stored
+            return [mask_out(to_decimal(limbs, wide.precision, wide.scale), rows.absent)]
+        columns = (pa.array(limbs[:, part]) for part in range(limbs.shape[1]))
+        return [mask_out(column, rows.absent) for column in columns]
+
+    def combined(
+        self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None
+    ) -> Encoded:
+        values = masked(lane_rows.values, lane_rows.valid, self.algebra)
+        if self.in_halves:
+            # Nearly always any sum of the rows fits 64 bits.
+            values = summable(values)
+        return combine_masked(self.algebra, values, lane_rows, place, count, rows)
+
+
+class Overflow(NumberLane):
+    """How often the decimal sum of a slice had more digits than there are."""
+
+    kind: ClassVar[str] = "overflow"
+
+    @property
+    def algebra(self) -> Algebra:
+        return COUNT
+
+    @property
+    def sum(self) -> Sum:
+        """The sum that has no digits left."""
+        return Sum(self.argument)
+
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        (value,) = values
+        return (f"CAST(TRY_SUM({value}) IS NULL AND COUNT({value}) > 0 AS BIGINT)",)
+
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        values = known_values(rows)
+        digits = self.sum.stored.precision - self.sum.stored.scale
+        return (int(bool(values) and abs(sum(values)) >= 10**digits),)
+
+
+def may_overflow(argument: Type) -> bool:
+    """Whether the sum of a decimal is kept in fewer digits than it might need."""
+    return argument.precision > MAX_DIGITS - SUM_DIGITS
