@@ -19,16 +19,12 @@ import pytest
 
 from tests.aggregates.estimating import call_of, lane_of, runs_of, told, told_of_all
 from tidemill.aggregates.sketches import CountMin, HyperLogLog, Items, Quantiles, Theta
+from tidemill.aggregates.sketches.counting import count_min_width
 from tidemill.aggregates.sketches.counts import Counts
+from tidemill.aggregates.sketches.distinct import hll_log_size, theta_log_size
+from tidemill.aggregates.sketches.frequent import items_log_size, items_room
+from tidemill.aggregates.sketches.quantiles import quantile_error, quantile_size
 from tidemill.aggregates.sketches.registers import is_full
-from tidemill.plan.functions.sketches import (
-    count_min_width,
-    distinct_log_size,
-    items_log_size,
-    items_room,
-    quantile_error,
-    quantile_size,
-)
 from tidemill.state.loops import registers as register_loops
 
 SEEDS = 200
@@ -145,8 +141,8 @@ def count_min(seed: int, path: str) -> Trial:
 
 HLL, THETA = "APPROX_COUNT_DISTINCT(k, 0.05)", "APPROX_COUNT_DISTINCT(k, 0.05, 'theta')"
 TRIALS: dict[str, tuple[float, Callable[..., Trial]]] = {
-    "hll": (0.95, distinct(HLL, HyperLogLog(distinct_log_size(0.05, "hll")), is_full)),
-    "theta": (0.95, distinct(THETA, Theta(distinct_log_size(0.05, "theta")), is_cut)),
+    "hll": (0.95, distinct(HLL, HyperLogLog(hll_log_size(0.05)), is_full)),
+    "theta": (0.95, distinct(THETA, Theta(theta_log_size(0.05)), is_cut)),
     "kll": (0.99, percentile),
     "count-min": (0.99, count_min),
 }
@@ -293,17 +289,14 @@ def test_the_size_keeps_the_error_and_half_of_it_does_not() -> None:
     for error in (0.001, 0.0133, 0.05, 0.1):
         assert quantile_error(quantile_size(error)) <= error
         assert quantile_error(quantile_size(error) - 1) > error
-        hll, theta = (distinct_log_size(error, method) for method in ("hll", "theta"))
+        hll, theta = hll_log_size(error), theta_log_size(error)
         assert 1.03896 / math.sqrt(2**hll) <= error
         assert 1 / math.sqrt(2**theta - 1) <= error
         assert math.e / count_min_width(error) <= error
         assert 3.5 / 2 ** items_log_size(error, 1) <= error
     assert items_room(items_log_size(0.1, 1000)) >= 1000
-    assert [distinct_log_size(e, m) for e in (0.0163, 0.1, 0.001) for m in ("hll", "theta")] == [
-        *(12, 12),
-        *(7, 7),
-        *(21, 20),
-    ]
+    assert [hll_log_size(error) for error in (0.0163, 0.1, 0.001)] == [12, 7, 21]
+    assert [theta_log_size(error) for error in (0.0163, 0.1, 0.001)] == [12, 7, 20]
 
 
 def test_few_values_are_exact() -> None:

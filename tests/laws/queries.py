@@ -13,12 +13,12 @@ import numpy as np
 
 from tests.aggregates.written import CODES
 from tests.laws.conditions import Condition, Truth, random_pool
+from tidemill.aggregates.functions import signatures_with
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
-from tidemill.plan.functions.user import known_with
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import Answer, Row, answers
@@ -42,7 +42,7 @@ STREAM = Stream(
     Address("parquet", "/nowhere"),
     0,
 )
-KNOWN = known_with(CODES)
+SIGNATURES = signatures_with(CODES)
 AGGREGATES = (
     "COUNT(*)",
     "COUNT(n)",
@@ -124,7 +124,7 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     def no_oracle(text: str, columns: object) -> Type:
         raise AssertionError(f"{text} should be in the typed set")
 
-    return bind(query.name, None, query.select, STREAM, no_oracle, known=KNOWN)
+    return bind(query.name, None, query.select, STREAM, no_oracle, SIGNATURES)
 
 
 def truths_of(asked: Sequence[Asked]) -> dict[Predicate, Truth]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemill.aggregates import Bags, bags
-from tidemill.reference.frequent import frequent
+from tidemill.aggregates.functions.frequent import plain_frequent
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
 
 LENGTH_US = 10
@@ -62,7 +62,7 @@ def test_guarantees(stream: list[Subwindow], most: int, length: int) -> None:
         mine = range(bounds[window], bounds[window + 1])
         reported = {values[n]: (int(found.low[n]), int(found.high[n])) for n in mine}
         # As it is told in plain words.
-        delta, wanted = frequent(stream[low:high], most)
+        delta, wanted = plain_frequent(stream[low:high], most)
         assert (int(found.delta[window]), list(reported)) == (delta, [v for v, _, _ in wanted])
         assert list(reported.values()) == [(least, greatest) for _, least, greatest in wanted]
         # No value is reported that is not there more often than the threshold.
@@ -76,7 +76,7 @@ def test_what_is_not_reported_is_within_twice_the_threshold(
     stream: list[Subwindow], most: int
 ) -> None:
     """A value that lists leave out is there at most `delta` times more than they say."""
-    delta, above = frequent(stream, most)
+    delta, above = plain_frequent(stream, most)
     truth: Counter[int] = Counter()
     for counts in stream:
         truth.update(counts)

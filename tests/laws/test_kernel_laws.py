@@ -26,7 +26,8 @@ from tidemill.aggregates.limbs import (
     to_float,
     to_int64,
 )
-from tidemill.reference.recalc import Row, add, greatest, least, recalc, recalc_rows
+from tidemill.aggregates.plain import greatest, least
+from tidemill.reference.recalc import Row, add, recalc, recalc_rows
 from tidemill.state.kernels import (
     ALGEBRAS,
     COUNT,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Catalog
 from tidemill.errors import TidemillError
 from tidemill.explain.plan import explain_plan
@@ -59,7 +60,7 @@ def bound(text: str, oracle: TypeOracle = text_or_truth) -> QueryPlan:
     select = statement.select
     stream = CATALOG.stream(select.stream, select.stream_place)
     tables = tuple(CATALOG.table(join.table, join.place) for join in select.joins)
-    return bind("q", None, select, stream, oracle, tables)
+    return bind("q", None, select, stream, oracle, BUILT_IN, tables)
 
 
 def joins_of(clauses: str, alias: str = "") -> tuple[Join, ...]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemill.aggregates import Bags, bags
-from tidemill.reference.holistic import percentile
+from tidemill.aggregates.functions.percentile import plain_percentile
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
 from tidemill.state.layouts.cell_runs import RunMatrix
 from tidemill.state.loops import ranks as rank_loops
@@ -71,7 +71,7 @@ def test_percentiles_equal_sorting(
         whole = sorted(counted(cells, one).elements())
         assert is_known == bool(whole)
         if whole:
-            assert value == percentile(whole, fraction)
+            assert value == plain_percentile(whole, fraction)
 
 
 @given(runs(), st.integers(1, 5), st.sampled_from((np.int64, np.float64)))
@@ -123,7 +123,7 @@ def test_runs_larger_than_a_matrix_are_parted() -> None:
     found = asked(cells, bounds)
     numbers = np.asarray(found.dictionary.to_numpy(), np.float64)
     values, _ = found.percentile(0.25, numbers)
-    wanted = [percentile(sorted(counted(cells, one).elements()), 0.25) for one in bounds]
+    wanted = [plain_percentile(sorted(counted(cells, one).elements()), 0.25) for one in bounds]
     assert values.tolist() == wanted
 
 

@@ -2,11 +2,11 @@
 
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.bags import Bags
-from tidemill.aggregates.behind import lanes_behind
 from tidemill.aggregates.encoded import Encoded
+from tidemill.aggregates.functions import gives_numbers, lanes_behind, lower, lower_numbers
 from tidemill.aggregates.lane_arrays import concatenated
 from tidemill.aggregates.lanes import ROWS, Lane, LaneArray, lane_of_kind
-from tidemill.aggregates.lower import Lowering, gives_numbers, lower, lower_numbers
+from tidemill.aggregates.lowering import Lowering
 
 __all__ = [
     "ROWS",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
 from tidemill.connect.packets.packets import PacketModel, make_block
@@ -63,7 +64,7 @@ def query(
     text += f" GROUP BY {keys}" + (f" HAVING {having}" if having else "")
     (statement,) = parse_script(f"CREATE QUERY q AS {text}")
     assert isinstance(statement, CreateQuery)
-    return bind(text, None, statement.select, stream(Path()), _no_oracle)
+    return bind(text, None, statement.select, stream(Path()), _no_oracle, BUILT_IN)
 
 
 def synopsis_for(number: int, queries: Sequence[QueryPlan], routed: bool = False) -> FittedSynopsis:

@@ -57,7 +57,7 @@ class AggregateCall:
         words = [f"{distinct}{self.argument.sql if self.argument else '*'}"]
         others = [other.sql for other in self.others]
         constants = [str(value) for value in self.parameters]
-        if self.function == "TOP":
+        if self.code is None:
             words += [*constants, *(f"SUM({sql})" for sql in others)]
         else:
             words += [*others, *constants]

@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import reduce
 from typing import Any
 
+from tidemill.aggregates.functions import function_of
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.reference.approximations import exactly
 from tidemill.reference.expressions import evaluate_row
-from tidemill.reference.frequent import frequent_rows
-from tidemill.reference.holistic import HOLISTIC, holistic
-from tidemill.reference.recalc import greatest, least
-from tidemill.reference.spreads import SPREADS, outermost, spread
 from tidemill.reference.windows import windows_of
-from tidemill.reference.written import written
-from tidemill.types import BIGINT
-
-_WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
-
 
 Answer = tuple[int, int, tuple[Any, ...]]
 
@@ -118,56 +107,5 @@ def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
 
 
 def _aggregate(call: AggregateCall, members: Sequence[Row], start_us: int) -> Any:
-    if call.argument is None:
-        return len(members)
-    if call.code is not None:
-        return written(call, [[row.values[s.sql] for s in call.arguments] for row in members])
-    if call.function == "FREQUENT":
-        timed = [(row.time_us, row.values[call.argument.sql]) for row in members]
-        return frequent_rows(call, [pair for pair in timed if pair[1] is not None], start_us)
-    if call.function in HOLISTIC:
-        rows = (tuple(row.values[a.sql] for a in call.arguments) for row in members)
-        return holistic(call, [row for row in rows if None not in row])
-    found = [row.values[call.argument.sql] for row in members]
-    values = [value for value in found if value is not None]
-    if call.function == "COUNT":
-        return len(values)
-    if call.function.startswith("APPROX_"):
-        return exactly(call, values, _rank)
-    if not values:
-        return None
-    if call.function in SPREADS:
-        return spread(call.function, [float(value) for value in values])
-    if call.function in ("FIRST", "LAST"):
-        pairs = [(row.time_us, v) for row, v in zip(members, found, strict=True) if v is not None]
-        return outermost(call.function, pairs)
-    if call.function in ("MIN", "MAX"):
-        return reduce(least if call.function == "MIN" else greatest, values)
-    total = reduce(_WIDE.add, values) if isinstance(values[0], Decimal) else sum(values)
-    return _sum(call, total) if call.function == "SUM" else _mean(call, total, len(values))
-
-
-def _sum(call: AggregateCall, total: Any) -> Any:
-    if call.slot.type == BIGINT:
-        return total if -(2**63) <= total < 2**63 else None
-    return _fitting(call, total) if isinstance(total, Decimal) else total
-
-
-def _mean(call: AggregateCall, total: Any, count: int) -> Any:
-    if not isinstance(total, Decimal):
-        return float(total) / count
-    if _fitting(call, total, of_sum=True) is None:
-        return None
-    quotient = _WIDE.divide(total, Decimal(count)).quantize(Decimal(1).scaleb(-39), context=_WIDE)
-    return _fitting(
-        call, quotient.quantize(Decimal(1).scaleb(-call.slot.type.scale), context=_WIDE)
-    )
-
-
-def _fitting(call: AggregateCall, value: Decimal, of_sum: bool = False) -> Decimal | None:
-    """NULL where the value has more digits than its type."""
-    assert call.argument is not None
-    digits = call.slot.type.precision - call.slot.type.scale
-    if of_sum:
-        digits = min(38, call.argument.type.precision + 10) - call.argument.type.scale
-    return value if abs(value) < Decimal(10) ** digits else None
+    rows = [(row.time_us, tuple(row.values[a.sql] for a in call.arguments)) for row in members]
+    return function_of(call).reference(call, rows, start_us)

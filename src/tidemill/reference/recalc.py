@@ -4,8 +4,6 @@ The slow twin of the combine kernels and of both layouts: no arrays, no sharing 
 
 >>> recalc([[1], [2], [4]], [0, 1], [2, 3], add, 0)
 [[3], [6]]
->>> least(float("nan"), 2.0), greatest(float("nan"), 2.0)
-(2.0, nan)
 """
 
 from __future__ import annotations
@@ -19,15 +17,6 @@ Combine = Callable[[Any, Any], Any]
 
 def add(left: Any, right: Any) -> Any:
     return left + right
-
-
-def least(left: Any, right: Any) -> Any:
-    """The smaller in Spark's order, where NaN is above everything."""
-    return left if _rank(left) <= _rank(right) else right
-
-
-def greatest(left: Any, right: Any) -> Any:
-    return left if _rank(left) >= _rank(right) else right
 
 
 def recalc(
@@ -80,8 +69,3 @@ def _combined(partials: Sequence[tuple[Any, ...]], combines: Sequence[Combine]) 
 def _over_nulls(values: Sequence[Any], combine: Combine) -> Any:
     known = [value for value in values if value is not None]
     return reduce(combine, known) if known else None
-
-
-def _rank(value: Any) -> tuple[bool, Any]:
-    is_nan = value != value
-    return is_nan, 0 if is_nan else value

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from tests.aggregates.estimating import told_of_all
 from tests.aggregates.written import CODES
 from tidemill.aggregates import Encoded, Lane
+from tidemill.aggregates.functions import signatures_with
+from tidemill.aggregates.functions.spread import plain_variance
 from tidemill.aggregates.lanes import BagLane, Count, Min, Moments, Sum
 from tidemill.aggregates.lanes.outermost import Outermost
 from tidemill.aggregates.plain import outermost
@@ -23,6 +25,7 @@ from tidemill.aggregates.sketches import CountMinLane, ItemsLane, KllLane, Sketc
 from tidemill.aggregates.sketches.counts import whole
 from tidemill.aggregates.sketches.distinct import DistinctLane
 from tidemill.aggregates.sketches.keys import keys_of, values_of
+from tidemill.aggregates.user.function import UserFunction
 from tidemill.aggregates.user.lanes import UserLane
 from tidemill.catalog import Stream
 from tidemill.catalog.streams import Address
@@ -30,11 +33,9 @@ from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.expressions import Slot
-from tidemill.plan.functions.user import declared, known_with
+from tidemill.plan.functions.user import declared
 from tidemill.plan.predicates import Predicate, has_bit
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.reference.spreads import spread
-from tidemill.reference.written import written
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
 from tidemill.share.synopses import new_synopsis
@@ -64,7 +65,7 @@ STREAM = Stream(
     Address("parquet", "/nowhere"),
     0,
 )
-KNOWN = known_with(CODES)
+SIGNATURES = signatures_with(CODES)
 SCHEMA = pa.schema([(column.name, column.type.arrow) for column in STREAM.columns])
 KEYS = ("k", "t", "n", "big", "flag", "day", "at")
 CONDITIONS = (
@@ -130,7 +131,7 @@ def plan_of(number: int, sql: str) -> QueryPlan:
     def no_oracle(text: str, columns: object) -> Any:
         raise AssertionError(f"{text} should be in the typed set")
 
-    return bind(query.name, None, query.select, STREAM, no_oracle, known=KNOWN)
+    return bind(query.name, None, query.select, STREAM, no_oracle, SIGNATURES)
 
 
 @st.composite
@@ -193,7 +194,8 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if isinstance(lane, BagLane):
         return plain_bag(lane, mine)
     if isinstance(lane, UserLane):
-        return written(call_of(lane), [[row[s.sql] for s in lane.arguments] for row in mine])
+        rows = [(row["ts"], tuple(row[s.sql] for s in lane.arguments)) for row in mine]
+        return UserFunction().reference(call_of(lane), rows, 0)
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if isinstance(lane, SketchLane):
@@ -203,7 +205,7 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if isinstance(lane, Sum):
         return sum(values)
     if isinstance(lane, Moments):
-        return (len(values), spread("VAR_POP", [float(value) for value in values]))
+        return (len(values), plain_variance([float(value) for value in values], taken_off=0))
     if isinstance(lane, Outermost):
         sql = lane.argument.sql
         pairs = [(row["ts"], row[sql]) for row in mine if row[sql] is not None]

@@ -22,7 +22,7 @@ from tidemill.aggregates.lanes.sums import Sum
 from tidemill.aggregates.limbs import normalise, split_decimal, split_int64, to_decimal
 from tidemill.aggregates.loops.bags import merge
 from tidemill.arrays import Array
-from tidemill.plan.functions.basic import sum_type
+from tidemill.plan.functions.decimals import sum_type
 from tidemill.plan.scalar import Scalar
 
 

@@ -14,7 +14,7 @@ from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, summable, to_decimal
 from tidemill.aggregates.scatter import combine_masked, masked
 from tidemill.arrays import Array
-from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS, sum_type
+from tidemill.plan.functions.decimals import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
 
 _LOW_HALF = 0xFFFFFFFF
@@ -125,8 +125,3 @@ class Overflow(NumberLane):
         values = known_values(rows)
         digits = self.sum.stored.precision - self.sum.stored.scale
         return (int(bool(values) and abs(sum(values)) >= 10**digits),)
-
-
-def may_overflow(argument: Type) -> bool:
-    """Whether the sum of a decimal is kept in fewer digits than it might need."""
-    return argument.precision > MAX_DIGITS - SUM_DIGITS

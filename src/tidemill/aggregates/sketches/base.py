@@ -24,9 +24,8 @@ from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
 from tidemill.aggregates.loops.scatter import order_groups
 from tidemill.aggregates.merging import merged_at, objects
 from tidemill.aggregates.numbering import Digit, number
-from tidemill.aggregates.sketches.keys import float_bits, keys_of
+from tidemill.aggregates.sketches.keys import Key, float_bits, keys_of
 from tidemill.arrays import Array, IntArray
-from tidemill.plan.functions.keys import Key
 from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP
 

@@ -10,6 +10,7 @@ are counted one by one.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,13 @@ import datasketches
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.counts import Counts
-from tidemill.plan.functions.keys import Key
-from tidemill.plan.functions.sketches import COUNT_MIN_ROWS
+from tidemill.aggregates.sketches.keys import Key
+from tidemill.aggregates.sketches.read_counts import COUNT_MIN_ROWS
+
+
+def count_min_width(error: float) -> int:
+    """The counters in a row of a sketch that errs by no more."""
+    return math.ceil(math.e / error)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from hashlib import blake2b
 import numpy as np
 
 from tidemill.aggregates.merging import objects
+from tidemill.aggregates.sketches.keys import Key
 from tidemill.arrays import Array, IntArray
-from tidemill.plan.functions.keys import Key
 
 # How the bytes begin, which no sketch of the library does; then values, what is missed, texts.
 MARK = b"TALLY"

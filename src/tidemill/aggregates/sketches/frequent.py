@@ -12,6 +12,7 @@ items, are read into the same form. As long as every value has a place, counts a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -21,13 +22,24 @@ import datasketches
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.counts import Counts
-from tidemill.aggregates.sketches.keys import is_text_key
-from tidemill.plan.functions.keys import Key
-from tidemill.plan.functions.sketches import items_room
+from tidemill.aggregates.sketches.keys import Key, is_text_key
 
 Item = tuple[Key, int, int, int]  # value, count, low, high
 _ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES
 _LONGS = datasketches.PyLongsSerDe()
+
+
+_ERROR_FACTOR, _FILL = 3.5, 0.75
+
+
+def items_log_size(error: float, items: int) -> int:
+    """A table that errs by no more, and has room for what is asked for."""
+    return math.ceil(math.log2(max(_ERROR_FACTOR / error, items / _FILL, 8)))
+
+
+def items_room(log_size: int) -> int:
+    """How many values a table holds before it drops any."""
+    return int(_FILL * 2**log_size)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ rows may give other estimates another time, within the same bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,6 +22,23 @@ from tidemill.aggregates.lanes.base import PlainRow, known_values
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.base import SketchLane, State, in_groups, runs
 from tidemill.arrays import FloatArray
+
+# The best fit of the library's makers to the 99th percentile of thousands of trials.
+_FACTOR, _POWER = 2.296, 0.9723
+
+
+def quantile_size(error: float) -> int:
+    """The size of a sketch whose ranks err by no more.
+
+    >>> quantile_size(0.0133), quantile_size(0.001)
+    (200, 2863)
+    """
+    return math.ceil(math.pow(_FACTOR / error, 1 / _POWER))
+
+
+def quantile_error(size: int) -> float:
+    """By how much the ranks of a sketch of this size err."""
+    return _FACTOR / float(size**_POWER)
 
 
 @dataclass(frozen=True)

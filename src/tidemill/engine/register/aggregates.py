@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from tidemill.aggregates.functions import BUILT_IN
 from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Catalog, Code, code_of
 from tidemill.catalog.aggregates import SCHEME, parse_source
 from tidemill.errors import refuse
 from tidemill.explain.replies import TEXT
 from tidemill.language.statements import CreateAggregate
-from tidemill.plan.functions import BUILT_IN, Signature
+from tidemill.plan.functions import Signature
 from tidemill.plan.functions.user import declared
 from tidemill.plan.functions.user.declaring import declaration_of
 from tidemill.plan.query import QueryPlan
@@ -96,7 +97,7 @@ def statement_of(cls: type, or_replace: bool) -> CreateAggregate:
 
 def aggregate_rows(catalog: Catalog) -> Iterator[tuple[str, ...]]:
     """For SHOW AGGREGATES: the built-in ones, then those of users."""
-    yield from map(_built_in_row, BUILT_IN.signatures.values())
+    yield from map(_built_in_row, BUILT_IN.by_name.values())
     for code in catalog.aggregates:
         declaration = declared(code)
         takes = [f"{argument.name} {argument.type}" for argument in declaration.written]
@@ -105,7 +106,7 @@ def aggregate_rows(catalog: Catalog) -> Iterator[tuple[str, ...]]:
 
 
 def _built_in_row(signature: Signature) -> tuple[str, ...]:
-    exact = "within bounds" if signature.estimates or signature.name == "FREQUENT" else "yes"
+    exact = "yes" if signature.is_exact else "within bounds"
     takes = f"x: {signature.takes}"
     return signature.form.lower(), takes, _gives(signature), exact, "built in"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from tidemill.aggregates.functions import signatures_with
 from tidemill.catalog import Catalog
 from tidemill.catalog.aggregates import calls
 from tidemill.catalog.names import Name
@@ -14,7 +15,6 @@ from tidemill.errors import TidemillError
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.bind.clauses import with_updates
-from tidemill.plan.functions.user import known_with
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.typing import TypeOracle
 from tidemill.share import SharedPlan
@@ -71,7 +71,7 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
     A plan depends on the query and on what it reads, so equal definitions have equal plans.
     """
 
-    functions = known_with(catalog.aggregates)
+    signatures = signatures_with(catalog.aggregates)
 
     def bind_query(query: CreateQuery) -> QueryPlan:
         if query.into is not None:
@@ -88,7 +88,7 @@ def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
         stream = catalog.stream(query.select.stream, query.select.stream_place)
         tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
         select = with_updates(query.select, stream)
-        plan = bind(query.name, query.into, select, stream, oracle, tables, functions)
+        plan = bind(query.name, query.into, select, stream, oracle, signatures, tables)
         return replace(plan, priority=priority_of(query))
 
     return bind_query

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidemill.aggregates import lanes_behind
+from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
 from tidemill.catalog.names import Name
 from tidemill.engine.register.plan import Planner
@@ -17,14 +18,6 @@ from tidemill.share import SharedPlan, retire_stints
 from tidemill.share.weave import RateRanges
 from tidemill.state.store import Version
 
-# Aggregates that estimate the same from bounded memory.
-SIBLINGS = {
-    "COUNT_DISTINCT": "APPROX_COUNT_DISTINCT",
-    "MEDIAN": "APPROX_PERCENTILE",
-    "PERCENTILE": "APPROX_PERCENTILE",
-    "TOP": "APPROX_TOP_K",
-    "FREQUENT": "APPROX_TOP_K",
-}
 _US_PER_SECOND = 1_000_000
 _MEGABYTE = 1 << 20
 # The weight of the newest tick in the smoothed rate.
@@ -116,7 +109,7 @@ def _counting_calls(query: QueryPlan) -> list[AggregateCall]:
 def _problem(
     query: QueryPlan, calls: list[AggregateCall], size_bytes: int, limit_bytes: int
 ) -> Problem:
-    siblings = {SIBLINGS[call.function]: call for call in calls if call.function in SIBLINGS}
+    siblings = {name: call for call in calls if (name := function_of(call).sibling)}
     hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
     hints.append("or SET value_memory to more, and RESUME QUERY " + query.name)
     return Problem(

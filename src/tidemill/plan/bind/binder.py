@@ -20,7 +20,7 @@ from tidemill.plan.bind.joins import bind_joins
 from tidemill.plan.bind.scalars import ScalarBinder, type_placed
 from tidemill.plan.bind.scope import Scope, check_replayable, function_name, in_own_words, place_in
 from tidemill.plan.expressions import Call, Node, Slot
-from tidemill.plan.functions import BUILT_IN, Known
+from tidemill.plan.functions import Signatures
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import where as only_where
@@ -41,11 +41,14 @@ def bind(
     select: Select,
     stream: Stream,
     oracle: TypeOracle,
+    signatures: Signatures,
     tables: tuple[Table, ...] = (),
-    known: Known = BUILT_IN,
 ) -> QueryPlan:
-    """The plan of one query over one stream; `tables` are those of its joins, in their order."""
-    alone = Scope((stream_entry(select, stream),), known, stream.time_column)
+    """The plan of one query over one stream.
+
+    `signatures` are those of the aggregates it may call, `tables` those of its joins, in order.
+    """
+    alone = Scope((stream_entry(select, stream),), signatures, stream.time_column)
     scope, relation = bind_joins(alone, source_of(stream), select.joins, tables, oracle)
     with in_own_words(scope):
         return _Binder(select, scope, relation, oracle).plan(name, sink)
@@ -105,8 +108,8 @@ class _Binder:
         if expr is None:
             return None
         tree = self._scope.resolve(expr)
-        known = self._scope.aggregates
-        refuse_aggregates("WHERE", expr, tree, known, "a condition on aggregates goes into HAVING")
+        hint = "a condition on aggregates goes into HAVING"
+        refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
         scalar = self._scalars.bind(expr, tree)
         check_condition("WHERE", scalar.type, expr.place)
         return scalar

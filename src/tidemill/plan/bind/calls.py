@@ -14,8 +14,8 @@ from tidemill.plan.bind.scalars import ScalarBinder
 from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
 from tidemill.plan.constants import constants_of, refuse_number
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.functions import Known, Signature
-from tidemill.plan.functions.basic import MAX_DIGITS, SUM_DIGITS
+from tidemill.plan.functions import Signature, Signatures
+from tidemill.plan.functions.decimals import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.functions.user.calls import user_arguments, user_constants
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.scalar import Scalar
@@ -38,7 +38,7 @@ class CallBinder:
         """The call that `node`, a part of `expr`, makes of an aggregate."""
         function, arguments = _counting_distinct(function, list(_arguments(node)))
         place = place_in(expr, node)
-        signature = self._known.called(function, place)
+        signature = self._signatures.called(function, place)
         if signature.code is not None:
             return self._numbered(self._user_call(expr, node, signature, arguments))
         if not arguments:
@@ -48,7 +48,7 @@ class CallBinder:
         if not rest and _counts_rows(expr, node, first, function):
             return self._numbered(AggregateCall(Slot("", BIGINT), function, None))
         constants = constants_of(expr, node, signature, rest)
-        if function == "FREQUENT":
+        if signature.by_subwindow:
             constants = with_subwindow(expr, node, constants, self.window)
         argument = self._argument(expr, first, signature)
         if wrong := signature.fits(argument.type, constants):
@@ -62,13 +62,13 @@ class CallBinder:
         call = next((call for call in self.calls if call.slot == node), None)
         if call is None or call.argument is None:
             return
-        for part, result in self._known.signatures[call.function].parts:
+        for part, result in self._signatures.by_name[call.function].parts:
             slot = Slot("", result(call.argument.type))
             yield part, self._numbered(replace(call, slot=slot, part=part)).slot
 
     def estimated(self) -> tuple[Node, ...]:
         """For each call so far that estimates: 1 where it did, 0 where its value is exact."""
-        calls = [c for c in self.calls if self._known.signatures[c.function].estimates]
+        calls = [c for c in self.calls if self._signatures.by_name[c.function].estimates]
         whole = (replace(c, slot=Slot("", DOUBLE), part="estimated") for c in calls if not c.part)
         return tuple(self._numbered(call).slot for call in whole)
 
@@ -77,7 +77,7 @@ class CallBinder:
         return self._by_sql.setdefault(call.sql, replace(call, slot=slot))
 
     @property
-    def _known(self) -> Known:
+    def _signatures(self) -> Signatures:
         return self.scalars.scope.aggregates
 
     def _argument(self, expr: Expr, tree: exp.Expr, signature: Signature) -> Scalar:
@@ -98,7 +98,7 @@ class CallBinder:
         """The argument of a SUM(y) at the end, which is taken off."""
         if not signature.weighted or len(arguments) < 2 or function_name(arguments[-1]) != "SUM":
             return None
-        summed, tree = self._known.signatures["SUM"], next(_arguments(arguments.pop()))
+        summed, tree = self._signatures.by_name["SUM"], next(_arguments(arguments.pop()))
         weight = self._argument(expr, tree, summed)
         if weight.type.is_decimal and weight.type.precision > MAX_DIGITS - SUM_DIGITS:
             refuse(
@@ -134,7 +134,7 @@ class CallBinder:
                 hint="COUNT(DISTINCT x) works; GROUP BY gives one row for each value",
                 place=expr.place,
             )
-        for inner, name in aggregate_calls(tree, self._known):
+        for inner, name in aggregate_calls(tree, self._signatures):
             refuse(
                 "E_NESTED_AGGREGATE",
                 f"aggregate {name} stands inside {function}",

@@ -12,7 +12,7 @@ from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.statements import Expr, Select, Window
 from tidemill.plan.bind.scope import aggregate_calls, place_in
 from tidemill.plan.expressions import Value
-from tidemill.plan.functions import Known
+from tidemill.plan.functions import Signatures
 from tidemill.types import BOOLEAN, VOID, Type
 
 
@@ -24,10 +24,10 @@ def check_condition(clause: str, type: Type, place: Place | None) -> None:
 
 
 def refuse_aggregates(
-    clause: str, expr: Expr, tree: exp.Expr, known: Known, hint: str = ""
+    clause: str, expr: Expr, tree: exp.Expr, signatures: Signatures, hint: str = ""
 ) -> None:
     """Refuses aggregates where there are rows but no groups yet."""
-    for node, function in aggregate_calls(tree, known):
+    for node, function in aggregate_calls(tree, signatures):
         refuse(
             f"E_AGGREGATE_IN_{clause.replace(' ', '_')}",
             f"aggregate {function} cannot stand in {clause}",

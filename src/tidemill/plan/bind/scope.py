@@ -14,7 +14,7 @@ from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.names import needs_quotes
 from tidemill.language.statements import ColumnDef, Expr
 from tidemill.plan.bind.entries import ScopeEntry, refuse_ambiguous, refuse_unknown
-from tidemill.plan.functions import BUILT_IN, Known
+from tidemill.plan.functions import Signatures
 from tidemill.plan.scalar import TableColumn
 
 # Same input, other answer: a replayed tick would disagree with itself.
@@ -44,7 +44,7 @@ class Scope:
     """
 
     entries: tuple[ScopeEntry, ...]
-    aggregates: Known = BUILT_IN
+    aggregates: Signatures
     time_column: str = ""
 
     @cached_property
@@ -139,11 +139,11 @@ def _column(declared: ColumnDef) -> exp.Column:
     return exp.column(name)
 
 
-def aggregate_calls(tree: exp.Expr, known: Known) -> Iterator[tuple[exp.Expr, str]]:
+def aggregate_calls(tree: exp.Expr, signatures: Signatures) -> Iterator[tuple[exp.Expr, str]]:
     """Each aggregate call in the tree with its canonical name."""
     for node in tree.walk():
         name = function_name(node)
-        if name and (function := known.canonical(name)):
+        if name and (function := signatures.canonical(name)):
             yield node, function
 
 

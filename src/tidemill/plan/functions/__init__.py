@@ -1,25 +1,19 @@
-"""Which aggregates there are: how each is called, over what, and what it gives."""
+"""Calls of aggregates: the names that a query may call, and how each is called.
+
+Which aggregates there are is declared where they are carried out, in `aggregates/functions`;
+the binder is handed their signatures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from tidemill.errors import Place, listing, refuse
-from tidemill.plan.functions import basic, holistic, sketches, spread
 from tidemill.plan.functions.call_form import Parameter, Signature
 
-__all__ = ["BUILT_IN", "Known", "Parameter", "Signature"]
+__all__ = ["Parameter", "Signature", "Signatures"]
 
-SYNONYMS = {
-    "MEAN": "AVG",
-    "VAR_SAMP": "VARIANCE",
-    "STD": "STDDEV",
-    "STDDEV_SAMP": "STDDEV",
-    "FIRST_VALUE": "FIRST",
-    "LAST_VALUE": "LAST",
-    "PERCENTILE_APPROX": "APPROX_PERCENTILE",
-}
 # Aggregates of Spark and of the language page that are refused by name, so that the user
 # is not told about an ungrouped column instead.
 LATER = frozenset(
@@ -34,31 +28,34 @@ LATER = frozenset(
 
 
 @dataclass(frozen=True)
-class Known:
-    """The aggregates that a query may call, by upper-case name."""
+class Signatures:
+    """The aggregates that a query may call, by upper-case name; synonyms by the name they mean."""
 
-    signatures: Mapping[str, Signature] = field(hash=False)
+    by_name: Mapping[str, Signature] = field(hash=False)
+    synonyms: Mapping[str, str] = field(hash=False)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.signatures)
+        return tuple(self.by_name)
+
+    def and_also(self, more: Iterable[Signature]) -> Signatures:
+        """These and more, which take the place of those with the same name."""
+        return replace(
+            self, by_name={**self.by_name, **{signature.name: signature for signature in more}}
+        )
 
     def canonical(self, name: str) -> str | None:
         """The aggregate a function name means, or None when it is a scalar function."""
-        upper = SYNONYMS.get(name.upper(), name.upper())
-        return upper if upper in self.signatures or upper in LATER else None
+        upper = self.synonyms.get(name.upper(), name.upper())
+        return upper if upper in self.by_name or upper in LATER else None
 
     def called(self, function: str, place: Place | None) -> Signature:
         """The signature of a canonical name."""
-        if function not in self.signatures:
+        if function not in self.by_name:
             refuse(
                 "E_NOT_BUILT",
                 f"aggregate {function} is not built yet",
                 detail=listing("aggregates", self.names),
                 place=place,
             )
-        return self.signatures[function]
-
-
-_BUILT = (*basic.SIGNATURES, *spread.SIGNATURES, *holistic.SIGNATURES, *sketches.SIGNATURES)
-BUILT_IN = Known({signature.name: signature for signature in _BUILT})
+        return self.by_name[function]

@@ -31,8 +31,10 @@ class Signature:
     up; `parts` are the further columns that an answer has beside the value itself, as `low`
     and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may; `fits` says
     what is wrong with the constants for an argument of some type. One that `estimates` makes
-    the answer say whether it did. `arguments` are what a call is shown with; `code` is there
-    for one that a user has written.
+    the answer say whether it did; one that is not exact gives bounds. The last constant of one
+    that counts `by_subwindow` is the length of the window's parts. `arguments` are what a call
+    is shown with, `shown` is the form of one that is written otherwise; `code` is there for one
+    that a user has written.
     """
 
     name: str
@@ -45,6 +47,9 @@ class Signature:
     weighted: Callable[[Type, Type], Type] | None = None
     fits: Callable[[Type, tuple[Value, ...]], str] = lambda *_: ""
     estimates: bool = False
+    is_exact: bool = True
+    by_subwindow: bool = False
+    shown: str = ""
     arguments: tuple[str, ...] = ("x",)
     code: Code | None = None
 
@@ -56,9 +61,7 @@ class Signature:
             *(p.name if p.is_required else f"[{p.name}]" for p in self.parameters),
         ]
         words += ["[SUM(y)]"] if self.weighted else []
-        if self.name == "COUNT_DISTINCT":
-            return "COUNT(DISTINCT x)"
-        return f"{self.name}({', '.join(words)})"
+        return self.shown or f"{self.name}({', '.join(words)})"
 
     def result_of(self, argument: Type, weight: Type | None) -> Type:
         if weight is None or self.weighted is None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.loops.bags import sort_by
-from tidemill.aggregates.lower_bags import Frequent, Picked
+from tidemill.aggregates.lowering import FrequentValues, Picked
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.loops.bags import count_distinct
 from tidemill.state.loops.frequent import part, together
@@ -143,7 +143,7 @@ class Runs:
         taken = np.repeat(room[:-1] - (np.cumsum(found) - found), found) + np.arange(found.sum())
         return Picked(found, codes[taken], weighing[:, taken])
 
-    def frequent(self, most: int, length_us: int) -> Frequent:
+    def frequent(self, most: int, length_us: int) -> FrequentValues:
         """The values that are surely there more than `delta` times, the most frequent first.
 
         Of each sub-window the `most` heaviest values are listed, and `delta` is the sum of
@@ -166,7 +166,7 @@ class Runs:
         taken = np.repeat(room[:-1] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
         owner = np.repeat(np.arange(len(self)), sizes)
         mine = taken[np.lexsort((codes[taken], -low[taken], owner))]
-        return Frequent(delta, sizes, codes[mine], low[mine], high[mine])
+        return FrequentValues(delta, sizes, codes[mine], low[mine], high[mine])
 
     @property
     def _size(self) -> int:

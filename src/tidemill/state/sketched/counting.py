@@ -16,8 +16,8 @@ import numpy as np
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import counts, read_counts
 from tidemill.aggregates.sketches.flat import Flat, flat
+from tidemill.aggregates.sketches.keys import key_of
 from tidemill.arrays import IntArray
-from tidemill.plan.functions.keys import key_of
 from tidemill.plan.query import AggregateCall
 from tidemill.state.sketched.before import before, within
 from tidemill.types import Type

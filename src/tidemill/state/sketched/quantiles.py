@@ -16,8 +16,8 @@ import numpy as np
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import read_quantiles
+from tidemill.aggregates.sketches.quantiles import quantile_error
 from tidemill.arrays import BoolArray, FloatArray, IntArray
-from tidemill.plan.functions.sketches import quantile_error
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import in_order
 from tidemill.state.loops.quantiles import at_shares

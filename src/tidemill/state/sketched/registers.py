@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tidemill.aggregates.bags import Bags, from_numbers
 from tidemill.aggregates.estimates import DEVIATIONS, Estimates, whole_counts
 from tidemill.aggregates.sketches import read_coupons
+from tidemill.aggregates.sketches.distinct import HLL_FACTOR
 from tidemill.arrays import FloatArray, IntArray
-from tidemill.plan.functions.sketches import HLL_FACTOR
 from tidemill.plan.query import AggregateCall
 from tidemill.state.layouts.bag_runs import in_order
 from tidemill.state.loops.bags import count_distinct

@@ -2,6 +2,6 @@
 
 from tidemill.plan.functions.user.declaring import Declaration, Field, aggregate
 from tidemill.plan.functions.user.loading import declared, made
-from tidemill.plan.functions.user.signatures import known_with
+from tidemill.plan.functions.user.signatures import signature_of
 
-__all__ = ["Declaration", "Field", "aggregate", "declared", "known_with", "made"]
+__all__ = ["Declaration", "Field", "aggregate", "declared", "made", "signature_of"]

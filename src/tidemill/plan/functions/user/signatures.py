@@ -1,31 +1,26 @@
-"""How aggregates of users are called, beside the built-in ones."""
+"""How aggregates of users are called."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
-from tidemill.plan.functions import BUILT_IN, Known, Parameter, Signature
-from tidemill.plan.functions.user.declaring import Constant, Declaration
+from tidemill.plan.functions import Parameter, Signature
+from tidemill.plan.functions.user.declaring import Constant
 from tidemill.plan.functions.user.loading import declared
 
 
-def known_with(codes: Iterable[Code]) -> Known:
-    """The built-in aggregates and these."""
-    own = {code.name.upper(): _signature(code, declared(code)) for code in codes}
-    return Known({**BUILT_IN.signatures, **own}) if own else BUILT_IN
-
-
-def _signature(code: Code, found: Declaration) -> Signature:
+def signature_of(code: Code) -> Signature:
+    """How an aggregate of a user is called."""
+    declaration = declared(code)
     return Signature(
         name=code.name.upper(),
-        takes=", ".join(f"{argument.name} {argument.type}" for argument in found.written),
+        takes=", ".join(f"{argument.name} {argument.type}" for argument in declaration.written),
         accepts=lambda _: True,
-        result=lambda _: found.result,
-        parameters=tuple(_parameter(name, default) for name, default in found.constants),
-        arguments=tuple(argument.name for argument in found.written),
+        result=lambda _: declaration.result,
+        parameters=tuple(_parameter(name, default) for name, default in declaration.constants),
+        arguments=tuple(argument.name for argument in declaration.written),
         code=code,
     )
 

@@ -1,0 +1,49 @@
+"""COUNT of rows or values, and of distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.forms import is_any, is_plain, whole
+from tidemill.aggregates.lanes import ROWS, Count, Counts, Lane, PlainRow
+from tidemill.aggregates.lowering import CombinedLanes, Numbers
+from tidemill.aggregates.plain import rank, unsigned_zero
+from tidemill.plan.functions import Signature
+from tidemill.plan.query import AggregateCall
+
+
+class CountFunction(Function):
+    """COUNT(*) has no argument."""
+
+    signature: ClassVar[Signature] = Signature("COUNT", "any values", is_any, whole)
+
+    def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
+        return (ROWS if call.argument is None else Count(call.argument),)
+
+    def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
+        (lane,) = self.lanes(call)
+        counts = lanes.encoded(lane)
+        return counts.values, counts.valid, None
+
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+        return sum(None not in values for _, values in rows)
+
+
+class CountDistinct(Function):
+    """All NaN are one value, and so are the zeros."""
+
+    signature: ClassVar[Signature] = Signature(
+        "COUNT_DISTINCT", "plain values", is_plain, whole, shown="COUNT(DISTINCT x)"
+    )
+    sibling: ClassVar[str] = "APPROX_COUNT_DISTINCT"
+
+    def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
+        return (Counts(argument_of(call)),)
+
+    def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
+        return lanes.bags(Counts(argument_of(call))).distinct(), None, None
+
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+        return len({rank(unsigned_zero(value)) for _, (value,) in rows if value is not None})
