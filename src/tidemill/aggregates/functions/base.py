@@ -15,7 +15,6 @@ from tidemill.aggregates.lanes import Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers
 from tidemill.plan.functions import Signature
 from tidemill.plan.query import AggregateCall
-from tidemill.plan.scalar import Scalar
 
 
 class Function(ABC):
@@ -48,9 +47,3 @@ class Function(ABC):
 
         `rows` have the arguments of the call; `start_us` is where the window begins.
         """
-
-
-def argument_of(call: AggregateCall) -> Scalar:
-    """The argument of a call that has one."""
-    assert call.argument is not None
-    return call.argument

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import is_plain, number_of_items, whole, whole_constant
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
@@ -32,14 +32,14 @@ class Collect(Function):
     )
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        return (Counts(argument_of(call)),)
+        return (Counts(call.argument),)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         """The part `total`."""
-        return lanes.bags(Counts(argument_of(call))).total(), None, None
+        return lanes.bags(Counts(call.argument)).total(), None, None
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
-        windows = lanes.bags(Counts(argument_of(call)))
+        windows = lanes.bags(Counts(call.argument))
         most = whole_constant(call.parameters[0])
         picked = windows.pick(most, by_weight=False)
         counts = picked.weights[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import is_any, is_plain, whole
 from tidemill.aggregates.lanes import ROWS, Count, Counts, Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
@@ -40,10 +40,10 @@ class CountDistinct(Function):
     sibling: ClassVar[str] = "APPROX_COUNT_DISTINCT"
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        return (Counts(argument_of(call)),)
+        return (Counts(call.argument),)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
-        return lanes.bags(Counts(argument_of(call))).distinct(), None, None
+        return lanes.bags(Counts(call.argument)).distinct(), None, None
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
         return len({rank(unsigned_zero(value)) for _, (value,) in rows if value is not None})

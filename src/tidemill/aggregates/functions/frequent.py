@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import is_plain, length_of_time, number_of_items, whole
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
@@ -49,15 +49,15 @@ class FrequentFunction(Function):
     sibling: ClassVar[str] = "APPROX_TOP_K"
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        return (Counts(argument_of(call)),)
+        return (Counts(call.argument),)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         """The part `delta`."""
-        windows = lanes.bags(Counts(argument_of(call)))
+        windows = lanes.bags(Counts(call.argument))
         return windows.frequent(*_subwindows(call)).delta, None, None
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
-        windows = lanes.bags(Counts(argument_of(call)))
+        windows = lanes.bags(Counts(call.argument))
         frequent = windows.frequent(*_subwindows(call))
         values = windows.dictionary.take(pa.array(frequent.codes))
         bounds = [pa.array(frequent.low), pa.array(frequent.high)]

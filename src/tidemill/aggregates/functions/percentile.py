@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import double, fraction, is_number, text_as_double
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
@@ -31,10 +31,10 @@ class PercentileFunction(Function):
         """How far through."""
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        return (Counts(argument_of(call)),)
+        return (Counts(call.argument),)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
-        windows = lanes.bags(Counts(argument_of(call)))
+        windows = lanes.bags(Counts(call.argument))
         values, known = windows.percentile(self.fraction(call), _doubles(windows.dictionary))
         return values, known, None
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import is_plain, number_of_items, whole_constant
 from tidemill.aggregates.functions.totals import SumFunction
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow, Weights
@@ -44,8 +44,7 @@ class Top(Function):
     sibling: ClassVar[str] = "APPROX_TOP_K"
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        argument = argument_of(call)
-        return (Weights(argument, call.others) if call.others else Counts(argument),)
+        return (Weights(call.argument, call.others) if call.others else Counts(call.argument),)
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
         (lane,) = self.lanes(call)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.encoded import mask_out
-from tidemill.aggregates.functions.base import Function, argument_of
+from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import is_number, text_as_double
 from tidemill.aggregates.lanes import Count, Lane, Overflow, PlainRow, Sum
 from tidemill.aggregates.lanes.base import known_values
@@ -26,6 +26,11 @@ from tidemill.types import BIGINT, DOUBLE, Type
 # Spark divides decimals to 39 places first, then rounds to the scale of the result.
 _DIVISION_PLACES = Decimal(1).scaleb(-39)
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+
+
+def _argument_type(call: AggregateCall) -> Type:
+    assert call.argument is not None
+    return call.argument.type
 
 
 def _total_type(argument: Type) -> Type:
@@ -49,7 +54,7 @@ class SumFunction(Function):
     )
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        if argument_of(call).type.is_decimal:
+        if _argument_type(call).is_decimal:
             return _decimal_lanes(call)
         return (Sum(call.argument),)
 
@@ -84,7 +89,7 @@ class AverageFunction(Function):
     synonyms: ClassVar[tuple[str, ...]] = ("MEAN",)
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
-        if argument_of(call).type.is_decimal:
+        if _argument_type(call).is_decimal:
             return _decimal_lanes(call)
         return Sum(call.argument), Count(call.argument)
 
@@ -116,7 +121,7 @@ class AverageFunction(Function):
         total = _plain_total(values)
         if not isinstance(total, Decimal):
             return float(total) / len(values)
-        if _fitting(total, sum_type(argument_of(call).type)) is None:
+        if _fitting(total, sum_type(_argument_type(call))) is None:
             return None
         mean = _divide(total, len(values), Decimal(1).scaleb(-call.slot.type.scale))
         return _fitting(mean, call.slot.type)
@@ -127,7 +132,7 @@ def _decimal_lanes(call: AggregateCall) -> tuple[Lane, ...]:
 
     Such a slice has rows and yet no sum.
     """
-    overflow = (Overflow(call.argument),) if may_overflow(argument_of(call).type) else ()
+    overflow = (Overflow(call.argument),) if may_overflow(_argument_type(call)) else ()
     return Sum(call.argument), Count(call.argument), *overflow
 
 
@@ -141,14 +146,14 @@ def _decimal_sums(
 ) -> tuple[pa.Array, Array, BoolArray, BoolArray]:
     """Sums, counts, where the result is NULL, and where Spark would have raised."""
     total, count = lanes.encoded(Sum(call.argument)), lanes.encoded(Count(call.argument))
-    wide = sum_type(argument_of(call).type)
+    wide = sum_type(_argument_type(call))
     limbs = total.values if total.values.ndim == 2 else split_int64(total.values)
     sums = to_decimal(limbs, wide.precision, wide.scale)
     empty = count.values == 0
     overflow = np.asarray(sums.is_null().to_numpy(zero_copy_only=False))
     if total.absent is not None:
         overflow = overflow | total.absent
-    if may_overflow(argument_of(call).type):
+    if may_overflow(_argument_type(call)):
         overflow = overflow | (lanes.encoded(Overflow(call.argument)).values > 0)
     raised = overflow & ~empty
     return sums, count.values, empty | raised, raised

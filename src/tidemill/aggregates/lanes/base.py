@@ -63,6 +63,12 @@ class Lane(ABC):
         return (*([self.argument] if self.argument else []), *self.others)
 
     @property
+    def subject(self) -> Scalar:
+        """The argument of a lane that has one."""
+        assert self.argument is not None
+        return self.argument
+
+    @property
     def sql(self) -> str:
         words = [*(scalar.sql for scalar in self.arguments), *map(str, self.parameters)]
         return f"{self.code.name if self.code else self.kind}({', '.join(words) or '*'})"
@@ -158,8 +164,7 @@ class NumberLane(KernelLane):
         return (self.stored.arrow,)
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
-        assert self.argument is not None
-        column = rows.column(self.argument)
+        column = rows.column(self.subject)
         return self.combined(
             Encoded(column.numbers, column.valid), rows.groups, rows.count, rows.rows
         )

@@ -53,8 +53,7 @@ class Count(NumberLane):
         return (f"COUNT({values[0]})",)
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
-        assert self.argument is not None
-        groups = rows.known_groups(rows.column(self.argument))
+        groups = rows.known_groups(rows.column(self.subject))
         return Encoded(np.bincount(groups, minlength=rows.count), None)
 
     def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:

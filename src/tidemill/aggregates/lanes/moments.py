@@ -107,8 +107,7 @@ class Moments(KernelLane):
         return f"COUNT({value})", f"AVG(DOUBLE({value}))", f"VAR_POP({value}) * COUNT({value})"
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
-        assert self.argument is not None
-        column = rows.column(self.argument)
+        column = rows.column(self.subject)
         n, mean, m2 = np.zeros(rows.count), np.zeros(rows.count), np.zeros(rows.count)
         places, groups = rows.known(column)
         moments_at(n, mean, m2, groups, column.numbers, places)

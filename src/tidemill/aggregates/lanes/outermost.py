@@ -43,13 +43,12 @@ class Outermost(KernelLane):
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         """NULL for groups without a value."""
-        assert self.argument is not None
-        column, best = rows.column(self.argument), np.full(rows.count, -1, np.int64)
+        column, best = rows.column(self.subject), np.full(rows.count, -1, np.int64)
         places, groups = rows.known(column)
         outermost_at(best, groups, rows.times_us, column.numbers, places, self.is_last)
         valid = best >= 0
         some_row = np.where(valid, best, 0)
-        pairs = [pa.array(rows.times_us[some_row]), rows.values(self.argument, some_row)]
+        pairs = [pa.array(rows.times_us[some_row]), rows.values(self.subject, some_row)]
         structs = pa.StructArray.from_arrays(pairs, list(self.parts))
         return rank_pairs(structs, None if valid.all() else valid)
 

@@ -138,8 +138,7 @@ class KeySketchLane(SketchLane):
         return (f"MAX({value})", f"COUNT({value})") if aggregate is None else (aggregate,)
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
-        assert self.argument is not None
-        column = rows.column(self.argument)
+        column = rows.column(self.subject)
         places, groups = rows.known(column)
         codes, keys = self._coded(column)
         pairs = number([Digit(codes[places], len(keys)), Digit(groups, rows.count)], len(places))

@@ -84,8 +84,7 @@ class KllLane(SketchLane):
         return (f"KLL_SKETCH_AGG_DOUBLE(DOUBLE({values[0]}), {self.size})",)
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
-        assert self.argument is not None
-        column = rows.column(self.argument)
+        column = rows.column(self.subject)
         places, groups = rows.known(column)
         order, ends = in_groups(groups, rows.count)
         values = column.numbers[places[order]].astype(np.float64, copy=False)
