@@ -15,7 +15,7 @@ from tidemill.connect.packets.packets import (
     SCHEMA,
     PacketModel,
     _kept_codes,
-    blocks,
+    block_count,
     make_block,
     rows_in_block,
 )
@@ -39,7 +39,7 @@ models = st.builds(
 
 
 def last(model: PacketModel) -> int:
-    count = blocks(model)
+    count = block_count(model)
     assert count is not None
     return count
 
@@ -118,11 +118,11 @@ def test_rows_are_exact_and_no_block_is_needless(rows, disorder_us):
 
 
 def test_a_stream_without_an_end_says_so():
-    assert blocks(PacketModel()) is None
+    assert block_count(PacketModel()) is None
 
 
 def test_no_rows_is_no_blocks():
-    assert blocks(PacketModel(rows=0)) == 0
+    assert block_count(PacketModel(rows=0)) == 0
 
 
 def test_the_mean_rate_is_the_rate_asked_for():

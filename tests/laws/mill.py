@@ -20,7 +20,8 @@ from tests.laws.queries import STREAM, Asked, truths_of
 from tidemill.answer.delivery import CARRY, Delivery
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import ManualClock
-from tidemill.connect.sinks.base import Batch
+from tidemill.connect.sinks.contract import Batch
+from tidemill.connect.sources.spans import NumberSpan
 from tidemill.engine.home import Home
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
@@ -44,7 +45,6 @@ from tidemill.share import (
     retire_stints,
 )
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
-from tidemill.spark.sources import Input
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
@@ -150,7 +150,7 @@ class Mill:
         first, since_us = len(self.rows), self.time.watermark_us
         self.rows += rows
         self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
-        return self.machine().begin(Input((), first, len(self.rows)), flush)
+        return self.machine().begin(NumberSpan(first, len(self.rows)) if rows else None, flush)
 
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""
@@ -214,7 +214,8 @@ class PlainFolder:
     def fold(self, record: TickRecord, _watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         since_us = record.time.watermark_us
         since_us = BEGINNING_US if since_us is None else since_us
-        rows = self.rows[record.taken.low : record.taken.high]
+        span = record.portion or {"low": 0, "high": 0}
+        rows = self.rows[span["low"] : span["high"]]
         counted = [row for row in rows if row.time_us >= since_us]
         return record, FoldReport(
             pieces=self._pieces(counted, since_us),

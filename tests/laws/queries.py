@@ -15,7 +15,7 @@ from tests.aggregates.written import CODES
 from tests.laws.conditions import Condition, Truth, random_pool
 from tidemill.aggregates.functions import signatures_with
 from tidemill.catalog import Stream
-from tidemill.catalog.streams import Address
+from tidemill.catalog.addresses import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind

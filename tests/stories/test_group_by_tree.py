@@ -17,7 +17,7 @@ import pytest
 from tests.share.plans import PACKETS
 from tidemill.clock import ManualClock
 from tidemill.connect.packets.model import PacketModel
-from tidemill.connect.packets.packets import blocks, make_block
+from tidemill.connect.packets.packets import block_count, make_block
 from tidemill.engine import Engine
 from tidemill.engine.register.figures import keep_machines
 from tidemill.share.weave import CATALYST_COSTS, Machines
@@ -38,7 +38,7 @@ def script() -> str:
 
 
 def expected(keys: str) -> list[tuple[object, ...]]:
-    last = blocks(MODEL)
+    last = block_count(MODEL)
     assert last is not None
     packets = pa.Table.from_batches(make_block(MODEL, block) for block in range(last))
     connection = duckdb.connect()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import psutil
 
 from tidemill.calibrate.rows import Make
 from tidemill.catalog import Stream
 from tidemill.clock import SystemClock
+from tidemill.connect.sources import SourceTools, open_source
+from tidemill.connect.sources.files import FileInput
 from tidemill.plan.joins import Join
 from tidemill.scan.arrays.files import parts_of, read_chunks
 from tidemill.scan.arrays.program import write_program
@@ -16,9 +19,9 @@ from tidemill.scan.arrays.scan import scan
 from tidemill.scan.contract import EARLIEST_US
 from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.partials import partials, passes_of
+from tidemill.spark.readers import measure_files
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session
-from tidemill.spark.sources import Input, open_source
 from tidemill.state.feed import Feed
 from tidemill.state.partial_rows import gather
 
@@ -35,12 +38,12 @@ def on_arrays(stream: Stream) -> Make:
 
 
 def in_catalyst(session: Session, stream: Stream) -> Make:
-    source = open_source(stream, lambda: session, SystemClock())
+    source = open_source(stream, SourceTools(SystemClock(), partial(measure_files, session)))
     admission = Admission(stream, None, 0, source.is_text)
 
     def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
         columns = feeds[0].scan.columns
-        rows = read_rows(session, stream, source, Input(tuple(paths)), columns)
+        rows = read_rows(session, stream, source, FileInput(tuple(paths)), columns)
         count = 0
         for one_pass in passes_of(feeds, admission):
             table = partials(session, rows, one_pass, _no_tables).toArrow()

@@ -21,7 +21,6 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.record import TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.schedule import History
-from tidemill.spark.sources import Input
 from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
@@ -77,7 +76,7 @@ class _Runs:
         return answer_tasks(self._folders, number, self._synopsis, pieces, [request])
 
     def _commit(self, number: int) -> None:
-        record = TickRecord("packets", number, 1, 0, StreamTime(), Input(), flush=False)
+        record = TickRecord("packets", number, 1, 0, StreamTime())
         histories = {"q": QueryState(history=History(runs=1))}
         with self._journal.transaction():
             self._journal.commit(record, self._state, histories)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Stream
-from tidemill.catalog.streams import Address
+from tidemill.catalog.addresses import Address
 from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery

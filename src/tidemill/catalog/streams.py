@@ -4,34 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import parse_qsl
 
+from tidemill.catalog.addresses import SINKS, SOURCES, Address, parse_address
 from tidemill.catalog.names import Name, by_name
 from tidemill.catalog.options import UPDATE_US, stream_options
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.language.statements import ColumnDef, CreateSink, CreateStream
 from tidemill.types import TIMESTAMP
 
 ARRIVAL_COLUMN = "current_time"
-
-SOURCES = ("parquet", "csv", "json", "generate", "replay")
-SINKS = ("parquet", "json", "console", "memory", "discard")
-_LATER_SOURCES = ("kafka", "pcap", "zeek", "socket", "mqtt")
-_LATER_SINKS = ("kafka", "postgresql", "http", "https")
-_NEEDS_PATH = {"parquet", "csv", "json", "replay", "generate"}
-
-
-@dataclass(frozen=True)
-class Address:
-    """`scheme:path?key=value&…`, taken apart."""
-
-    scheme: str
-    path: str
-    options: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def option_map(self) -> dict[str, str]:
-        return dict(self.options)
 
 
 @dataclass(frozen=True)
@@ -53,6 +34,11 @@ class Stream:
         return Name(self.name)
 
     @property
+    def format(self) -> str:
+        """The format of the files that hold its rows as they are; empty for other sources."""
+        return SOURCES[self.source.scheme].format
+
+    @property
     def stored_columns(self) -> tuple[ColumnDef, ...]:
         """The columns that come from the source; an arrival stamp does not."""
         if not self.stamped_on_arrival:
@@ -65,42 +51,6 @@ class Sink:
     name: str
     address: Address
     options: tuple[tuple[str, str], ...] = ()
-
-
-def parse_address(
-    text: str,
-    kind: str,
-    built: tuple[str, ...],
-    later: tuple[str, ...],
-    place: Place | None = None,
-) -> Address:
-    """An address taken apart, or why it is none.
-
-    >>> parse_address("csv:data?header=true", "source", SOURCES, ()).options
-    (('header', 'true'),)
-    """
-    scheme, colon, rest = text.partition(":")
-    scheme = scheme.lower()
-    if scheme in later:
-        refuse(
-            "E_NOT_BUILT",
-            f"{kind} '{scheme}' is not built yet",
-            hint=listing(f"{kind}s that work", (f"{name}:" for name in built)),
-            place=place,
-        )
-    if not colon or scheme not in built:
-        refuse(
-            f"E_{kind.upper()}",
-            f"no {kind} '{text}'",
-            detail=listing(f"{kind}s", (f"{name}:" for name in built)),
-            hint=suggest(scheme, built) or f"write a {kind} as KIND:PLACE, as in 'parquet:DIR'",
-            place=place,
-        )
-    path, _, query = rest.partition("?")
-    if scheme in _NEEDS_PATH and not path:
-        primary = f"{kind} '{text}' names no place after '{scheme}:'"
-        refuse(f"E_{kind.upper()}", primary, place=place)
-    return Address(scheme, path, tuple(parse_qsl(query, keep_blank_values=True)))
 
 
 def stream_of(statement: CreateStream) -> Stream:
@@ -119,21 +69,15 @@ def stream_of(statement: CreateStream) -> Stream:
         columns=statement.columns,
         time_column=column.name,
         stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
-        source=_source(statement),
+        source=parse_address(statement.source, SOURCES, statement.source_place),
         **vars(stream_options(statement)),
     )
-
-
-def _source(statement: CreateStream) -> Address:
-    place = statement.source_place
-    return parse_address(statement.source, "source", SOURCES, _LATER_SOURCES, place)
 
 
 def sink_of(statement: CreateSink) -> Sink:
     if statement.options:
         refuse("E_OPTION", f"sink option '{statement.options[0][0]}' is not known")
-    place = statement.address_place
-    address = parse_address(statement.address, "sink", SINKS, _LATER_SINKS, place)
+    address = parse_address(statement.address, SINKS, statement.address_place)
     return Sink(statement.name, address, statement.options)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidemill.catalog.streams import Address, check_columns, parse_address
+from tidemill.catalog.addresses import TABLES, Address, parse_address
+from tidemill.catalog.streams import check_columns
 from tidemill.errors import refuse
 from tidemill.language.statements import ColumnDef, CreateTable
-
-TABLE_SOURCES = ("parquet", "csv", "json")
-_LATER_SOURCES = ("kafka", "postgresql")
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,11 @@ class Table:
     name: str
     columns: tuple[ColumnDef, ...]
     source: Address
+
+    @property
+    def format(self) -> str:
+        """The format of its files."""
+        return TABLES[self.source.scheme].format
 
 
 def table_of(statement: CreateTable) -> Table:
@@ -31,6 +34,5 @@ def table_of(statement: CreateTable) -> Table:
             hint="options of the reader stand in the address: 'csv:data/whois.csv?header=true'",
             place=statement.options_place,
         )
-    place = statement.source_place
-    source = parse_address(statement.source, "source", TABLE_SOURCES, _LATER_SOURCES, place)
+    source = parse_address(statement.source, TABLES, statement.source_place)
     return Table(statement.name, statement.columns, source)

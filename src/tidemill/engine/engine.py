@@ -17,6 +17,7 @@ from tidemill.catalog.names import Name
 from tidemill.clock import Clock, SystemClock
 from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers
 from tidemill.connect.sinks.console import print_frame
+from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
@@ -61,8 +62,8 @@ from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.share import SharedPlan
+from tidemill.spark.readers import measure_files
 from tidemill.spark.session import Session, start_session
-from tidemill.spark.sources import Source, open_source
 from tidemill.words import many
 
 Answer = Callable[[QueryPlan, Catalog], PendingReply]
@@ -356,8 +357,11 @@ class Engine(AbstractContextManager["Engine"]):
         self._tables.begin()
         self._adopt(self.catalog.stopping({q: p.render() for q, p in problems.items()}), "")
 
-    def _open_source(self, stream: Stream) -> Source:
-        return open_source(stream, lambda: self.session, self._clock)
+    def _open_source(self, stream: Stream) -> AnySource:
+        def measure(files: Files, time_column: str) -> Extent:
+            return measure_files(self.session, files, time_column)
+
+        return open_source(stream, SourceTools(self._clock, measure))
 
     def _runners(self) -> list[StreamRunner]:
         connection = self.home.open()

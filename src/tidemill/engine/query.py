@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tidemill.answer.rows import answer_schema
-from tidemill.connect.sinks import MemorySink, ParquetSink
 from tidemill.errors import refuse
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ class Query:
         """All that the query has delivered, for sinks that can be read back."""
         sink = self._engine.sink_of(self.name)
         schema = answer_schema(self._engine.plan_of(self.name))
-        if isinstance(sink, MemorySink | ParquetSink):
-            tables = sink.tables(self.name)
-        else:
+        tables = sink.tables(self.name)
+        if tables is None:
             refuse(
                 "E_NO_ANSWERS",
                 f"the sink of query {self.name} cannot be read back",

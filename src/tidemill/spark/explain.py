@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidemill.catalog import Stream
+from tidemill.connect.sources import AnySource, Files, InputRows
 from tidemill.errors import refuse
 from tidemill.scan.arrays.files import parts_of
 from tidemill.scan.arrays.program import hindrance, parted, write_program
@@ -14,7 +15,6 @@ from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.rows import read_rows
-from tidemill.spark.sources import Input, Source
 from tidemill.state.feed import Feed
 
 if TYPE_CHECKING:
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 def explain_partials(
     session: SparkSession,
     stream: Stream,
-    source: Source,
+    source: AnySource,
     feeds: Sequence[Feed],
     shown: Sequence[Feed],
     settings: Settings,
     tables: Tables,
 ) -> str:
     """What a tick would do with some input of the source, and the passes of the feeds shown."""
-    taken = source.any_input(settings)
-    if taken is None:
+    portion = source.any_input(settings)
+    if portion is None:
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
     columns = [name for feed in shown for name in feed.scan.columns]
-    rows = read_rows(session, stream, source, taken, columns)
+    rows = read_rows(session, stream, source, portion, columns)
     passes = passes_of(shown, Admission(stream, 0, 0, source.is_text))
     plans = (_explained(session, partials(session, rows, one, tables)) for one in passes)
     plain, _ = parted(stream, feeds)
-    reason = _hindrance(stream, shown, settings) or _hindrance_in_files(stream, plain, taken)
+    reason = _hindrance(stream, shown, settings) or _hindrance_in_files(
+        stream, plain, source.read(portion, ())
+    )
     return "\n\n".join((_told(stream, reason), *plans))
 
 
@@ -48,9 +50,10 @@ def _hindrance(stream: Stream, shown: Sequence[Feed], settings: Settings) -> str
     return f"scan is '{settings.scan}'" if settings.scan != "auto" else hindrance(stream, shown)
 
 
-def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], taken: Input) -> str:
+def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], reading: InputRows) -> str:
     """Arrays make the partials of all feeds that they can serve, or of none in a tick."""
-    as_declared = parts_of(write_program(stream, plain), taken.files) is not None
+    assert isinstance(reading, Files)  # or it would have been a hindrance already
+    as_declared = parts_of(write_program(stream, plain), reading.paths) is not None
     return "" if as_declared else "the files do not hold just what is declared"
 
 

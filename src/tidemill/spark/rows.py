@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidemill.catalog import Stream
+from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.contract import columns_to_read
 from tidemill.language.names import quote_name
 from tidemill.spark.catalyst.admission import CORRUPT, Admission
 from tidemill.spark.jobs import GetSession
-from tidemill.spark.sources import Input, Source
+from tidemill.spark.readers import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,20 +23,21 @@ Rows: TypeAlias = "DataFrame"
 
 
 def read_rows(
-    session: SparkSession, stream: Stream, source: Source, taken: Input, columns: Sequence[str]
+    session: SparkSession,
+    stream: Stream,
+    source: AnySource,
+    portion: Input,
+    columns: Sequence[str],
 ) -> DataFrame:
-    """The columns asked for and the time column; text sources give all of them."""
-    stored = [column.name for column in stream.stored_columns]
-    time = stored[0] if stream.stamped_on_arrival else stream.time_column
-    needed = {name.lower() for name in (*columns, time)}
-    names = [name for name in stored if source.is_text or name.lower() in needed]
-    return source.read(session, taken, names)
+    """The rows of an input: these columns and the time column; of text all columns."""
+    names = columns_to_read(stream, columns, source.is_text)
+    return frame_of(session, source.read(portion, names))
 
 
 def set_aside(
     session: GetSession,
-    source: Source,
-    taken: Input,
+    source: AnySource,
+    portion: Input | None,
     admission: Admission,
     folder: Path,
     tick: int,
@@ -47,16 +50,15 @@ def set_aside(
     """
     for aside in ("late", "malformed"):
         (folder / aside / _file(tick)).unlink(missing_ok=True)
-    if not late and not malformed:
+    if portion is None or not (late or malformed):
         return
     stream = admission.stream
     names = [column.name for column in stream.columns]
-    rows = read_rows(session(), stream, source, taken, names).selectExpr(
-        "*", *admission.timed_items
-    )
+    rows = read_rows(session(), stream, source, portion, names)
+    rows = rows.selectExpr("*", *admission.timed_items)
     if late:
-        kept = rows.where(f"NOT ({admission.malformed_sql}) AND {admission.late_sql}")
-        _write(kept.select(*map(quote_name, names)), folder / "late", tick)
+        late_rows = rows.where(f"NOT ({admission.malformed_sql}) AND {admission.late_sql}")
+        _write(late_rows.select(*map(quote_name, names)), folder / "late", tick)
     if malformed:
         wrong = rows.where(admission.malformed_sql)
         _write(wrong.selectExpr(*_record_and_reason(admission, names)), folder / "malformed", tick)

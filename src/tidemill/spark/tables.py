@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.catalog import Table
+from tidemill.connect.sources import Files
+from tidemill.connect.sources.files import list_files
+from tidemill.connect.sources.probe import check_schema
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.spark.catalyst.admission import CORRUPT
-from tidemill.spark.sources.base import ddl
-from tidemill.spark.sources.files import list_files, read_files, short_reason
-from tidemill.spark.sources.probe import check_schema
+from tidemill.spark.readers import read_files, short_reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,12 +28,13 @@ _FILE = "_file"
 
 def read_table(session: SparkSession, table: Table, place: Place | None) -> pa.Table:
     """All rows of a table as it is declared; anything that does not fit is refused."""
-    files = sorted(found.path for found in list_files(table.source.path))
-    if not files:
+    paths = tuple(sorted(file.path for file in list_files(table.source.path)))
+    if not paths:
         _refuse_nothing(table, place)
+    files = Files(table.format, paths, table.columns, table.source.option_map)
     try:
         _check_columns(session, table, files, place)
-        return _without_marks(table, _frame(session, table, files).toArrow(), place)
+        return _without_marks(table, _frame(session, files).toArrow(), place)
     except TidemillError:
         raise
     except Exception as error:
@@ -50,11 +52,9 @@ def kept_table(session: SparkSession, path: Path) -> DataFrame:
     return session.read.option("__globPaths__", "false").parquet(f"file:{path}")
 
 
-def _frame(session: SparkSession, table: Table, files: Sequence[str]) -> DataFrame:
-    source = table.source
-    frame = read_files(session, ddl(table.columns), source.scheme, source.option_map, files)
-    is_text = source.scheme != "parquet"
-    return frame.selectExpr("*", f"_metadata.file_path AS {_FILE}") if is_text else frame
+def _frame(session: SparkSession, files: Files) -> DataFrame:
+    frame = read_files(session, files)
+    return frame.selectExpr("*", f"_metadata.file_path AS {_FILE}") if files.is_text else frame
 
 
 def _without_marks(table: Table, rows: pa.Table, place: Place | None) -> pa.Table:
@@ -74,30 +74,28 @@ def _without_marks(table: Table, rows: pa.Table, place: Place | None) -> pa.Tabl
     return rows.drop_columns([CORRUPT, _FILE])
 
 
-def _check_columns(
-    session: SparkSession, table: Table, files: Sequence[str], place: Place | None
-) -> None:
+def _check_columns(session: SparkSession, table: Table, files: Files, place: Place | None) -> None:
     """Refuse columns that are not there, which Spark would fill with NULLs.
 
     Of CSV it is the columns' number that counts, or the header, and Spark compares both.
     """
-    if table.source.scheme == "parquet":
-        for path in files:
+    if files.format == "parquet":
+        for path in files.paths:
             check_schema(f"table {table.name}", table.columns, path, pq.read_schema(path), place)
-    if table.source.scheme == "json":
-        reader = session.read.format("json").options(**table.source.option_map)
-        found = reader.load([f"file:{path}" for path in files]).columns
+    if files.format == "json":
+        reader = session.read.format("json").options(**files.options)
+        names = reader.load([f"file:{path}" for path in files.paths]).columns
         for column in table.columns:
-            if column.name.lower() not in map(str.lower, found):
-                _refuse_column(table, column.name, found, place)
+            if column.name.lower() not in map(str.lower, names):
+                _refuse_column(table, column.name, names, place)
 
 
-def _refuse_column(table: Table, name: str, found: Sequence[str], place: Place | None) -> NoReturn:
+def _refuse_column(table: Table, name: str, names: Sequence[str], place: Place | None) -> NoReturn:
     refuse(
         "E_SOURCE",
         f"table {table.name} declares column '{name}', which its files lack",
-        detail=f"{table.source.path}\n{listing('columns', found)}",
-        hint=suggest(name, found),
+        detail=f"{table.source.path}\n{listing('columns', names)}",
+        hint=suggest(name, names),
         place=place,
     )
 

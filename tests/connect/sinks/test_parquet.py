@@ -11,7 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill.answer.delivery import stage
-from tidemill.connect.sinks import Batch, ParquetSink
+from tidemill.catalog import Sink
+from tidemill.catalog.addresses import Address
+from tidemill.connect.sinks import Batch, SinkTools
+from tidemill.connect.sinks.console import print_frame
+from tidemill.connect.sinks.parquet import ParquetSink
 from tidemill.settings import Settings
 
 QUERIES = tuple(f"q{number}" for number in range(5))
@@ -25,7 +29,8 @@ def sink(tmp_path: Path) -> ParquetSink:
 
 def opened(tmp_path: Path) -> ParquetSink:
     connection = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
-    return ParquetSink(tmp_path / "out", connection, tmp_path / "staging", Settings())
+    tools = SinkTools(connection, tmp_path / "staging", Settings(), print_frame)
+    return ParquetSink(Sink("out", Address("parquet", str(tmp_path / "out"))), tools)
 
 
 def batch(tick: int) -> Batch:

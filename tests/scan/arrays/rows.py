@@ -28,7 +28,7 @@ from tidemill.aggregates.sketches.keys import keys_of, values_of
 from tidemill.aggregates.user.function import UserFunction
 from tidemill.aggregates.user.lanes import UserLane
 from tidemill.catalog import Stream
-from tidemill.catalog.streams import Address
+from tidemill.catalog.addresses import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind

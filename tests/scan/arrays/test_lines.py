@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from tests.scan.arrays.rows import COLUMNS
 from tests.stories.oracle import plain_values
+from tidemill.connect.sources import Files
+from tidemill.language.statements import ColumnDef
 from tidemill.scan.arrays import lines
 from tidemill.scan.arrays.lines import Dialect, NotPlainError, read_lines, stretches
 from tidemill.spark.catalyst.admission import CORRUPT
-from tidemill.spark.sources.files import read_files
+from tidemill.spark.readers import read_files
 from tidemill.types import parse_type
 
 TIMES = (
@@ -162,8 +164,8 @@ def test_what_is_read_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -
     zoned = ("2026-01-01T00:00:00.25Z", *PLAIN[1:7], "1969-12-31 23:59:59Z", *PLAIN[8:])
     assert read(put(tmp_path / "zoned.csv", zoned, zoned)) is not None
     paths = sorted(map(str, tmp_path.iterdir()))
-    schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    frame = read_files(spark, schema, "csv", {}, paths)
+    columns = tuple(ColumnDef(name, parse_type(kind)) for name, kind in COLUMNS.items())
+    frame = read_files(spark, Files("csv", tuple(paths), columns))
     rows = frame.selectExpr("*", "_metadata.file_name AS _file").toArrow()
     seen: Counter[str] = Counter()
     for path in map(Path, paths):

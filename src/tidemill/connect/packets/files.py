@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.connect.packets.model import with_microseconds
-from tidemill.connect.packets.packets import PacketModel, blocks, make_block, rows_in_block
+from tidemill.connect.packets.packets import PacketModel, block_count, make_block, rows_in_block
 from tidemill.errors import refuse
 
 
@@ -39,7 +39,7 @@ def write_packets(
 
 
 def _spans(model: PacketModel, rows_per_file: int) -> Iterator[tuple[int, int]]:
-    last = blocks(model) or 0
+    last = block_count(model) or 0
     low, count = 0, 0
     for block in range(last):
         count += rows_in_block(model, block)

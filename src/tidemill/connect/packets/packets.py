@@ -5,7 +5,7 @@ change between releases). A stream that is cut by `duration_us` or `rows` is the
 one that is not; `disorder_us` only moves rows to later places in the stream.
 
 >>> model = PacketModel(rate=100, rows=1_000)
->>> sum(rows_in_block(model, block) for block in range(blocks(model)))
+>>> sum(rows_in_block(model, block) for block in range(block_count(model)))
 1000
 >>> make_block(model, 3).schema.names
 ['ts', 'src', 'dst', 'proto', 'port', 'length', 'flags']
@@ -36,7 +36,7 @@ from tidemill.connect.packets.times import (
 )
 from tidemill.types import BIGINT, INT, STRING, TIMESTAMP
 
-__all__ = ["BLOCK_US", "SCHEMA", "PacketModel", "blocks", "make_block", "rows_in_block"]
+__all__ = ["BLOCK_US", "SCHEMA", "PacketModel", "block_count", "make_block", "rows_in_block"]
 
 SCHEMA = pa.schema(
     [
@@ -62,7 +62,7 @@ _FLAG_STEPS = np.cumsum((0.55, 0.25, 0.07, 0.06, 0.06, 0.01))
 _LENGTH_STEPS, _LENGTH_BOUNDS = (0.0, 0.45, 0.60, 1.0), (40, 101, 1400, 1501)
 
 
-def blocks(model: PacketModel) -> int | None:
+def block_count(model: PacketModel) -> int | None:
     """How many arrival blocks the stream has; None when it does not end."""
     if model.rows is None:
         return blocks_by_duration(model)

@@ -1,42 +1,23 @@
-"""Where answers go. Delivery is idempotent: a tick that is run again delivers the same once."""
+"""The places where answers go. `contract.py` says what a sink is; each kind has a module."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 from tidemill.catalog import Sink
-from tidemill.connect.sinks.base import Batch, Printer, SinkWriter, distinct_writers
-from tidemill.connect.sinks.console import ConsoleSink
-from tidemill.connect.sinks.discard import DiscardSink
-from tidemill.connect.sinks.json_lines import JsonSink
-from tidemill.connect.sinks.memory import MemorySink
-from tidemill.connect.sinks.parquet import ParquetSink
-from tidemill.settings import Settings
+from tidemill.catalog.addresses import SINKS
+from tidemill.connect.loading import load_class
+from tidemill.connect.sinks.contract import (
+    Batch,
+    Printer,
+    SinkTools,
+    SinkWriter,
+    distinct_writers,
+)
 
-__all__ = [
-    "Batch",
-    "MemorySink",
-    "ParquetSink",
-    "Printer",
-    "SinkWriter",
-    "distinct_writers",
-    "open_sink",
-]
+__all__ = ["Batch", "Printer", "SinkTools", "SinkWriter", "distinct_writers", "open_sink"]
 
 
-def open_sink(
-    sink: Sink, connection: sqlite3.Connection, staging: Path, settings: Settings, printer: Printer
-) -> SinkWriter:
-    match sink.address.scheme:
-        case "parquet":
-            folder = Path(sink.address.path)
-            return ParquetSink(folder, connection, staging, settings)
-        case "json":
-            return JsonSink(Path(sink.address.path), connection)
-        case "console":
-            return ConsoleSink(printer)
-        case "memory":
-            return MemorySink()
-        case _:
-            return DiscardSink()
+def open_sink(sink: Sink, tools: SinkTools) -> SinkWriter:
+    """The writer for a sink; nothing is written yet."""
+    connector = SINKS[sink.address.scheme]
+    writer: SinkWriter = load_class("sinks", connector)(sink, tools)
+    return writer

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY
-from tidemill.connect.sinks.base import Batch, Printer
+from tidemill.catalog import Sink
 from tidemill.connect.sinks.cells import cell_texts, is_nested
-from tidemill.connect.sinks.discard import DiscardSink
+from tidemill.connect.sinks.contract import AT_LEAST_ONCE, Batch, SinkTools, SinkWriter
 
 
-class ConsoleSink(DiscardSink):
-    """At least once: what was shown and not committed is shown again."""
+class ConsoleSink(SinkWriter):
+    """What was shown and not committed is shown again."""
 
     delivery = CARRY
+    promise = AT_LEAST_ONCE
 
-    def __init__(self, printer: Printer) -> None:
-        self._printer = printer
+    def __init__(self, sink: Sink, tools: SinkTools) -> None:
+        self._printer = tools.printer
 
     def deliver(self, batch: Batch) -> None:
         for query, rows in batch.tables():

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from tidemill.answer.delivery import COUNT
-from tidemill.connect.sinks.base import Batch
+from tidemill.catalog import Sink
+from tidemill.connect.sinks.contract import AT_MOST_ONCE, Batch, SinkTools, SinkWriter
 
 
-class DiscardSink:
+class DiscardSink(SinkWriter):
     delivery = COUNT
+    promise = AT_MOST_ONCE
 
-    def check(self, query: str) -> None:
-        """Nothing can be in the way."""
-
-    def recover(self) -> None:
-        """Nothing was kept."""
+    def __init__(self, sink: Sink, tools: SinkTools) -> None:
+        """There is nothing to open."""
 
     def deliver(self, batch: Batch) -> None:
         """The engine has counted the rows."""
-
-    def record(self) -> None:
-        """Nothing to write down."""
-
-    def committed(self, now_us: int) -> None:
-        """Nothing to do."""
-
-    def settle(self, query: str) -> None:
-        """Nothing waits."""
-
-    def close(self, schemas: dict[str, pa.Schema]) -> None:
-        """Nothing to close."""

@@ -7,19 +7,22 @@ from collections import defaultdict, deque
 import pyarrow as pa
 
 from tidemill.answer.delivery import CARRY
-from tidemill.connect.sinks.base import Batch
-from tidemill.connect.sinks.discard import DiscardSink
+from tidemill.catalog import Sink
+from tidemill.connect.sinks.contract import AT_MOST_ONCE, Batch, SinkTools, SinkWriter
 
 # Per query. A process that watches for weeks must not grow for weeks.
 MOST_ROWS = 1_000_000
 
 
-class MemorySink(DiscardSink):
-    delivery = CARRY
+class MemorySink(SinkWriter):
+    """Answers end with the process that holds them."""
 
-    def __init__(self) -> None:
+    delivery = CARRY
+    promise = AT_MOST_ONCE
+
+    def __init__(self, sink: Sink, tools: SinkTools) -> None:
         self._pending: list[Batch] = []
-        self._held: dict[str, deque[pa.Table]] = defaultdict(deque)
+        self._committed: dict[str, deque[pa.Table]] = defaultdict(deque)
 
     def recover(self) -> None:
         self._pending = []
@@ -35,10 +38,10 @@ class MemorySink(DiscardSink):
         self._pending = []
 
     def tables(self, query: str) -> list[pa.Table]:
-        return list(self._held[query])
+        return list(self._committed[query])
 
     def _hold(self, query: str, rows: pa.Table) -> None:
-        held = self._held[query]
-        held.append(rows)
-        while len(held) > 1 and sum(map(len, held)) > MOST_ROWS:
-            held.popleft()
+        tables = self._committed[query]
+        tables.append(rows)
+        while len(tables) > 1 and sum(map(len, tables)) > MOST_ROWS:
+            tables.popleft()

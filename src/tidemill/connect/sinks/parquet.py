@@ -11,7 +11,6 @@ file, never both and never neither.
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import uuid
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.answer.delivery import STAGE, stage
-from tidemill.connect.sinks.base import Batch
+from tidemill.catalog import Sink
+from tidemill.connect.sinks.contract import EXACTLY_ONCE, Batch, SinkTools, SinkWriter
 from tidemill.errors import refuse
-from tidemill.settings import Settings
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS staged_rows (
@@ -43,19 +42,19 @@ class Staged(NamedTuple):
     rows: int
 
 
-class ParquetSink:
+class ParquetSink(SinkWriter):
     delivery = STAGE
+    promise = EXACTLY_ONCE
 
-    def __init__(
-        self, folder: Path, connection: sqlite3.Connection, staging: Path, settings: Settings
-    ) -> None:
-        self._folder, self._connection, self._staging = folder, connection, staging
-        self._roll_bytes = settings.roll_bytes
-        self._roll_us = settings.roll_seconds * 1_000_000
+    def __init__(self, sink: Sink, tools: SinkTools) -> None:
+        self._folder, self._staging = Path(sink.address.path), tools.staging
+        self._connection = tools.connection
+        self._roll_bytes = tools.settings.roll_bytes
+        self._roll_us = tools.settings.roll_seconds * 1_000_000
         self._oldest_us: dict[str, int] = {}
         self._pending: list[tuple[Batch, str]] = []
         self._read: dict[str, pa.Table] = {}
-        connection.executescript(_TABLES)
+        self._connection.executescript(_TABLES)
 
     def check(self, query: str) -> None:
         if any(self._place(query).glob("*.parquet")):
@@ -73,7 +72,7 @@ class ParquetSink:
         ).fetchall()
         self._pending = []
         for (promised,) in promises:
-            self._settle(promised, kept=Path(promised).exists())
+            self._settle(promised, is_there=Path(promised).exists())
         for hidden in self._folder.glob("query=*/_rolling-*"):
             hidden.unlink()
         named = {file for (file,) in self._connection.execute("SELECT file FROM staged_rows")}
@@ -132,19 +131,19 @@ class ParquetSink:
 
     def _large(self) -> set[str]:
         """Queries whose staged rows have grown to a file's size."""
-        found = self._connection.execute(
+        large = self._connection.execute(
             "SELECT query FROM staged_rows WHERE folder = ? GROUP BY query HAVING SUM(size) >= ?",
             (str(self._folder), self._roll_bytes),
         )
-        return {query for (query,) in found}
+        return {query for (query,) in large}
 
     def _staged(self, query: str) -> list[Staged]:
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT tick, file, first, rows FROM staged_rows WHERE folder = ? AND query = ?"
             " ORDER BY tick, file",
             (str(self._folder), query),
         )
-        return [Staged(*row) for row in found]
+        return [Staged(*row) for row in rows]
 
     def _roll_all(self, queries: list[str]) -> None:
         for query in queries:
@@ -166,7 +165,7 @@ class ParquetSink:
             (str(place / name), str(self._folder), query),
         )
         hidden.rename(place / name)
-        self._settle(str(place / name), kept=True)
+        self._settle(str(place / name), is_there=True)
 
     def _merge(self, staged: list[Staged], target: Path) -> None:
         only = self._staging / staged[0].file
@@ -186,9 +185,9 @@ class ParquetSink:
                 self._read[part.file] = table
         return table.slice(part.first, part.rows)
 
-    def _settle(self, promised: str, kept: bool) -> None:
+    def _settle(self, promised: str, is_there: bool) -> None:
         """The rolled file is there: forget the staged rows; it is not: they stay staged."""
-        if not kept:
+        if not is_there:
             self._connection.execute(
                 "UPDATE staged_rows SET promised = NULL WHERE promised = ?", (promised,)
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.catalog.names import Name
+from tidemill.connect.sources import AnySource
 from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
 from tidemill.plan.query import QueryPlan
@@ -30,7 +31,6 @@ from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.rows import read_rows
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
 from tidemill.spark.session import Session
-from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
 from tidemill.words import instant
 
@@ -42,7 +42,7 @@ class Planner:
     """Plans with what is known of the streams; samples are taken when they can decide something."""
 
     load: Load
-    open_source: Callable[[Stream], Source]
+    open_source: Callable[[Stream], AnySource]
     session: Callable[[], Session]
     machines: Machines = field(default_factory=Machines)
     samples: dict[Name, Sample] = field(default_factory=dict)
@@ -142,13 +142,13 @@ class Planner:
             return
         source = self.open_source(catalog.stream(stream))
         few_bytes = min(SAMPLED_BYTES, catalog.settings.tick_bytes)
-        taken = source.any_input(replace(catalog.settings, tick_bytes=few_bytes))
-        if taken is None:
+        portion = source.any_input(replace(catalog.settings, tick_bytes=few_bytes))
+        if portion is None:
             return
         session = self.session()
-        rows = read_rows(session, catalog.stream(stream), source, taken, scan.columns)
+        rows = read_rows(session, catalog.stream(stream), source, portion, scan.columns)
         admission = Admission(catalog.stream(stream), None, 0, source.is_text)
-        self.samples[stream] = take_sample(session, rows, scan, admission, len(taken.files))
+        self.samples[stream] = take_sample(session, rows, scan, admission, len(portion.names))
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tidemill.catalog import Catalog
+from tidemill.catalog.addresses import anchor_address
 from tidemill.engine.pending import PendingReply
 from tidemill.engine.register.aggregates import check_aggregate, with_text
 from tidemill.errors import Place, TidemillError
@@ -34,8 +34,6 @@ Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
 Check = Callable[[CreateQuery, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
-
-_FILE_SCHEMES = ("parquet", "csv", "json", "replay")
 
 
 def apply_script(
@@ -100,16 +98,7 @@ def _with_aggregate(statement: CreateAggregate, catalog: Catalog) -> Catalog:
 def _anchored(statement: Change, base: Path) -> Change:
     """Paths in a script are relative to the script, wherever the next run starts from."""
     if isinstance(statement, CreateStream | CreateTable):
-        return replace(statement, source=_absolute(statement.source, base))
+        return replace(statement, source=anchor_address(statement.source, base))
     if isinstance(statement, CreateSink):
-        return replace(statement, address=_absolute(statement.address, base))
+        return replace(statement, address=anchor_address(statement.address, base))
     return statement
-
-
-def _absolute(address: str, base: Path) -> str:
-    scheme, colon, rest = address.partition(":")
-    path, question, options = rest.partition("?")
-    if scheme.lower() not in _FILE_SCHEMES or not path:
-        return address
-    anchored = os.path.abspath(base / Path(path).expanduser())
-    return f"{scheme.lower()}{colon}{anchored}{question}{options}"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidemill.catalog import Stream
+from tidemill.connect.sources import AnySource, Files, Input
 from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.record import TickRecord
 from tidemill.engine.tick.report import Stopwatch
@@ -18,15 +19,15 @@ from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.partials import partials, passes_of
 from tidemill.spark.fold import fold_in_catalyst
 from tidemill.spark.jobs import catalyst_work
+from tidemill.spark.readers import unreadable_parts
 from tidemill.spark.rows import Rows, read_rows, set_aside
-from tidemill.spark.sources import Source
 from tidemill.state.feed import Feed
 
 
 class ScanFolder:
     """Folds the rows of a stream, on arrays or in Catalyst."""
 
-    def __init__(self, context: FoldContext, stream: Stream, source: Source) -> None:
+    def __init__(self, context: FoldContext, stream: Stream, source: AnySource) -> None:
         self._context, self._stream, self._source = context, stream, source
         self._feeds = context.feeds[stream.key]
         self._last_partial_rows: int | None = None
@@ -37,13 +38,13 @@ class ScanFolder:
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """What was folded; the record comes back without files that cannot be read."""
         self._context.failpoint.reach("admit", record.number)
-        if record.flush or not self._feeds:
+        if record.portion is None or not self._feeds:
             return record, FoldReport()
         try:
             report = self._fold(record, watch)
         except Exception:
             record = self._without_unreadable(record)
-            report = self._fold(record, watch) if record.taken.files else FoldReport()
+            report = self._fold(record, watch) if record.portion is not None else FoldReport()
         with watch.phase("admit"):
             self._set_aside(record, report)
         return record, report
@@ -65,8 +66,11 @@ class ScanFolder:
         context, program = self._context, self._program
         if program is None:
             return None
+        rows = self._source.read(self._input(record), ())
+        if not isinstance(rows, Files):
+            return None
         with watch.phase("admit"):
-            parts = parts_of(program, record.taken.files)
+            parts = parts_of(program, rows.paths)
         if parts is None:
             return None
         with watch.phase("partials"):
@@ -87,7 +91,7 @@ class ScanFolder:
                 session = context.session()
                 frames = [(p, partials(session, rows, p, context.tables)) for p in passes]
             with watch.phase("partials"):
-                most_rows = self._source.most_rows(record.taken)
+                most_rows = self._source.most_rows(self._input(record))
                 work = catalyst_work(self._last_partial_rows, most_rows)
                 return fold_in_catalyst(frames, self._place(record), work)
 
@@ -102,7 +106,12 @@ class ScanFolder:
 
     def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
         columns = [name for feed in feeds for name in feed.scan.columns]
-        return read_rows(self._context.session(), self._stream, self._source, record.taken, columns)
+        session, portion = self._context.session(), self._input(record)
+        return read_rows(session, self._stream, self._source, portion, columns)
+
+    def _input(self, record: TickRecord) -> Input:
+        portion: Input = self._source.restore(record.portion)
+        return portion
 
     @contextmanager
     def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
@@ -118,11 +127,13 @@ class ScanFolder:
 
     def _without_unreadable(self, record: TickRecord) -> TickRecord:
         """Called while a failed read is being handled: goes on without its cause, or raises it."""
-        bad = self._source.unreadable(self._context.session(), record.taken)
+        portion = self._input(record)
+        columns = [column.name for column in self._stream.stored_columns]
+        bad = unreadable_parts(self._context.session(), self._source, portion, columns)
         if not bad:
             raise
-        good = tuple(path for path in record.taken.files if path not in bad)
-        record = replace(record, taken=replace(record.taken, files=good), skipped=bad)
+        rest = self._source.without(portion, bad)
+        record = replace(record, portion=rest.to_json() if rest else None, skipped=bad)
         self._context.journal.begin(record)
         return record
 
@@ -130,7 +141,7 @@ class ScanFolder:
         set_aside(
             self._context.session,
             self._source,
-            record.taken,
+            None if record.portion is None else self._input(record),
             self._admission(record),
             self._context.home.stream_folder(self._stream.name),
             record.number,

@@ -7,21 +7,22 @@ its record.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 
 from tidemill.catalog.names import Name
+from tidemill.connect.sources import Json, Position
 from tidemill.engine.tick.record import Decision, TickRecord, version_from_json, version_to_json
 from tidemill.schedule import History
-from tidemill.spark.sources import Progress
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS streams (
-  stream TEXT PRIMARY KEY, tick INTEGER, newest_us INTEGER, watermark_us INTEGER, high INTEGER,
+  stream TEXT PRIMARY KEY, tick INTEGER, newest_us INTEGER, watermark_us INTEGER, mark TEXT,
   version TEXT, rows_in INTEGER, rows_late INTEGER, rows_malformed INTEGER);
 CREATE TABLE IF NOT EXISTS inputs (stream TEXT, path TEXT, PRIMARY KEY (stream, path))
   WITHOUT ROWID;
@@ -43,7 +44,7 @@ class StreamState:
 
     tick: int = 0
     time: StreamTime = field(default_factory=StreamTime)
-    progress: Progress = field(default_factory=Progress)
+    position: Position = field(default_factory=Position)
     version: Version = field(default_factory=Version)
     rows_in: int = 0
     rows_late: int = 0
@@ -85,7 +86,7 @@ class Journal:
         return StreamState(
             tick=row[1],
             time=StreamTime(row[2], row[3]),
-            progress=Progress({path for (path,) in paths}, row[4]),
+            position=Position(_mark(row[4]), {path for (path,) in paths}),
             version=version_from_json(row[5]),
             rows_in=row[6],
             rows_late=row[7],
@@ -144,7 +145,7 @@ class Journal:
                 state.tick,
                 time.newest_us,
                 time.watermark_us,
-                state.progress.high,
+                json.dumps(state.position.mark),
                 version_to_json(state.version),
                 state.rows_in,
                 state.rows_late,
@@ -153,7 +154,7 @@ class Journal:
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
-            [(key, path) for path in (*record.taken.files, *record.skipped)],
+            [(key, name) for name in record.names],
         )
         self.save_queries(queries)
         self._connection.execute("DELETE FROM ticks WHERE stream = ?", (key,))
@@ -198,3 +199,8 @@ class Journal:
         self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
         row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
         return int(row.fetchone()[0])
+
+
+def _mark(stored: str | int | None) -> Json:
+    """A mark from its JSON; homes of before have a number there, or nothing."""
+    return None if stored is None else json.loads(str(stored))

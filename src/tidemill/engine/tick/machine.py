@@ -18,6 +18,7 @@ from typing import Protocol
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.sources import Input
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.decide import Decider
@@ -27,7 +28,6 @@ from tidemill.engine.tick.record import Decision, TickRecord
 from tidemill.engine.tick.report import Stopwatch, TickReport
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
-from tidemill.spark.sources import Input
 from tidemill.state.store import Version, sweep
 
 
@@ -104,9 +104,11 @@ class TickMachine:
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         sweep(self._folders.synopses, state.version, self._synopses, self._pending())
 
-    def begin(self, taken: Input, flush: bool, carried: tuple[str, ...] = ()) -> Begun:
-        """A tick over this input; `carried` are the soft queries that are being answered."""
-        record = replace(self._record(taken, flush), carried=carried)
+    def begin(
+        self, portion: Input | None, flush: bool = False, carried: tuple[str, ...] = ()
+    ) -> Begun:
+        """A tick over an input, or over none; `carried` soft queries are being answered."""
+        record = replace(self._record(portion, flush), carried=carried)
         self._journal.begin(record)
         return Begun(record)
 
@@ -177,7 +179,7 @@ class TickMachine:
         self, results: list[TaskResult], histories: Mapping[str, History], watch: Stopwatch
     ) -> TickReport:
         """Deliver what was answered beside the ticks, as a tick that takes nothing in."""
-        record = self._record(Input(), flush=False)
+        record = self._record(None, flush=False)
         with watch.phase("deliver"):
             answers = self._deliverer.deliver(record.number, FoldReport(), results)
             changed = self._deliverer.query_states()
@@ -194,7 +196,7 @@ class TickMachine:
         """Without a tick: staged answers may have come of age."""
         self._deliverer.publish(self._clock.now_us())
 
-    def _record(self, taken: Input, flush: bool) -> TickRecord:
+    def _record(self, portion: Input | None, flush: bool) -> TickRecord:
         now_us = self._clock.now_us()
         return TickRecord(
             stream=self._stream.name,
@@ -203,7 +205,9 @@ class TickMachine:
             # Arrival times never go back, though the machine's clock may.
             batch_time_us=max(now_us, self.state.time.newest_us or now_us),
             time=self.state.time,
-            taken=taken,
+            portion=portion.to_json() if portion else None,
+            names=portion.names if portion else (),
+            mark=portion.mark if portion else None,
             flush=flush,
         )
 
@@ -219,12 +223,11 @@ class TickMachine:
 
     def _state_after(self, record: TickRecord, decision: Decision, version: Version) -> StreamState:
         folded, before = decision.folded, self.state
-        before.progress.take(record.taken)
-        before.progress.files.update(record.skipped)
+        before.position.advance(record)
         return StreamState(
             tick=record.number,
             time=decision.time,
-            progress=before.progress,
+            position=before.position,
             version=version,
             rows_in=before.rows_in + folded.rows_in,
             rows_late=before.rows_late + folded.late,

@@ -6,8 +6,8 @@ import sqlite3
 
 from tidemill.answer.rows import answer_schema
 from tidemill.catalog import Catalog, Sink
-from tidemill.catalog.streams import Address
-from tidemill.connect.sinks import Printer, SinkWriter, distinct_writers, open_sink
+from tidemill.catalog.addresses import Address
+from tidemill.connect.sinks import Printer, SinkTools, SinkWriter, distinct_writers, open_sink
 from tidemill.engine.home import Home
 from tidemill.share import SharedPlan
 
@@ -66,11 +66,12 @@ class Outlets:
 
     def close(self, plan: SharedPlan) -> None:
         for writer in distinct_writers(self._standing.values()):
-            mine = [query for query in plan.queries if self._standing[query.name] is writer]
-            writer.close({query.name: answer_schema(query) for query in mine})
+            queries = [query for query in plan.queries if self._standing[query.name] is writer]
+            writer.close({query.name: answer_schema(query) for query in queries})
 
     def _sink(self, name: str | None, catalog: Catalog) -> Sink:
         return self._default if name is None else catalog.sink(name)
 
     def _open(self, sink: Sink, connection: sqlite3.Connection, catalog: Catalog) -> SinkWriter:
-        return open_sink(sink, connection, self._home.staging, catalog.settings, self._printer)
+        tools = SinkTools(connection, self._home.staging, catalog.settings, self._printer)
+        return open_sink(sink, tools)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tidemill.connect.sources import Json
 from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import Due
-from tidemill.spark.sources import Input
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 
@@ -23,7 +23,11 @@ class TickRecord:
     plan_version: int
     batch_time_us: int
     time: StreamTime
-    taken: Input
+    # The input as its source stores it, None if nothing is taken or nothing of it can be read;
+    # what of it is taken by name; and the place where the source goes on.
+    portion: Json = None
+    names: tuple[str, ...] = ()
+    mark: Json = None
     skipped: Mapping[str, str] = field(default_factory=dict)  # files not readable, and why
     flush: bool = False
     # Soft queries that were being answered beside as it began: they go on after a replay.
@@ -36,8 +40,9 @@ class TickRecord:
     def from_json(text: str) -> TickRecord:
         raw = json.loads(text)
         raw["time"] = StreamTime(**raw["time"])
-        raw["taken"] = _input(raw["taken"])
-        raw["carried"] = tuple(raw["carried"])
+        if "taken" in raw:
+            raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
+        raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
         return TickRecord(**raw)
 
 
@@ -74,5 +79,11 @@ def version_from_json(text: str) -> Version:
     return Version(pieces, raw["complete_from"])
 
 
-def _input(raw: dict[str, Any]) -> Input:
-    return Input(tuple(raw["files"]), raw["low"], raw["high"])
+def _input_of_before(raw: dict[str, Any], skipped: Mapping[str, str]) -> dict[str, Json]:
+    """Inputs of all sources once had the same fields, and an empty one stood for none."""
+    is_span = raw["low"] < raw["high"]
+    return {
+        "portion": raw if raw["files"] or is_span else None,
+        "names": (*raw["files"], *skipped),
+        "mark": raw["high"] if is_span else None,
+    }

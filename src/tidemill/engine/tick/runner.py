@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
+from tidemill.connect.sources import AnySource, Input
 from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
 from tidemill.engine.beside.pins import Pins
 from tidemill.engine.beside.runs import AnsweredRun
@@ -14,12 +15,11 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
 from tidemill.engine.tick.report import Stopwatch, TickReport
 from tidemill.share import SharedPlan
-from tidemill.spark.sources import Input, Source
 
 
 class StreamRunner:
     def __init__(
-        self, context: TickContext, stream: Stream, source: Source, state: StreamState
+        self, context: TickContext, stream: Stream, source: AnySource, state: StreamState
     ) -> None:
         self._context, self.stream, self._source = context, stream, source
         self._pins = Pins()
@@ -60,12 +60,13 @@ class StreamRunner:
 
     def tick(self, draining: bool) -> TickReport | None:
         """Take the next input, if there is any, and run a tick over it."""
-        taken = self._source.next_input(self.state.progress, self._context.settings, draining)
-        return self._begin(taken, flush=False) if taken else None
+        settings = self._context.settings
+        portion = self._source.next_input(self.state.position, settings, draining)
+        return self._begin(portion, flush=False) if portion else None
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
-        return self._begin(Input(), flush=True)
+        return self._begin(None, flush=True)
 
     def has_soft(self) -> bool:
         """True if soft queries are due, or a SELECT waits."""
@@ -100,7 +101,7 @@ class StreamRunner:
         self._machine.publish()
 
     def is_done(self) -> bool:
-        return self._source.is_done(self.state.progress)
+        return self._source.is_done(self.state.position)
 
     def describe(self) -> dict[str, object]:
         """The stream's position and totals, for metrics."""
@@ -117,8 +118,8 @@ class StreamRunner:
             "state_bytes": state.version.size,
         }
 
-    def _begin(self, taken: Input, flush: bool) -> TickReport:
-        return self._run(self._machine.begin(taken, flush, self._pins.names))
+    def _begin(self, portion: Input | None, flush: bool) -> TickReport:
+        return self._run(self._machine.begin(portion, flush, self._pins.names))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush

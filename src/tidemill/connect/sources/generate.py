@@ -1,52 +1,56 @@
-"""`generate:packets`: rows made on the executors, any block from its number alone."""
+"""`generate:packets`: rows made from a seed, any block from its number alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 
 from tidemill.catalog import Stream
-from tidemill.clock import Clock
 from tidemill.connect.packets.model import with_microseconds
 from tidemill.connect.packets.packets import (
     BLOCK_US,
     SCHEMA,
     PacketModel,
-    blocks,
+    block_count,
     make_block,
     rows_in_block,
 )
+from tidemill.connect.sources.contract import (
+    ArrowBlocks,
+    InputRows,
+    Json,
+    Position,
+    SourceReader,
+    SourceTools,
+    stored_columns,
+)
+from tidemill.connect.sources.spans import NumberSpan
 from tidemill.errors import listing, refuse, suggest
 from tidemill.settings import Settings
-from tidemill.spark.sources.base import Input, Progress, ddl, stored
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
-class GenerateSource:
+class GenerateSource(SourceReader[NumberSpan]):
     """Blocks of one second. A run that drains takes them as fast as it can; otherwise the
     stream goes at the pace of the clock, `pace` times faster."""
 
-    is_text = False
-    is_cheap = False
-
-    def __init__(self, stream: Stream, clock: Clock) -> None:
+    def __init__(self, stream: Stream, tools: SourceTools) -> None:
         options = stream.source.option_map
         if stream.source.path != "packets":
             refuse("E_SOURCE", f"no generator '{stream.source.path}'", hint="generators: packets")
         self._pace = _pace(options.pop("pace", "1"))
         self._stream = stream
         self._model = PacketModel.from_options(with_microseconds(options))
-        self._blocks = blocks(self._model)
-        self._clock = clock
+        self._blocks = block_count(self._model)
+        self._clock = tools.clock
         self._started_us: int | None = None
         _check_columns(stream)
 
-    def next_input(self, progress: Progress, settings: Settings, draining: bool) -> Input | None:
-        low = progress.high or 0
+    def next_input(
+        self, position: Position, settings: Settings, draining: bool
+    ) -> NumberSpan | None:
+        low = position.mark or 0
         if draining and self._blocks is None:
             refuse(
                 "E_SOURCE",
@@ -58,31 +62,24 @@ class GenerateSource:
         while high < limit and (high == low or rows < settings.tick_rows):
             rows += rows_in_block(self._model, high)
             high += 1
-        return Input(low=low, high=high) if high > low else None
+        return NumberSpan(low, high) if high > low else None
 
-    def is_done(self, progress: Progress) -> bool:
-        return self._blocks is not None and (progress.high or 0) >= self._blocks
+    def restore(self, stored: Json) -> NumberSpan:
+        return NumberSpan.restore(stored)
 
-    def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
-        model, names = self._model, list(columns)
+    def is_done(self, position: Position) -> bool:
+        return self._blocks is not None and (position.mark or 0) >= self._blocks
 
-        def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for block in batch.column(0).to_pylist():
-                    yield make_block(model, block).select(names)
+    def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:
+        make = partial(_packets, self._model, tuple(columns))
+        numbers = range(portion.low, portion.high)
+        return ArrowBlocks(stored_columns(self._stream, columns), numbers, make)
 
-        parts = min(taken.high - taken.low, session.sparkContext.defaultParallelism)
-        numbers = session.range(taken.low, taken.high, 1, parts)
-        return numbers.mapInArrow(make, ddl(stored(self._stream, columns)))
+    def any_input(self, settings: Settings) -> NumberSpan | None:
+        return NumberSpan(0, 1)
 
-    def any_input(self, settings: Settings) -> Input | None:
-        return Input(low=0, high=1)
-
-    def most_rows(self, taken: Input) -> int | None:
-        return sum(rows_in_block(self._model, block) for block in range(taken.low, taken.high))
-
-    def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
-        return {}
+    def most_rows(self, portion: NumberSpan) -> int | None:
+        return sum(rows_in_block(self._model, n) for n in range(portion.low, portion.high))
 
     def _end(self, low: int, draining: bool) -> int:
         if draining:
@@ -93,6 +90,10 @@ class GenerateSource:
             self._started_us = now - round(low * BLOCK_US / self._pace)
         reached = int((now - self._started_us) * self._pace) // BLOCK_US
         return reached if self._blocks is None else min(reached, self._blocks)
+
+
+def _packets(model: PacketModel, columns: Sequence[str], block: int) -> tuple[pa.RecordBatch]:
+    return (make_block(model, block).select(list(columns)),)
 
 
 def _pace(text: str) -> float:
@@ -114,6 +115,6 @@ def _check_columns(stream: Stream) -> None:
                 detail=listing("columns", SCHEMA.names),
                 hint=suggest(column.name, SCHEMA.names),
             )
-        made = SCHEMA.field(column.name).type
-        if not column.type.is_atomic or column.type.arrow != made:
-            refuse("E_SOURCE", f"generate:packets makes {column.name} as {made}, not {column.type}")
+        kind = SCHEMA.field(column.name).type
+        if not column.type.is_atomic or column.type.arrow != kind:
+            refuse("E_SOURCE", f"generate:packets makes {column.name} as {kind}, not {column.type}")

@@ -3,91 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidemill.catalog import Stream
-from tidemill.clock import Clock
+from tidemill.connect.sources.contract import (
+    Extent,
+    Files,
+    InputRows,
+    Json,
+    Position,
+    SourceReader,
+    SourceTools,
+    is_text_format,
+    stored_columns,
+)
+from tidemill.connect.sources.files import list_files
+from tidemill.connect.sources.spans import NumberSpan
 from tidemill.errors import refuse
 from tidemill.settings import Settings
-from tidemill.spark.sources.base import Input, Progress, ddl, stored
-from tidemill.spark.sources.files import list_files, read_files, short_reason
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
 
-class ReplaySource:
+class ReplaySource(SourceReader[NumberSpan]):
     """Spans of event time over a fixed set of files; `speed=0` goes as fast as it can.
 
     The pace holds with `--once` and `--flush` too: they play the recording to its end.
     """
 
-    def __init__(self, stream: Stream, session: SparkSession, clock: Clock) -> None:
+    def __init__(self, stream: Stream, tools: SourceTools) -> None:
         options = stream.source.option_map
         if stream.stamped_on_arrival:
             refuse("E_SOURCE", f"stream {stream.name} replays, so its rows carry their own time")
         self._speed = _speed(options.pop("speed", "1"))
-        self._stream, self._clock = stream, clock
+        self._stream, self._clock = stream, tools.clock
         place = stream.source.path
-        self._files = tuple(sorted(found.path for found in list_files(place)))
-        if not self._files:
+        self._paths = tuple(sorted(file.path for file in list_files(place)))
+        if not self._paths:
             refuse("E_SOURCE", f"stream {stream.name} replays {place}, where there are no files")
-        self._format = options.pop("format", _FORMATS.get(Path(self._files[0]).suffix, "parquet"))
+        self._format = options.pop("format", _FORMATS.get(Path(self._paths[0]).suffix, "parquet"))
         self._options = options
-        self.is_text = self._format in ("csv", "json")
+        self.is_text = is_text_format(self._format)
         self.is_cheap = not self.is_text
-        self._rows, self._first_us, self._last_us = self._survey(session)
+        extent = self._measure(tools)
+        self._rows = extent.rows
+        self._first_us, self._last_us = extent.first_us or 0, extent.last_us or 0
         self._started_us: int | None = None
 
-    def next_input(self, progress: Progress, settings: Settings, draining: bool) -> Input | None:
-        low = self._first_us if progress.high is None else progress.high
+    def next_input(
+        self, position: Position, settings: Settings, draining: bool
+    ) -> NumberSpan | None:
+        low = self._first_us if position.mark is None else position.mark
         high = min(self._reached(low), self._last_us + 1, low + self._span_us(settings))
-        return Input(low=low, high=high) if high > low else None
+        return NumberSpan(low, high) if high > low else None
 
-    def is_done(self, progress: Progress) -> bool:
-        return progress.high is not None and progress.high > self._last_us
+    def restore(self, stored: Json) -> NumberSpan:
+        return NumberSpan.restore(stored)
 
-    def read(self, session: SparkSession, taken: Input, columns: Sequence[str]) -> DataFrame:
-        rows = self._all(session, columns)
+    def is_done(self, position: Position) -> bool:
+        return position.mark is not None and position.mark > self._last_us
+
+    def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:
         micros = f"UNIX_MICROS(`{self._stream.time_column}`)"
-        span = f"{micros} >= {taken.low} AND {micros} < {taken.high}"
+        span = f"{micros} >= {portion.low} AND {micros} < {portion.high}"
         # Rows without a time arrive with the first span: somebody must count them.
         untimed = f"({span}) OR {micros} IS NULL"
-        return rows.where(untimed if taken.low == self._first_us else span)
+        is_first = portion.low == self._first_us
+        return replace(self._recording(columns), where=untimed if is_first else span)
 
-    def any_input(self, settings: Settings) -> Input | None:
-        return Input(low=self._first_us, high=self._last_us + 1)
+    def any_input(self, settings: Settings) -> NumberSpan | None:
+        return NumberSpan(self._first_us, self._last_us + 1)
 
-    def most_rows(self, taken: Input) -> int | None:
+    def most_rows(self, portion: NumberSpan) -> int | None:
         return self._rows
 
-    def unreadable(self, session: SparkSession, taken: Input) -> dict[str, str]:
-        return {}
-
-    def _all(self, session: SparkSession, columns: Sequence[str]) -> DataFrame:
+    def _recording(self, columns: Sequence[str]) -> Files:
         names = dict.fromkeys([*columns, self._stream.time_column])
-        schema = ddl(stored(self._stream, list(names)))
-        return read_files(session, schema, self._format, self._options, self._files)
+        columns_read = stored_columns(self._stream, list(names))
+        return Files(self._format, self._paths, columns_read, self._options)
 
-    def _survey(self, session: SparkSession) -> tuple[int, int, int]:
-        from pyspark.sql import functions as F
-
-        micros = F.expr(f"UNIX_MICROS(`{self._stream.time_column}`)")
-        counts = [F.count("*"), F.min(micros), F.max(micros)]
+    def _measure(self, tools: SourceTools) -> Extent:
         # Columns of CSV are known by their position, so all of them are named.
         columns = [c.name for c in self._stream.stored_columns] if self.is_text else []
         try:
-            rows, first, last = self._all(session, columns).agg(*counts).collect()[0]
-        except Exception as error:
+            return tools.measure(self._recording(columns), self._stream.time_column)
+        except OSError as error:
             refuse(
                 "E_SOURCE",
                 f"stream {self._stream.name} cannot read its recording",
-                detail=short_reason(error),
+                detail=str(error),
             )
-        return rows, first or 0, last or 0
 
     def _reached(self, low: int) -> int:
         if self._speed == 0:

@@ -46,9 +46,9 @@ def check_schema(
     place: Place | None = None,
 ) -> None:
     """Refuse if a Parquet file cannot be read as the relation declares."""
-    found = {field.name.lower(): field.type for field in schema}
+    types = {field.name.lower(): field.type for field in schema}
     for column in columns:
-        stored = found.get(column.name.lower())
+        stored = types.get(column.name.lower())
         if stored is None:
             refuse(
                 "E_SOURCE",

@@ -1,0 +1,176 @@
+"""The contract between the engine and a source.
+
+A source says what input there is, as values of its own, and how the rows of an input are read.
+It starts nothing and keeps no record: the tick log keeps every input that a tick takes, and the
+position of the stream, in the JSON that the source gives.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from tidemill.catalog import Stream
+from tidemill.clock import Clock
+from tidemill.language.statements import ColumnDef
+from tidemill.settings import Settings
+
+Json = Any  # None, a truth value, a number, a text, or a list or dict of such
+_TEXT_FORMATS = ("csv", "json")
+
+
+class Step(Protocol):
+    """A step forward in a source."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Things that are taken by name, such as files. No name is taken twice."""
+
+    @property
+    def mark(self) -> Json:
+        """The place where the source goes on after this step; None if names tell that."""
+
+
+class Input(Step, Protocol):
+    """What one tick takes: files, a span of offsets, numbered batches. Frozen and comparable."""
+
+    def to_json(self) -> Json:
+        """The input as the tick log keeps it; `SourceReader.restore` reads it."""
+
+
+@dataclass
+class Position:
+    """How far committed ticks have come: the last mark, and all names taken so far."""
+
+    mark: Json = None
+    names: set[str] = field(default_factory=set)
+
+    def advance(self, step: Step) -> None:
+        self.names.update(step.names)
+        if step.mark is not None:
+            self.mark = step.mark
+
+
+@dataclass(frozen=True)
+class Files:
+    """Rows in files. Arrays read plain Parquet and CSV; Spark has a reader for each format."""
+
+    format: str
+    paths: tuple[str, ...]
+    columns: tuple[ColumnDef, ...]
+    options: Mapping[str, str] = field(default_factory=dict)  # for Spark's reader
+    where: str = ""  # only the rows for which this condition, in Spark SQL, is true
+
+    @property
+    def is_text(self) -> bool:
+        return is_text_format(self.format)
+
+
+@dataclass(frozen=True)
+class ArrowBlocks:
+    """Rows made as Arrow, block by block, from the number of a block alone.
+
+    `make` and its results can be pickled, so that any process makes any block.
+    """
+
+    columns: tuple[ColumnDef, ...]
+    numbers: range
+    make: Callable[[int], Iterable[pa.RecordBatch]]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, made here."""
+        for number in self.numbers:
+            yield from self.make(number)
+
+
+InputRows = Files | ArrowBlocks
+InputT = TypeVar("InputT", bound=Input)
+
+
+class SourceReader(ABC, Generic[InputT]):
+    """A stream's source. It is made anew for every run, from the declaration alone.
+
+    `__init__` takes a `Stream` and `SourceTools`, and refuses wrong options with the choices.
+    """
+
+    is_text = False  # lines that may not parse; those that do not have their text in `_corrupt`
+    is_cheap = False  # reading again costs little, and only for the columns that are read
+
+    @abstractmethod
+    def next_input(self, position: Position, settings: Settings, draining: bool) -> InputT | None:
+        """The next tick's input in order, bounded by the settings; None if there is none now."""
+
+    @abstractmethod
+    def restore(self, stored: Json) -> InputT:
+        """An input from its JSON, equal to the one that was stored."""
+
+    @abstractmethod
+    def is_done(self, position: Position) -> bool:
+        """Whether a run that takes what is there may stop when `next_input` gave None."""
+
+    @abstractmethod
+    def read(self, portion: InputT, columns: Sequence[str]) -> InputRows:
+        """The rows of an input, with these stored columns. Again gives the same rows."""
+
+    @abstractmethod
+    def any_input(self, settings: Settings) -> InputT | None:
+        """Some input to make a plan with, taken or not; None if there is none at all."""
+
+    def most_rows(self, portion: InputT) -> int | None:
+        """A bound on the rows of an input, if one is known without reading it."""
+        return None
+
+    def parts(self, portion: InputT) -> Mapping[str, InputT]:
+        """Parts of an input that a tick can do without if they cannot be read, by name."""
+        return {}
+
+    def without(self, portion: InputT, names: Collection[str]) -> InputT | None:
+        """The input without some of its parts; None if nothing is left."""
+        raise NotImplementedError("an input without parts is read whole or not at all")
+
+
+AnySource = SourceReader[Any]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many rows some files have, and their first and last event time."""
+
+    rows: int
+    first_us: int | None
+    last_us: int | None
+
+
+@dataclass(frozen=True)
+class SourceTools:
+    """What a source may use of the process it is opened in."""
+
+    clock: Clock
+    # Reads files once, as far as the time column; raises OSError with a reason if it cannot.
+    measure: Callable[[Files, str], Extent]
+
+
+def is_text_format(file_format: str) -> bool:
+    return file_format in _TEXT_FORMATS
+
+
+def stored_columns(stream: Stream, names: Sequence[str]) -> tuple[ColumnDef, ...]:
+    """Columns that come from the source, in the order and the spelling of the names."""
+    declared = {column.name.lower(): column for column in stream.stored_columns}
+    return tuple(replace(declared[name.lower()], name=name) for name in names)
+
+
+def columns_to_read(stream: Stream, names: Sequence[str], is_text: bool) -> list[str]:
+    """Of the stored columns those of the names, and the one that tells time.
+
+    Rows that are stamped on arrival need some column to be counted by. Text is read whole,
+    since a line is well-formed or not as a whole.
+    """
+    stored = [column.name for column in stream.stored_columns]
+    time = stored[0] if stream.stamped_on_arrival else stream.time_column
+    needed = {name.lower() for name in (*names, time)}
+    return [name for name in stored if is_text or name.lower() in needed]

@@ -1,0 +1,149 @@
+"""`parquet:`, `csv:`, `json:`: a folder of files, taken file by file."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidemill.catalog import Stream
+from tidemill.connect.sources.contract import (
+    Files,
+    InputRows,
+    Json,
+    Position,
+    SourceReader,
+    SourceTools,
+    is_text_format,
+    stored_columns,
+)
+from tidemill.connect.sources.probe import refuse_unfit
+from tidemill.errors import refuse
+from tidemill.settings import Settings
+
+# Half-written files: what other writers call theirs until they are whole.
+_HIDDEN = (".", "_")
+_PARTIAL = (".tmp", ".crc", "._COPYING_", ".inprogress")
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    mtime_ns: int
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class FileInput:
+    """Whole files."""
+
+    paths: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.paths
+
+    @property
+    def mark(self) -> Json:
+        return None
+
+    def to_json(self) -> Json:
+        return {"files": self.paths}
+
+
+class FileSource(SourceReader[FileInput]):
+    """Files in order of modification time, then name."""
+
+    def __init__(self, stream: Stream, tools: SourceTools) -> None:
+        self._stream = stream
+        self._place = stream.source.path
+        self.is_text = is_text_format(stream.format)
+        self.is_cheap = not self.is_text
+        self._listed: list[ListedFile] | None = None
+        _check_place(stream, self._place)
+        if stream.format == "parquet":
+            refuse_unfit(stream, [file.path for file in self._list()])
+
+    def next_input(
+        self, position: Position, settings: Settings, draining: bool
+    ) -> FileInput | None:
+        if not draining or self._listed is None:
+            self._listed = self._list()
+        fresh = [file for file in self._listed if file.path not in position.names]
+        return _bounded(fresh, settings)
+
+    def restore(self, stored: Json) -> FileInput:
+        return FileInput(tuple(stored["files"]))
+
+    def is_done(self, position: Position) -> bool:
+        return True
+
+    def read(self, portion: FileInput, columns: Sequence[str]) -> InputRows:
+        stream = self._stream
+        options = stream.source.option_map
+        return Files(stream.format, portion.paths, stored_columns(stream, columns), options)
+
+    def any_input(self, settings: Settings) -> FileInput | None:
+        return self.next_input(Position(), settings, draining=False)
+
+    def most_rows(self, portion: FileInput) -> int | None:
+        # No row of the formats is smaller than some bytes; eight is rare even in Parquet.
+        return sum(os.path.getsize(path) for path in portion.paths) // 8
+
+    def parts(self, portion: FileInput) -> Mapping[str, FileInput]:
+        return {path: FileInput((path,)) for path in portion.paths}
+
+    def without(self, portion: FileInput, names: Collection[str]) -> FileInput | None:
+        paths = tuple(path for path in portion.paths if path not in names)
+        return FileInput(paths) if paths else None
+
+    def _list(self) -> list[ListedFile]:
+        return sorted(list_files(self._place), key=lambda file: (file.mtime_ns, file.path))
+
+
+def list_files(place: str) -> Iterator[ListedFile]:
+    """Whole, visible files under a folder, a single file, or a pattern."""
+    roots = [place] if os.path.exists(place) else sorted(glob.glob(place))
+    for root in roots:
+        if os.path.isfile(root):
+            yield from _listed(root)
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+            for name in names:
+                if not name.startswith(_HIDDEN) and not name.endswith(_PARTIAL):
+                    yield from _listed(os.path.join(folder, name))
+
+
+def _listed(path: str) -> Iterator[ListedFile]:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return  # moved away between listing and looking
+    if status.st_size:  # an empty file has no rows, or is still being written
+        yield ListedFile(status.st_mtime_ns, os.path.abspath(path), status.st_size)
+
+
+def _bounded(files: list[ListedFile], settings: Settings) -> FileInput | None:
+    paths: list[str] = []
+    size = 0
+    for file in files[: settings.tick_files]:
+        if paths and size + file.size > settings.tick_bytes:
+            break
+        paths.append(file.path)
+        size += file.size
+    return FileInput(tuple(paths)) if paths else None
+
+
+def _check_place(stream: Stream, place: str) -> None:
+    is_pattern = any(letter in place for letter in "*?[")
+    if os.path.exists(place):
+        if os.access(place, os.R_OK):
+            return
+        refuse("E_SOURCE", f"stream {stream.name} cannot read {place}: permission denied")
+    if not (is_pattern and os.path.isdir(os.path.dirname(place))):
+        refuse(
+            "E_SOURCE",
+            f"stream {stream.name} reads {place}, which does not exist",
+            hint="paths are relative to the script; create the folder first",
+        )
