@@ -55,6 +55,9 @@ class FileInput:
 class FileSource(SourceReader[FileInput]):
     """Files in order of modification time, then name."""
 
+    # Few rows of the formats are smaller, even in Parquet.
+    least_row_bytes = 8
+
     def __init__(self, stream: Stream, tools: SourceTools) -> None:
         self._stream = stream
         self._place = stream.source.path
@@ -88,8 +91,8 @@ class FileSource(SourceReader[FileInput]):
         return self.next_input(Position(), settings, draining=False)
 
     def most_rows(self, portion: FileInput) -> int | None:
-        # No row of the formats is smaller than some bytes; eight is rare even in Parquet.
-        return sum(os.path.getsize(path) for path in portion.paths) // 8
+        size = sum(os.path.getsize(path) for path in portion.paths)
+        return size // self.least_row_bytes
 
     def parts(self, portion: FileInput) -> Mapping[str, FileInput]:
         return {path: FileInput((path,)) for path in portion.paths}
