@@ -1,4 +1,4 @@
-"""What a stream or a sink declaration promises, checked once."""
+"""Streams and sinks as they are declared, checked once."""
 
 from __future__ import annotations
 
@@ -83,17 +83,17 @@ def sink_of(statement: CreateSink) -> Sink:
 
 def check_columns(columns: tuple[ColumnDef, ...]) -> None:
     """Refuses names that are given twice or that the engine needs for itself."""
-    seen: set[Name] = set()
+    names: set[Name] = set()
     for column in columns:
         name, place = column.name, column.place
-        if Name(name) in seen:
+        if Name(name) in names:
             refuse("E_DUPLICATE", f"column '{name}' is declared twice", place=place)
         if name.startswith("_"):
             reason = "begins with '_', which is kept for the engine"
             refuse("E_NAME", f"column '{name}' {reason}", place=place)
         if "`" in name:
             refuse("E_NAME", f"column '{name}' has a backtick in its name", place=place)
-        seen.add(Name(name))
+        names.add(Name(name))
 
 
 def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:

@@ -1,4 +1,4 @@
-"""What a table declaration promises, checked once."""
+"""Tables as they are declared, checked once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source says of its rows, turned into a DataFrame."""
+"""The rows of an input as a DataFrame, from what their source says of them."""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ def write_packets(
     model = PacketModel.from_options({**with_microseconds(options), "rows": str(rows)})
     folder.mkdir(parents=True, exist_ok=True)
     spans = list(_spans(model, rows_per_file))
-    done = 0
+    written = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for count in pool.map(_write, repeat(folder), repeat(model), range(len(spans)), spans):
-            done += count
-            progress(done)
+            written += count
+            progress(written)
     _date(folder, len(spans))
 
 
@@ -63,9 +63,9 @@ def _date(folder: Path, files: int) -> None:
 
 
 def _write(folder: Path, model: PacketModel, number: int, span: tuple[int, int]) -> int:
-    made = pa.Table.from_batches([make_block(model, block) for block in range(*span)])
+    packets = pa.Table.from_batches([make_block(model, block) for block in range(*span)])
     # Hidden until whole: somebody may be reading the folder as a stream.
     hidden = folder / f"_{_name(number)}"
-    pq.write_table(made, hidden)
+    pq.write_table(packets, hidden)
     hidden.rename(folder / _name(number))
-    return len(made)
+    return len(packets)

@@ -1,4 +1,4 @@
-"""What a stream of generated packets looks like: the options of `generate:packets`.
+"""The shape of a stream of generated packets: the options of `generate:packets`.
 
 >>> PacketModel.from_options({"rate": "500", "seed": "7"}).rate
 500

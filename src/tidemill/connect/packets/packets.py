@@ -63,7 +63,7 @@ _LENGTH_STEPS, _LENGTH_BOUNDS = (0.0, 0.45, 0.60, 1.0), (40, 101, 1400, 1501)
 
 
 def block_count(model: PacketModel) -> int | None:
-    """How many arrival blocks the stream has; None when it does not end."""
+    """The number of arrival blocks in the stream; None if it does not end."""
     if model.rows is None:
         return blocks_by_duration(model)
     return blocks_by_rows(model, model.rows)

@@ -61,7 +61,7 @@ def arrival_times(model: PacketModel, block: int) -> Ints:
 
 
 def lookback(model: PacketModel) -> int:
-    """How many event blocks before its own an arrival block has rows from."""
+    """The number of event blocks before its own that an arrival block has rows from."""
     return -(-model.disorder_us // BLOCK_US)
 
 
@@ -89,7 +89,7 @@ def blocks_by_rows(model: PacketModel, rows: int) -> int:
 
 
 def _on_us(model: PacketModel, source: int, epoch: int) -> FloatArray:
-    """How long a source is ON in each block of an epoch."""
+    """The time for which a source is ON in each block of an epoch."""
     random = random_for(model, PERIODS, source, epoch)
     # No period is shorter than a block, so these fill the epoch. ON and OFF have one law and a
     # coin chooses the first, so a source is ON half the time in the mean, whatever the shape.

@@ -24,8 +24,8 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str]:
     if pa.types.is_date(column.type):
         return [text or "NULL" for text in date_texts(column)]
     if is_nested(column.type):
-        one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        return _structs(one) if pa.types.is_struct(one.type) else _arrays(one)
+        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        return _structs(array) if pa.types.is_struct(array.type) else _arrays(array)
     return [_plain(value) for value in column.to_pylist()]
 
 

@@ -1,4 +1,4 @@
-"""What every sink is put through before it is trusted: `check_sink`.
+"""`check_sink`: the trial that every sink must pass before it is trusted.
 
 Some ticks are delivered, and the process ends before every line of the sink's own code in turn.
 The next process recovers, delivers again what was not committed, and goes on to the end. A
@@ -59,11 +59,11 @@ def check_sink(case: CheckedSink, folder: Path) -> int:
 
     `folder` is empty. Returns at how many lines the sink was interrupted.
     """
-    whole = _Attempt(case, folder / "whole")
-    writer = whole.run()
-    assert whole.met(writer) == _due(writer), "without any interruption, answers are missing"
-    whole.check_reading_back(writer)
-    whole.check_place_is_taken(writer)
+    undisturbed = _Attempt(case, folder / "undisturbed")
+    writer = undisturbed.run()
+    assert undisturbed.met(writer) == _due(writer), "without any interruption, answers are missing"
+    undisturbed.check_reading_back(writer)
+    undisturbed.check_place_is_taken(writer)
     for step in range(10**6):
         attempt = _Attempt(case, folder / str(step))
         if (line := attempt.run_up_to(step, type(writer))) is None:
@@ -82,7 +82,7 @@ def _due(writer: SinkWriter) -> Met:
 
 
 def _broken(promise: str, met: Met, due: Met) -> str:
-    """How what was met breaks the promise; empty if it does not."""
+    """The way in which what was met breaks the promise; empty if it does not."""
     lost, doubled = due - met, met - due
     if lost and promise in (EXACTLY_ONCE, AT_LEAST_ONCE):
         return f"promised {promise}, and lost {sorted(lost)}"
@@ -104,7 +104,7 @@ def _values(batch: Batch) -> Met:
 
 
 def values_met(tables: Iterable[tuple[str, pa.Table]]) -> Met:
-    """What is in some answers of `check_sink`, each with its query."""
+    """The values in some answers of `check_sink`, each with its query."""
     return Met((query, value) for query, rows in tables for value in rows["v"].to_pylist())
 
 
@@ -128,12 +128,12 @@ class _Attempt:
         connection = self._connect("ledger.db")
         connection.execute("CREATE TABLE IF NOT EXISTS done (tick INTEGER PRIMARY KEY)")
         writer = self._case.make(self._folder, self._tools(connection))
-        done = {tick for (tick,) in connection.execute("SELECT tick FROM done")}
-        if _REGISTERED not in done:
+        committed = {tick for (tick,) in connection.execute("SELECT tick FROM done")}
+        if _REGISTERED not in committed:
             _commit(writer, connection, _REGISTERED)
         writer.recover()
         for tick in range(_TICKS):
-            if tick not in done:
+            if tick not in committed:
                 _deliver(writer, connection, tick, self._batches(writer, tick))
         writer.close(_SCHEMAS)
         return writer

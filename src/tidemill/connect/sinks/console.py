@@ -11,7 +11,7 @@ from tidemill.connect.sinks.contract import AT_LEAST_ONCE, Batch, SinkTools, Sin
 
 
 class ConsoleSink(SinkWriter):
-    """What was shown and not committed is shown again."""
+    """Answers that were shown and not committed are shown again."""
 
     delivery = CARRY
     promise = AT_LEAST_ONCE

@@ -100,7 +100,7 @@ class SinkWriter(ABC):
 
 @dataclass(frozen=True)
 class SinkTools:
-    """What a sink may use of its home and of the process."""
+    """The parts of its home and of the process that a sink may use."""
 
     connection: sqlite3.Connection  # the home's; a ledger lies in tables of its own
     staging: Path  # where tasks stage answers

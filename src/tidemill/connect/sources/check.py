@@ -1,4 +1,4 @@
-"""What every source is put through before it is trusted: `check_source`.
+"""`check_source`: the trial that every source must pass before it is trusted.
 
 A source that passes can be interrupted after any tick and replayed from the tick log: no row is
 lost, none comes twice. It cannot be seen here whether the rows are the right ones.

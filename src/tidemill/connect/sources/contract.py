@@ -23,7 +23,7 @@ Json = Any  # None, a truth value, a number, a text, or a list or dict of such
 _TEXT_FORMATS = ("csv", "json")
 
 
-class Step(Protocol):
+class Advance(Protocol):
     """A step forward in a source."""
 
     @property
@@ -35,8 +35,8 @@ class Step(Protocol):
         """The place where the source goes on after this step; None if names tell that."""
 
 
-class Input(Step, Protocol):
-    """What one tick takes: files, a span of offsets, numbered batches. Frozen and comparable."""
+class Input(Advance, Protocol):
+    """The input of one tick: files, a span of offsets, numbered batches. Frozen, comparable."""
 
     def to_json(self) -> Json:
         """The input as the tick log keeps it; `SourceReader.restore` reads it."""
@@ -44,12 +44,12 @@ class Input(Step, Protocol):
 
 @dataclass
 class Position:
-    """How far committed ticks have come: the last mark, and all names taken so far."""
+    """The progress of committed ticks: the last mark, and all names taken so far."""
 
     mark: Json = None
     names: set[str] = field(default_factory=set)
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: Advance) -> None:
         self.names.update(step.names)
         if step.mark is not None:
             self.mark = step.mark
@@ -110,7 +110,7 @@ class SourceReader(ABC, Generic[InputT]):
 
     @abstractmethod
     def is_done(self, position: Position) -> bool:
-        """Whether a run that takes what is there may stop when `next_input` gave None."""
+        """True if a run that takes what is there may stop once `next_input` gave None."""
 
     @abstractmethod
     def read(self, portion: InputT, columns: Sequence[str]) -> InputRows:
@@ -138,7 +138,7 @@ AnySource = SourceReader[Any]
 
 @dataclass(frozen=True)
 class Extent:
-    """How many rows some files have, and their first and last event time."""
+    """The number of rows in some files, and their first and last event time."""
 
     rows: int
     first_us: int | None
@@ -147,7 +147,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class SourceTools:
-    """What a source may use of the process it is opened in."""
+    """The parts of the process that a source may use."""
 
     clock: Clock
     # Reads files once, as far as the time column; raises OSError with a reason if it cannot.

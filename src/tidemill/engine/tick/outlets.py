@@ -47,12 +47,12 @@ class Outlets:
             self._opened[sink] = writers[name]
         return {query.name: writers[query.into] for query in catalog.queries()}
 
-    def check(self, catalog: Catalog, plan: SharedPlan, known: set[str]) -> None:
+    def check(self, catalog: Catalog, plan: SharedPlan, standing: set[str]) -> None:
         """Refuse places that are taken, before a new home is made for the answers."""
         home = self._home
         connection = home.open() if home.exists else sqlite3.connect(":memory:")
         for query in plan.queries:
-            if query.name not in known:
+            if query.name not in standing:
                 writer = self._open(self._sink(query.sink, catalog), connection, catalog)
                 writer.check(query.name)
 
