@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 
 from tidemill.arrays import IntArray
 
-Hashes = NDArray[np.uint64]
+HashArray = NDArray[np.uint64]
 _NULL = 0x9E3779B97F4A7C15
 
 
 def buckets_of(groups: pa.Table, buckets: int) -> IntArray:
     """The bucket of each row of a table of keys; without keys all are in the first."""
-    hashes: Hashes = np.zeros(len(groups), dtype=np.uint64)
+    hashes: HashArray = np.zeros(len(groups), dtype=np.uint64)
     for column in groups.columns:
         hashes = _mixed(hashes * np.uint64(31) + _hashed(column))
     return (hashes % np.uint64(buckets)).astype(np.int64)
 
 
-def _hashed(column: pa.ChunkedArray) -> Hashes:
+def _hashed(column: pa.ChunkedArray) -> HashArray:
     coded = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
     distinct = coded.dictionary
     values = _of_values(distinct)
@@ -40,7 +40,7 @@ def _hashed(column: pa.ChunkedArray) -> Hashes:
     return np.asarray(values[coded.indices.to_numpy()], dtype=np.uint64)
 
 
-def _of_values(distinct: pa.Array) -> Hashes:
+def _of_values(distinct: pa.Array) -> HashArray:
     kind = distinct.type
     if pa.types.is_floating(kind):
         # Adding zero turns -0.0 into 0.0; every NaN becomes the same one.
@@ -60,7 +60,7 @@ def _of_values(distinct: pa.Array) -> Hashes:
     return _mixed(np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(distinct)))
 
 
-def _mixed(hashes: Hashes) -> Hashes:
+def _mixed(hashes: HashArray) -> HashArray:
     """The finaliser of SplitMix64: neighbours end up far apart."""
     with np.errstate(over="ignore"):
         hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -36,21 +36,25 @@ def fit(values: Array, type: Type) -> Computed:
     return np.where(over, 0, values).astype(numpy_type(type)), over
 
 
-def add(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
+def add_decimals(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     return _aligned(left, right, types, result, np.add)
 
 
-def subtract(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
+def subtract_decimals(
+    left: Array, right: Array, types: tuple[Type, Type], result: Type
+) -> Computed:
     return _aligned(left, right, types, result, np.subtract)
 
 
-def multiply(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
+def multiply_decimals(
+    left: Array, right: Array, types: tuple[Type, Type], result: Type
+) -> Computed:
     digits = types[0].precision + types[1].precision
     product = _wide(left, digits) * _wide(right, digits)
     return fit(rescale(product, result.scale - types[0].scale - types[1].scale), result)
 
 
-def divide(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
+def divide_decimals(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
     """Quotient; a zero divisor is marked with the rows that do not fit."""
     zero = np.asarray(right == 0, bool)
     over, under = left.astype(object), np.where(zero, 1, right).astype(object)
@@ -62,7 +66,9 @@ def divide(left: Array, right: Array, types: tuple[Type, Type], result: Type) ->
     return values, outside | zero
 
 
-def remainder(left: Array, right: Array, types: tuple[Type, Type], result: Type) -> Computed:
+def remainder_of_decimals(
+    left: Array, right: Array, types: tuple[Type, Type], result: Type
+) -> Computed:
     """What is left over, with the sign of the dividend."""
     zero = np.asarray(right == 0, bool)
     scale, digits = _alignment(types)

@@ -40,11 +40,11 @@ _NUMBERS: dict[str, Callable[[Array, Array], tuple[Array, BoolArray]]] = {
     "whole_div": numbers.whole_divide,
 }
 _DECIMALS: dict[str, Callable[[Array, Array, tuple[Type, Type], Type], tuple[Array, BoolArray]]] = {
-    "add": decimals.add,
-    "sub": decimals.subtract,
-    "mul": decimals.multiply,
-    "div": decimals.divide,
-    "mod": decimals.remainder,
+    "add": decimals.add_decimals,
+    "sub": decimals.subtract_decimals,
+    "mul": decimals.multiply_decimals,
+    "div": decimals.divide_decimals,
+    "mod": decimals.remainder_of_decimals,
 }
 _COMPARISONS: dict[str, Callable[[Array, Array], BoolArray]] = {
     "eq": numbers.equal,

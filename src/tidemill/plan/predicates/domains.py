@@ -18,7 +18,14 @@ from fractions import Fraction
 from math import ceil, floor
 
 from tidemill.plan.expressions import Value
-from tidemill.plan.predicates.values import NOT_NULL, NOTHING, NULL_ONLY, Cut, ValueSet, at_least
+from tidemill.plan.predicates.values import (
+    NOT_NULL,
+    NOTHING,
+    NULL_ONLY,
+    CutPoint,
+    ValueSet,
+    at_least,
+)
 from tidemill.types import INTEGER_BITS, Type
 
 _BITS = {**INTEGER_BITS, "DATE": 32, "TIMESTAMP": 64}
@@ -47,7 +54,7 @@ def compared(op: str, value: Value, type: Type) -> ValueSet:
     return NOT_NULL - (not_less if op == "lt" else greater)
 
 
-def ends(type: Type) -> tuple[Cut, Cut | None]:
+def ends(type: Type) -> tuple[CutPoint, CutPoint | None]:
     """The least and the greatest point of the type's line; texts have no greatest."""
     if type.name == "STRING":
         return b"", None
@@ -69,7 +76,7 @@ def decimal_text(point: int, scale: int) -> str:
     return f"{Decimal((int(point < 0), digits, -scale)):f}"
 
 
-def _at_and_after(value: Value, type: Type) -> tuple[Cut, Cut]:
+def _at_and_after(value: Value, type: Type) -> tuple[CutPoint, CutPoint]:
     """The first points that are not less than the value, and greater."""
     if isinstance(value, str):
         return value.encode(), value.encode() + b"\0"
@@ -88,7 +95,7 @@ def _moment(value: Value) -> int:
     raise TypeError(f"{value!r} is no point in time")
 
 
-def _from(cut: Cut, type: Type) -> ValueSet:
+def _from(cut: CutPoint, type: Type) -> ValueSet:
     """The values from the cut on, where it may lie beyond the ends of the line."""
     least, greatest = ends(type)
     if cut <= least:

@@ -14,7 +14,7 @@ from itertools import chain, count
 from tidemill.plan.predicates.boxes import Box, Dimension
 from tidemill.plan.predicates.predicate import Predicate
 from tidemill.plan.predicates.readings import WORD_BITS
-from tidemill.plan.predicates.values import Cut, ValueSet
+from tidemill.plan.predicates.values import CutPoint, ValueSet
 from tidemill.types import BOOLEAN
 
 
@@ -29,7 +29,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Layout:
+class MaskLayout:
     """Every box in its place; words from `words` on are spare."""
 
     words: int
@@ -69,7 +69,7 @@ class Layout:
                 masks[bit.word] = masks.get(bit.word, 0) | bit.mask
         return masks
 
-    def cuts(self, dimension: Dimension) -> tuple[Cut, ...]:
+    def cuts(self, dimension: Dimension) -> tuple[CutPoint, ...]:
         """All points at which any box changes its mind; of a truth value there is one."""
         if dimension.type == BOOLEAN:
             return (1,)
@@ -77,7 +77,7 @@ class Layout:
         return tuple(sorted({cut for allowed in sets for cut in allowed.cuts}))
 
 
-def lay_out(bits: Mapping[int, Predicate]) -> Layout:
+def lay_out_masks(bits: Mapping[int, Predicate]) -> MaskLayout:
     """Places for the boxes of all predicates."""
     words = max(bits, default=-1) // WORD_BITS + 1
     placed: list[Placed] = []
@@ -89,10 +89,10 @@ def lay_out(bits: Mapping[int, Predicate]) -> Layout:
             word = next(word for word in places if (word, mask) not in occupied)
             occupied.add((word, mask))
             placed.append(Placed(box, word, mask, target))
-    return Layout(words, tuple(placed))
+    return MaskLayout(words, tuple(placed))
 
 
-def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[Cut, ...]) -> list[int]:
+def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[CutPoint, ...]) -> list[int]:
     """What one word allows in each stretch between cuts, and last for NULL."""
     masks = [0] * (len(cuts) + 2)
     for bit in placed:
@@ -101,7 +101,7 @@ def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[Cut, ...]
     return masks
 
 
-def _allowed(side: ValueSet, cuts: tuple[Cut, ...]) -> Iterator[bool]:
+def _allowed(side: ValueSet, cuts: tuple[CutPoint, ...]) -> Iterator[bool]:
     inside, changes = side.starts_in, set(side.cuts)
     yield inside
     for cut in cuts:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates.boxes import Dimension
-from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
+from tidemill.plan.predicates.layout import MaskLayout, lay_out_masks, mask_table
 from tidemill.plan.predicates.predicate import Predicate
-from tidemill.plan.predicates.values import Cut
+from tidemill.plan.predicates.values import CutPoint
 from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN
 
@@ -32,7 +32,7 @@ class Lookup:
     """
 
     column: Slot
-    cuts: tuple[Cut, ...]
+    cuts: tuple[CutPoint, ...]
     tables: tuple[tuple[int, tuple[int, ...]], ...]
 
 
@@ -49,7 +49,7 @@ def signature_sql(bits: Mapping[int, Predicate], read: Read) -> SignatureSql:
 
     `read` gives the SQL by which the value of an opaque condition is read.
     """
-    layout = lay_out(bits)
+    layout = lay_out_masks(bits)
     lines = [
         each for each in layout.dimensions() if isinstance(each, Slot) and each.type != BOOLEAN
     ]
@@ -62,7 +62,7 @@ def lookup_column(word: int) -> str:
     return f"_w{word}"
 
 
-def _lookup(layout: Layout, column: Slot) -> Lookup:
+def _lookup(layout: MaskLayout, column: Slot) -> Lookup:
     cuts = layout.cuts(column)
     # Padded, so that the generated code changes only when the number of cuts has doubled.
     padding = (1 << len(cuts).bit_length()) - 1 - len(cuts)
@@ -81,13 +81,13 @@ def _by_place(masks: list[int], padding: int) -> tuple[int, ...]:
     return (*reversed(stretches), *stretches[1:], null)
 
 
-def _word(layout: Layout, word: int, read: Read) -> str:
+def _word(layout: MaskLayout, word: int, read: Read) -> str:
     spares = layout.spare_masks(word).items()
     others = [f"({_boxes(layout, spare, read)} & {mask}L)" for spare, mask in spares]
     return " | ".join([_boxes(layout, word, read), *others])
 
 
-def _boxes(layout: Layout, word: int, read: Read) -> str:
+def _boxes(layout: MaskLayout, word: int, read: Read) -> str:
     """The boxes of one word that hold: those which every side allows."""
     sides = [each for each in layout.dimensions() if word in layout.restricted_words(each)]
     truths = [each for each in sides if each.type == BOOLEAN]
@@ -96,7 +96,7 @@ def _boxes(layout: Layout, word: int, read: Read) -> str:
     return f"({' & '.join([*looked_up, *factors])})" if sides else "0L"
 
 
-def _truth(layout: Layout, word: int, dimension: Dimension, read: Read) -> str:
+def _truth(layout: MaskLayout, word: int, dimension: Dimension, read: Read) -> str:
     """What a truth value allows of a word."""
     value = quote_name(dimension.name) if isinstance(dimension, Slot) else read(dimension)
     cuts = layout.cuts(dimension)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # An int or bytes, one kind per column; the order of bytes is Spark's order of texts.
-Cut = Any
+CutPoint = Any
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ValueSet:
     """`starts_in`: the values before the first cut are members; each cut changes that."""
 
     starts_in: bool
-    cuts: tuple[Cut, ...]
+    cuts: tuple[CutPoint, ...]
     with_null: bool
 
     @property
@@ -39,13 +39,13 @@ class ValueSet:
         return self == EVERYTHING
 
     @property
-    def stretches(self) -> Iterator[tuple[Cut | None, Cut | None]]:
+    def stretches(self) -> Iterator[tuple[CutPoint | None, CutPoint | None]]:
         """Members as [low, high) pairs; None for no end on that side."""
         ends = [*([None] if self.starts_in else []), *self.cuts]
         ends += [None] if len(ends) % 2 else []
         return zip(ends[::2], ends[1::2], strict=True)
 
-    def __contains__(self, value: Cut | None) -> bool:
+    def __contains__(self, value: CutPoint | None) -> bool:
         if value is None:
             return self.with_null
         return self.starts_in ^ bool(bisect_right(self.cuts, value) % 2)
@@ -71,7 +71,7 @@ class ValueSet:
     def __le__(self, other: ValueSet) -> bool:
         return self.is_disjoint(~other)
 
-    def _meets(self, low: Cut | None, high: Cut | None) -> bool:
+    def _meets(self, low: CutPoint | None, high: CutPoint | None) -> bool:
         """Whether a value from `low` up to, without, `high` is a member."""
         passed = 0 if low is None else bisect_right(self.cuts, low)
         if self.starts_in ^ bool(passed % 2):
@@ -85,7 +85,7 @@ NOT_NULL = ValueSet(True, (), False)
 NULL_ONLY = ValueSet(False, (), True)
 
 
-def at_least(cut: Cut) -> ValueSet:
+def at_least(cut: CutPoint) -> ValueSet:
     """The values from the cut on."""
     return ValueSet(False, (cut,), False)
 

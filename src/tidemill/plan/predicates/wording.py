@@ -9,7 +9,7 @@ from tidemill.language.names import quote_name, quote_text
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates.boxes import Box, Dimension
 from tidemill.plan.predicates.domains import decimal_text
-from tidemill.plan.predicates.values import NOT_NULL, Cut, ValueSet
+from tidemill.plan.predicates.values import NOT_NULL, CutPoint, ValueSet
 from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
@@ -71,30 +71,30 @@ def _values(name: str, slot: Slot, allowed: ValueSet) -> list[str]:
     return members + [_range(name, low, high, slot.type) for low, high in ranges]
 
 
-def _is_single(low: Cut | None, high: Cut | None) -> bool:
+def _is_single(low: CutPoint | None, high: CutPoint | None) -> bool:
     return low is not None and high == after(low)
 
 
-def after(cut: Cut) -> Cut:
+def after(cut: CutPoint) -> CutPoint:
     """The next point of the line."""
     return cut + b"\0" if isinstance(cut, bytes) else cut + 1
 
 
-def _members(name: str, members: list[Cut], type: Type, *, negated: bool) -> str:
+def _members(name: str, members: list[CutPoint], type: Type, *, negated: bool) -> str:
     texts = [constant(member, type) for member in members]
     if len(texts) == 1:
         return f"{name} {'<>' if negated else '='} {texts[0]}"
     return f"{name} {'NOT ' if negated else ''}IN ({', '.join(texts)})"
 
 
-def _range(name: str, low: Cut | None, high: Cut | None, type: Type) -> str:
+def _range(name: str, low: CutPoint | None, high: CutPoint | None, type: Type) -> str:
     bounds = [*_lower(low, type), *_upper(high, type)]
     if [op for op, _ in bounds] == [">=", "<="]:
         return f"{name} BETWEEN {bounds[0][1]} AND {bounds[1][1]}"
     return " AND ".join(f"{name} {op} {text}" for op, text in bounds)
 
 
-def _lower(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
+def _lower(cut: CutPoint | None, type: Type) -> list[tuple[str, str]]:
     """The first member, or the value before it where only that can be written."""
     if cut is None:
         return []
@@ -107,7 +107,7 @@ def _lower(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
         return [(">", constant(before, type))]
 
 
-def _upper(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
+def _upper(cut: CutPoint | None, type: Type) -> list[tuple[str, str]]:
     """The last member where there is one that can be written, else the value after it."""
     if cut is None:
         return []
@@ -118,7 +118,7 @@ def _upper(cut: Cut | None, type: Type) -> list[tuple[str, str]]:
         return [("<", constant(cut, type))]
 
 
-def _before(cut: Cut) -> Cut | None:
+def _before(cut: CutPoint) -> CutPoint | None:
     """The point before a cut; before most texts there is none that is next to them."""
     if isinstance(cut, bytes):
         return cut[:-1] if cut.endswith(b"\0") else None
@@ -129,7 +129,7 @@ def _text(point: bytes) -> str:
     return quote_text(point.decode())
 
 
-def constant(point: Cut, type: Type) -> str:
+def constant(point: CutPoint, type: Type) -> str:
     """A point of the type's line as a literal of the type."""
     if type == STRING:
         return _text(point)

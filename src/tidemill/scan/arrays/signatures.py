@@ -18,7 +18,7 @@ from tidemill.aggregates.numbering import Digit, number
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
-from tidemill.plan.predicates.layout import Layout, lay_out, mask_table
+from tidemill.plan.predicates.layout import MaskLayout, lay_out_masks, mask_table
 from tidemill.scan.arrays.chunk import Chunk, Column
 
 
@@ -79,7 +79,7 @@ class Signed:
 
 def signing(predicates: Sequence[Predicate]) -> Signing:
     """Tables for predicates without opaque conditions; each has the bit of its place."""
-    layout = lay_out(dict(enumerate(predicates)))
+    layout = lay_out_masks(dict(enumerate(predicates)))
     words = max((each.word for each in layout.placed), default=-1) + 1
     words = max(words, layout.words)
     whole = [sum(each.mask for each in layout.in_word(word)) for word in range(words)]
@@ -112,7 +112,7 @@ def stretches(values: pa.Array, cuts: pa.Array) -> Array:
     return passed[len(cuts) :]
 
 
-def _side(layout: Layout, words: int, column: Slot) -> Side:
+def _side(layout: MaskLayout, words: int, column: Slot) -> Side:
     cuts = layout.cuts(column)
     tables = [mask_table(layout.in_word(word), column, cuts) for word in range(words)]
     masks, classes = np.unique(np.array(tables, dtype=np.int64).T, axis=0, return_inverse=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidemill.plan.predicates.domains import decimal_text
-from tidemill.plan.predicates.values import Cut
+from tidemill.plan.predicates.values import CutPoint
 from tidemill.types import Type
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Jvm:
         longs = self._spark.sql.types.DataType.fromDDL("ARRAY<BIGINT>")
         return self._column(self._literal(data, longs))
 
-    def search(self, kind: Type, cuts: Sequence[Cut], value: Column) -> Column:
+    def search(self, kind: Type, cuts: Sequence[CutPoint], value: Column) -> Column:
         """Java's binary search for the value; NULL for NULL."""
         name = _PRIMITIVES[kind.name][1] if kind.name in _PRIMITIVES else "[Ljava.lang.Object;"
         array_type = self._spark.sql.types.ObjectType(self._class(name))
@@ -65,7 +65,7 @@ class Jvm:
             self._root.scala.Option.empty(),
         )
 
-    def _cuts(self, kind: Type, cuts: Sequence[Cut]) -> Any:
+    def _cuts(self, kind: Type, cuts: Sequence[CutPoint]) -> Any:
         if kind.name in _PRIMITIVES:
             return self._primitives(kind.name, cuts)
         array = self._gateway.new_array(self._root.Object, len(cuts))
@@ -73,7 +73,7 @@ class Jvm:
             array[place] = self._object(kind, cut)
         return array
 
-    def _object(self, kind: Type, cut: Cut) -> Any:
+    def _object(self, kind: Type, cut: CutPoint) -> Any:
         if not kind.is_decimal:
             return self._spark.unsafe.types.UTF8String.fromBytes(cut)
         exact = self._root.java.math.BigDecimal(decimal_text(cut, kind.scale))
