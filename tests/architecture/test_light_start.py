@@ -17,7 +17,7 @@ def loaded() -> set[str]:
     return set(told.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["pyspark", "py4j", "pandas", "matplotlib", "duckdb"])
+@pytest.mark.parametrize("module", ["pyspark", "py4j", "pandas", "numba", "duckdb"])
 def test_the_command_line_starts_without(module: str, loaded: set[str]) -> None:
     assert module not in loaded
 

@@ -56,7 +56,8 @@ def test_a_run_shows_it_in_the_line_of_its_ticks(
 ) -> None:
     with Progress() as piped:
         piped.working("planning 2 queries")
-    assert capsys.readouterr().err == "starting Spark …\n"
+        piped.working("starting Spark for table hosts")
+    assert capsys.readouterr().err == "starting Spark for table hosts …\n"
     for name, value in TERMINAL.items():
         monkeypatch.setenv(name, value)
     with Progress() as progress:

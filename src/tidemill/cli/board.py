@@ -31,7 +31,7 @@ class Board:
         self._windows: dict[str, str] = {}
         self._counts: dict[str, int] = {}
         self._newest: dict[str, str] = {}
-        self._line = "starting Spark …"
+        self._line = "registering …"
 
     def __enter__(self) -> Board:
         self._progress.__enter__()

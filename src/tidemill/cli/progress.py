@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from tidemill.engine import TickReport, cell_texts
+from tidemill.engine import STARTING_SPARK, TickReport, cell_texts
 
 # Rows of one answer shown in the terminal; the sinks have them all.
 SHOWN_ROWS = 10
@@ -23,7 +23,7 @@ class Progress:
 
     def __init__(self, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status("starting Spark …") if not quiet else None
+        self._status = self._console.status("registering …") if not quiet else None
         self._live = self._status is not None and self._console.is_terminal
         self._quiet = quiet
         self._rows = self._answers = 0
@@ -32,8 +32,6 @@ class Progress:
     def __enter__(self) -> Progress:
         if self._live and self._status:
             self._status.start()
-        elif not self._quiet:
-            self._console.print("starting Spark …")
         return self
 
     def __exit__(
@@ -46,9 +44,11 @@ class Progress:
             self._status.stop()
 
     def working(self, what: str) -> None:
-        """What the engine does while there are no ticks."""
+        """What the engine does while there are no ticks; in a pipe, only what takes seconds."""
         if self._live and self._status:
             self._status.update(f"{what} …")
+        elif not self._quiet and what.startswith(STARTING_SPARK):
+            self._console.print(f"{what} …", soft_wrap=True, markup=False)
 
     def tick(self, report: TickReport) -> None:
         self._answers += sum(report.answers.values())

@@ -9,9 +9,11 @@ from tidemill.engine.run import RunReport
 from tidemill.engine.tick.report import TickReport
 from tidemill.explain.plan import window_text
 from tidemill.language.statements import CreateQuery
+from tidemill.spark.on_demand import STARTING_SPARK
 from tidemill.words import many
 
 __all__ = [
+    "STARTING_SPARK",
     "Answers",
     "Attached",
     "CreateQuery",

@@ -62,8 +62,9 @@ from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.share import SharedPlan
+from tidemill.spark.on_demand import SparkOnDemand
 from tidemill.spark.readers import measure_files
-from tidemill.spark.session import Session, start_session
+from tidemill.spark.session import Session
 from tidemill.words import many
 
 Answer = Callable[[QueryPlan, Catalog], PendingReply]
@@ -89,22 +90,21 @@ class Engine(AbstractContextManager["Engine"]):
         notice: Notice | None = None,
     ) -> None:
         self.home = Home(Path(home), to_run)
-        self._master = master
         self._clock = clock or SystemClock()
         self._notice: Notice = notice or (lambda _: None)
-        self._session: Session | None = None
         self._stop = threading.Event()
+        self._spark = SparkOnDemand(master, self._notice)
         self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
         self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
         self._lock = threading.RLock()
         self._outlets = Outlets(self.home, default_sink, printer or print_frame)
-        self._tables = JoinedTables(self.home.tables, lambda: self.session)
-        self._binder = Binder(self._tables, lambda: self.session)
-        self._planner = Planner(self._state, self._open_source, lambda: self.session)
+        self._tables = JoinedTables(self.home.tables, self._spark)
+        self._binder = Binder(self._tables, self._spark)
+        self._planner = Planner(self._state, self._open_source, self._spark)
         self._upkeep = Upkeep(self._planner)
         self._registered = Registered()
-        self._one_time = OneTimeAnswerer(lambda: self.session, self.home)
+        self._one_time = OneTimeAnswerer(self._spark, self.home)
         self._selects = WaitingSelects()
         # There is one while streams run.
         self._soft: SoftRuns | None = None
@@ -205,10 +205,7 @@ class Engine(AbstractContextManager["Engine"]):
     @property
     def session(self) -> Session:
         """Started when first needed: a wrong script should not have to wait for it."""
-        if self._session is None:
-            self._notice("starting Spark")
-            self._session = start_session(self._master)
-        return self._session
+        return self._spark()
 
     # Registration
 
@@ -359,7 +356,8 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _open_source(self, stream: Stream) -> AnySource:
         def measure(files: Files, time_column: str) -> Extent:
-            return measure_files(self.session, files, time_column)
+            session = self._spark(f"the recording of stream {stream.name}")
+            return measure_files(session, files, time_column)
 
         return open_source(stream, SourceTools(self._clock, measure))
 
@@ -369,8 +367,9 @@ class Engine(AbstractContextManager["Engine"]):
         sinks = self._outlets.standing(self.catalog)
         for writer in distinct_writers(sinks.values()):
             writer.recover()
-        cores = self.session.sparkContext.defaultParallelism
-        buckets = settle_buckets(journal, self.plan.synopses, self.catalog.settings.buckets, cores)
+        buckets = settle_buckets(
+            journal, self.plan.synopses, self.catalog.settings.buckets, self._spark.cores
+        )
         context = self._tick_context(journal, sinks, buckets)
         return [
             StreamRunner(context, stream, self._open_source(stream), journal.load(stream.name))
@@ -383,7 +382,7 @@ class Engine(AbstractContextManager["Engine"]):
         plan, catalog, home, failpoint = self.plan, self.catalog, self.home, armed()
         settings, paused, states = catalog.settings, catalog.paused, self.queries
         folders = AnswerFolders(home.synopses, home.staging, failpoint)
-        session, costs = (lambda: self.session), self._planner.all_costs(plan, catalog)
+        costs = self._planner.all_costs(plan, catalog)
         return TickContext(
             plan=plan,
             settings=settings,
@@ -392,7 +391,7 @@ class Engine(AbstractContextManager["Engine"]):
             journal=journal,
             clock=self._clock,
             fold=FoldContext(
-                session=session,
+                session=self._spark,
                 home=home,
                 journal=journal,
                 scan=settings.scan,
@@ -403,7 +402,7 @@ class Engine(AbstractContextManager["Engine"]):
             ),
             decide=DecideContext(plan, paused, buckets, settings.snapshot_pieces),
             answer=AnswerContext(
-                session=session,
+                session=self._spark,
                 plan=plan,
                 folders=folders,
                 buckets=buckets,

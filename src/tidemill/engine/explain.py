@@ -135,7 +135,7 @@ class Explainer:
     def _spark_plan(self, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
         """Spark's plans for some of a stream's feeds."""
         stream = self.catalog.stream(source_name(feeds[0].scan.relation))
-        session, source = self.planner.session(), self.planner.open_source(stream)
+        session, source = self.planner.session("its plan"), self.planner.open_source(stream)
         settings = self.catalog.settings
         return explain_partials(session, stream, source, feeds, shown, settings, self.tables)
 

@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from tidemill.aggregates.user import take_told
-from tidemill.scan.arrays.chunk import OutOfRangeError
-from tidemill.scan.arrays.files import Part, read_chunks, split
-from tidemill.scan.arrays.lines import NotPlainError
+from tidemill.scan.arrays.files import UNREADABLE, Part, read_chunks, split
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.scan.contract import FoldPlace, FoldReport
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COLUMNAR = "columnar"
-_UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class ArrayFold:
         """Pieces of some parts; None if one of them cannot be read here after all."""
         try:
             scanned = self.scan(parts)
-        except _UNREADABLE:
+        except UNREADABLE:
             return None
         return self.fold(scanned)
 
@@ -92,7 +87,7 @@ def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> FoldReport | No
     try:
         for scanned in in_threads(fold.scan, runs, MOST_SCANNING_THREADS):
             whole.add(scanned)
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
     return fold.fold(whole)
 

@@ -1,4 +1,4 @@
-"""A sample of a stream: which keys and predicates its rows have, and how fast they come."""
+"""A sample of a stream: the keys and predicates of its first rows, and how fast rows come."""
 
 from __future__ import annotations
 
@@ -8,33 +8,65 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import IntArray
+from tidemill.catalog import Stream
+from tidemill.connect.sources.contract import AnySource, Input
+from tidemill.connect.sources.parts import array_parts
 from tidemill.plan.predicates import has_bit
+from tidemill.scan.arrays.files import UNREADABLE, read_chunks
+from tidemill.scan.arrays.program import sampling_program
+from tidemill.scan.arrays.sampling import SAMPLED_ROWS, rate, sample_rows
 from tidemill.share import Sample
 from tidemill.spark.catalyst.admission import TIME, Admission
 from tidemill.spark.catalyst.partials import signed_rows, word_columns
 from tidemill.spark.catalyst.values import read_value
+from tidemill.spark.on_demand import AskSession
+from tidemill.spark.rows import read_rows
 from tidemill.state.feed import Scan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SAMPLED_ROWS = 8192
 # Files of so many bytes have as many rows, unless rows are long.
 SAMPLED_BYTES = 8 << 20
-_US_PER_SECOND = 1_000_000
 
 
 def take_sample(
-    session: SparkSession, rows: DataFrame, scan: Scan, admission: Admission, files: int
+    session: AskSession, stream: Stream, source: AnySource, portion: Input, scan: Scan
 ) -> Sample:
-    """Of the first rows, from up to so many files; what a scan works out, keys as hashes.
+    """The sample of an input's first rows: on arrays, or by Spark where those cannot take it.
 
     Rows that cannot be read are the tick's to report: here they only mean that one guesses.
     """
+    sample = sample_on_arrays(stream, source, portion, scan)
+    if sample is None:
+        spark = session(f"a sample of stream {stream.name}")
+        sample = sample_by_spark(spark, stream, source, portion, scan)
+    return sample
+
+
+def sample_on_arrays(
+    stream: Stream, source: AnySource, portion: Input, scan: Scan
+) -> Sample | None:
+    """None if the scan or some file is not plain."""
+    program = sampling_program(stream, scan)
+    parts = array_parts(program, source, portion) if program else None
+    if program is None or parts is None:
+        return None
+    try:
+        return sample_rows(program, scan, read_chunks(program, parts), len(portion.names))
+    except UNREADABLE:
+        return None
+
+
+def sample_by_spark(
+    session: SparkSession, stream: Stream, source: AnySource, portion: Input, scan: Scan
+) -> Sample:
     from pyspark.errors import PySparkException
 
+    rows = read_rows(session, stream, source, portion, scan.columns)
+    admission = Admission(stream, None, 0, source.is_text)
     try:
-        return _sample(scan, _looked_at(session, rows, scan, admission), files)
+        return _sample(scan, _looked_at(session, rows, scan, admission), len(portion.names))
     except PySparkException:
         return Sample()
 
@@ -59,23 +91,6 @@ def _sample(scan: Scan, rows: pa.Table, files: int) -> Sample:
         keys={k.sql: _codes(rows.column(f"_h{n}")) for n, k in enumerate(scan.keys)},
         bits={p: has_bit(signatures, bit) for bit, p in enumerate(scan.predicates)},
     )
-
-
-def rate(times_us: IntArray, files: int) -> float:
-    """Rows a second.
-
-    Files that were not looked at may lie between those that were, so that many of the longest
-    gaps between rows tell nothing; they are taken to be like the others.
-
-    >>> rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
-    2.5
-    >>> rate(np.repeat([0, 1_000_000, 2_000_000, 60_000_000], 100), files=2)  # in whole seconds
-    133.33333333333334
-    """
-    gaps = np.sort(np.diff(np.unique(times_us)))
-    kept = gaps[: max(1, len(gaps) - max(0, files - 1))]
-    span_us = int(kept.sum()) * len(gaps) / max(1, len(kept))
-    return len(times_us) / max(1.0, span_us) * _US_PER_SECOND
 
 
 def _codes(hashes: pa.ChunkedArray) -> IntArray:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidemill.errors import refuse
 from tidemill.spark.java import MESSAGE, find_java
@@ -58,11 +58,16 @@ WORKER_MEMORY = {
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
 
 
+def running_session() -> SparkSession | None:
+    """The session of this process, if there is one; to look does not load pyspark."""
+    sql: Any = sys.modules.get("pyspark.sql")
+    session = sql.SparkSession._instantiatedSession if sql else None
+    return session if session is not None and session.sparkContext._jsc is not None else None
+
+
 def start_session(master: str | None = None, app: str = "tidemill") -> SparkSession:
     """The running session if there is one, else a new one on Java 17 or 21."""
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
+    active = running_session()
     if active is not None:
         return active
     _point_at_java()
@@ -79,7 +84,7 @@ def _build(master: str, app: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(app)
-    cores = str(_cores(master))
+    cores = str(cores_of(master))
     options = {**CONFIGURATION, "spark.sql.shuffle.partitions": cores}
     options["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
     options["spark.executor.extraJavaOptions"] = JAVA_OPTIONS
@@ -94,7 +99,8 @@ def _build(master: str, app: str) -> SparkSession:
         refuse("E_SPARK", "Spark did not start", detail=_first_line(error), hint=f"master {master}")
 
 
-def _cores(master: str) -> int:
+def cores_of(master: str) -> int:
+    """The cores of a local master; of others a guess."""
     if master.startswith("local["):
         inside = master.removeprefix("local[").split("]")[0].split(",")[0]
         return (os.cpu_count() or 1) if inside == "*" else int(inside)

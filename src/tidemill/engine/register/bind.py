@@ -19,7 +19,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.typing import TypeOracle
 from tidemill.share import SharedPlan
 from tidemill.spark.analysis import spark_oracle
-from tidemill.spark.session import Session
+from tidemill.spark.on_demand import AskSession
 from tidemill.types import Type
 
 _READ = ("stream", "table")
@@ -30,7 +30,7 @@ Bound = dict[tuple[object, ...], QueryPlan]
 class Binder:
     """Binds the queries of one catalog after another; Spark tells types when asked to."""
 
-    def __init__(self, tables: JoinedTables, session: Callable[[], Session]) -> None:
+    def __init__(self, tables: JoinedTables, session: AskSession) -> None:
         self._tables, self._session = tables, session
         self._bound: Bound = {}
 
@@ -41,7 +41,7 @@ class Binder:
     def _unsettled(self, catalog: Catalog, bound: Bound) -> Bind:
 
         def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
-            return spark_oracle(self._session(), sql, columns)
+            return spark_oracle(self._session(f"the type of {sql[:60]}"), sql, columns)
 
         return binder(catalog, oracle, bound)
 

@@ -27,10 +27,8 @@ from tidemill.share import (
 )
 from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
-from tidemill.spark.catalyst.admission import Admission
-from tidemill.spark.rows import read_rows
+from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
-from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
 from tidemill.words import instant
 
@@ -43,7 +41,7 @@ class Planner:
 
     load: Load
     open_source: Callable[[Stream], AnySource]
-    session: Callable[[], Session]
+    session: AskSession
     machines: Machines = field(default_factory=Machines)
     samples: dict[Name, Sample] = field(default_factory=dict)
     # What was estimated from a sample is worth keeping as long as the sample is.
@@ -145,10 +143,8 @@ class Planner:
         portion = source.any_input(replace(catalog.settings, tick_bytes=few_bytes))
         if portion is None:
             return
-        session = self.session()
-        rows = read_rows(session, catalog.stream(stream), source, portion, scan.columns)
-        admission = Admission(catalog.stream(stream), None, 0, source.is_text)
-        self.samples[stream] = take_sample(session, rows, scan, admission, len(portion.names))
+        sample = take_sample(self.session, catalog.stream(stream), source, portion, scan)
+        self.samples[stream] = sample
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

@@ -7,7 +7,7 @@ source. A join says which file it reads; a file without a join goes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,15 +24,15 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Relation, join_all
 from tidemill.plan.scalar import Scalar
 from tidemill.share import SharedPlan
+from tidemill.spark.on_demand import AskSession
 from tidemill.spark.rows import Rows
-from tidemill.spark.session import Session
 from tidemill.spark.tables import kept_table, read_table
 
 
 class JoinedTables:
     """Settles the joins of queries: reads new tables, finds the kept ones again."""
 
-    def __init__(self, folder: Path, session: Callable[[], Session]) -> None:
+    def __init__(self, folder: Path, session: AskSession) -> None:
         self._folder, self._session = folder, session
         self._fresh: dict[str, pa.Table] = {}  # by file, until it is written
         self._read: dict[Table, str] = {}
@@ -62,9 +62,10 @@ class JoinedTables:
 
     def frame(self, join: Join) -> Rows:
         """The rows that a settled join reads."""
+        session = self._session(f"table {join.table}")
         if join.file in self._fresh:
-            return self._session().createDataFrame(self._fresh[join.file])
-        return kept_table(self._session(), self._folder / join.file)
+            return session.createDataFrame(self._fresh[join.file])
+        return kept_table(session, self._folder / join.file)
 
     def write(self, plan: SharedPlan) -> None:
         """Keep what the plan's joins read; files are put in place whole."""
@@ -94,7 +95,7 @@ class JoinedTables:
             self._check_kept(table, file, place)
             return file
         if table not in self._read:
-            rows = read_table(self._session(), table, place)
+            rows = read_table(self._session(f"table {table.name}"), table, place)
             digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
             self._read[table] = f"{Name(table.name)}/{digest}.parquet"
             self._fresh[self._read[table]] = rows

@@ -22,6 +22,7 @@ from tidemill.settings import Settings
 from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.jobs import GetSession
+from tidemill.spark.on_demand import AskSession
 from tidemill.state.feed import Feed
 
 Subscribers = Mapping[str, list[Callable[[pa.Table], None]]]  # by query
@@ -31,7 +32,7 @@ Subscribers = Mapping[str, list[Callable[[pa.Table], None]]]  # by query
 class FoldContext:
     """For steps 1 to 3: how rows are read and scanned, and the folders that pieces go to."""
 
-    session: GetSession
+    session: AskSession
     home: Home
     journal: Journal
     scan: str  # the setting

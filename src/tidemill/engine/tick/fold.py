@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidemill.catalog import Stream
-from tidemill.connect.sources import AnySource, Files, Input
+from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.parts import array_parts
 from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.record import TickRecord
 from tidemill.engine.tick.report import Stopwatch
-from tidemill.scan.arrays.files import parts_of
-from tidemill.scan.arrays.program import parted, write_program
+from tidemill.scan.arrays.program import hindrance, parted, write_program
 from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.spark.array_fold import ArrayFold, fold_on_arrays
 from tidemill.spark.catalyst.admission import Admission
@@ -21,6 +21,7 @@ from tidemill.spark.fold import fold_in_catalyst
 from tidemill.spark.jobs import catalyst_work
 from tidemill.spark.readers import unreadable_parts
 from tidemill.spark.rows import Rows, read_rows, set_aside
+from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
 
 
@@ -66,11 +67,8 @@ class ScanFolder:
         context, program = self._context, self._program
         if program is None:
             return None
-        rows = self._source.read(self._input(record), ())
-        if not isinstance(rows, Files):
-            return None
         with watch.phase("admit"):
-            parts = parts_of(program, rows.paths)
+            parts = array_parts(program, self._source, self._input(record))
         if parts is None:
             return None
         with watch.phase("partials"):
@@ -88,7 +86,7 @@ class ScanFolder:
         readings = len(passes) + sum(one.looks_up_slices for one in passes)
         with self._kept(rows, readings):
             with watch.phase("admit"):
-                session = context.session()
+                session = self._session()
                 frames = [(p, partials(session, rows, p, context.tables)) for p in passes]
             with watch.phase("partials"):
                 most_rows = self._source.most_rows(self._input(record))
@@ -106,8 +104,11 @@ class ScanFolder:
 
     def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
         columns = [name for feed in feeds for name in feed.scan.columns]
-        session, portion = self._context.session(), self._input(record)
-        return read_rows(session, self._stream, self._source, portion, columns)
+        return read_rows(self._session(), self._stream, self._source, self._input(record), columns)
+
+    def _session(self) -> Session:
+        why = hindrance(self._stream, self._others) or "its input is not plain"
+        return self._context.session(f"stream {self._stream.name}: {why}")
 
     def _input(self, record: TickRecord) -> Input:
         portion: Input = self._source.restore(record.portion)

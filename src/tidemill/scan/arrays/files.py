@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tidemill.scan.arrays.lines import Lines, read_lines, stretches
+from tidemill.scan.arrays.chunk import OutOfRangeError
+from tidemill.scan.arrays.lines import Lines, NotPlainError, read_lines, stretches
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.row_groups import RowGroup, read_groups, row_groups
 
 # Enough rows that the fixed costs of a chunk vanish, few enough that its columns stay in cache.
 CHUNK_ROWS = 1 << 19
 
-Part = RowGroup | Lines
+
+@dataclass(frozen=True)
+class MadeRows:
+    """Rows that are made as Arrow by whoever scans them; how many is a guess.
+
+    `make` can be pickled, and makes the same rows each time.
+    """
+
+    number: int
+    make: Callable[[], Iterable[pa.RecordBatch]]
+    rows: int
+
+    @property
+    def size(self) -> int:
+        return self.rows
+
+
+Part = RowGroup | Lines | MadeRows
+# Raised by reading or scanning what is not as declared after all.
+UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
 
 
 def parts_of(program: Program, paths: Sequence[str]) -> tuple[Part, ...] | None:
@@ -53,3 +74,5 @@ def _tables(program: Program, parts: Sequence[Part]) -> Iterator[pa.Table]:
         yield from read_lines(lines, program.dialect, program.kinds)
     groups = (part for part in parts if isinstance(part, RowGroup))
     yield from read_groups(groups, program.kinds, CHUNK_ROWS)
+    made = (part for part in parts if isinstance(part, MadeRows))
+    yield from (pa.Table.from_batches([batch]) for part in made for batch in part.make())

@@ -22,6 +22,7 @@ from tidemill.types import Type
 # separator: Spark leaves out lines of nothing else.
 _PLAIN_OPTIONS = {
     "parquet": re.compile("(?!)"),
+    "generate": re.compile(".*"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
 
@@ -63,13 +64,28 @@ def write_program(stream: Stream, feeds: Sequence[Feed]) -> Program:
     by_scan: dict[Scan, list[Feed]] = {}
     for feed in feeds:
         by_scan.setdefault(feed.scan, []).append(feed)
-    names = {name.lower() for scan in by_scan for name in scan.columns}
-    names.add(stream.time_column.lower())
+    passes = tuple(ArrayPass(tuple(f), signing(scan.predicates)) for scan, f in by_scan.items())
+    return _program(stream, [name for scan in by_scan for name in scan.columns], passes)
+
+
+def sampling_program(stream: Stream, scan: Scan) -> Program | None:
+    """A program without feeds, for the keys and predicates of a scan; None if Catalyst has some
+    of them."""
+    if any((*_source(stream), *_joined(scan), *_grouped(scan), *_asked(scan))):
+        return None
+    sides = (side for predicate in scan.predicates for side in predicate.dimensions)
+    names = [side.name for side in sides if isinstance(side, Slot)]
+    names += [name for key in scan.keys for name in key.columns]
+    return _program(stream, names, (ArrayPass((), signing(scan.predicates)),))
+
+
+def _program(stream: Stream, names: Sequence[str], passes: tuple[ArrayPass, ...]) -> Program:
+    needed = {name.lower() for name in (*names, stream.time_column)}
     columns = ((column.name.lower(), column.type) for column in stream.columns)
     return Program(
         stream.time_column,
-        tuple((name, kind) for name, kind in columns if name in names),
-        tuple(ArrayPass(tuple(f), signing(scan.predicates)) for scan, f in by_scan.items()),
+        tuple((name, kind) for name, kind in columns if name in needed),
+        passes,
         _dialect(stream) if stream.source.scheme == "csv" else None,
     )
 
@@ -119,14 +135,26 @@ def _source(stream: Stream) -> Iterator[str]:
 
 
 def _scan(scan: Scan) -> Iterator[str]:
-    if scan.relation.joins:
-        yield "rows are joined to a table"
-    for key in scan.keys:
-        if not is_column(key) or not has_codes(key.type):
-            yield f"grouped by {key.sql}"
+    yield from _joined(scan)
+    yield from _grouped(scan)
     for lane in scan.lanes:
         if not lane.lifts_arrays:
             yield f"keeps {lane.sql}"
+    yield from _asked(scan)
+
+
+def _joined(scan: Scan) -> Iterator[str]:
+    if scan.relation.joins:
+        yield "rows are joined to a table"
+
+
+def _grouped(scan: Scan) -> Iterator[str]:
+    for key in scan.keys:
+        if not is_column(key) or not has_codes(key.type):
+            yield f"grouped by {key.sql}"
+
+
+def _asked(scan: Scan) -> Iterator[str]:
     for predicate in scan.predicates:
         for side in predicate.dimensions:
             if not isinstance(side, Slot) or not has_numbers(side.type):

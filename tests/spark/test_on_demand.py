@@ -1,0 +1,66 @@
+"""Spark on demand, with a stand-in for Spark: who starts it, and what the user is told."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from tidemill.spark import on_demand
+from tidemill.spark.on_demand import SparkOnDemand
+
+SESSION = cast(Any, object())
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_demand, "running_session", lambda: None)
+
+
+class Starts:
+    """The masters of the sessions that were started, and what was told meanwhile."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.masters: list[str | None] = []
+        self.told: list[str] = []
+        self.failures = failures
+
+    def __call__(self, master: str | None) -> Any:
+        self.masters.append(master)
+        if len(self.masters) <= self.failures:
+            raise OSError("no Java")
+        return SESSION
+
+    def on_demand(self, master: str | None) -> SparkOnDemand:
+        return SparkOnDemand(master, self.told.append, start=self)
+
+
+def test_nothing_is_started_before_it_is_asked_for() -> None:
+    starts = Starts()
+    assert starts.on_demand("local[3]").cores == 3
+    assert (starts.masters, starts.told) == ([], [])
+
+
+def test_it_starts_once_and_says_what_for() -> None:
+    starts = Starts()
+    spark = starts.on_demand("local[3]")
+    assert spark("table hosts") is SESSION
+    assert spark("table ports") is SESSION
+    assert starts.masters == ["local[3]"]
+    assert starts.told == ["starting Spark for table hosts"]
+
+
+def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
+    starts = Starts(failures=1)
+    spark = starts.on_demand(None)
+    with pytest.raises(OSError, match="no Java"):
+        spark()
+    assert spark() is SESSION
+    assert starts.told == ["starting Spark", "starting Spark"]
+
+
+def test_a_session_that_runs_already_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_demand, "running_session", lambda: SESSION)
+    starts = Starts()
+    assert starts.on_demand(None)("anything") is SESSION
+    assert (starts.masters, starts.told) == ([], [])
