@@ -57,7 +57,7 @@ def scanned(folder: Path) -> tuple[Stream, Scan, AnySource]:
 
 def test_arrays_and_spark_take_the_same_sample(spark, folder: Path) -> None:
     stream, scan, source = scanned(folder)
-    portion = source.any_input(Settings())
+    portion = cast(Any, source.any_input(Settings()))
     there = sample_by_spark(spark, stream, source, portion, scan)
     here = sample_on_arrays(stream, source, portion, scan)
     assert here is not None
@@ -76,7 +76,7 @@ def same_groups(left: IntArray, right: IntArray) -> bool:
 
 def test_what_is_not_plain_is_left_to_spark(folder: Path) -> None:
     stream, scan, source = scanned(folder)
-    portion = source.any_input(Settings())
+    portion = cast(Any, source.any_input(Settings()))
     assert sample_on_arrays(stream, source, portion, scan) is not None
     (folder / "in" / "0.parquet").write_bytes(b"no Parquet at all")
     assert sample_on_arrays(stream, source, portion, scan) is None
