@@ -12,7 +12,7 @@ from tidemill.answer.request import QueryBatch, WindowRequest, answer_requests
 from tidemill.answer.shapes import lift
 from tidemill.answer.task import answer
 from tidemill.plan.query import QueryPlan
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 from tidemill.state.pieces import read_bucket
 from tidemill.windows import BEGINNING_US
 
@@ -48,7 +48,9 @@ def test_constants_and_whole_windows_stay_apart() -> None:
 def test_together_and_alone_give_the_same(tmp_path: Path) -> None:
     """Of group b every n is NULL: to divide by their number raises, where it is selected."""
     made = plans(KEPT.format(1), KEPT.format(3), TOP.format(0, 2), TOP.format(0, 1))
-    rows = [Row(t * 500, {"k": "abc"[t % 3], "n": None if t % 3 == 1 else t}) for t in range(48)]
+    rows = [
+        AcceptedRow(t * 500, {"k": "abc"[t % 3], "n": None if t % 3 == 1 else t}) for t in range(48)
+    ]
     mill = Mill(tmp_path, buckets=1, lateness_us=10**6)
     mill.change([Asked(plan, lambda _row: True) for plan in made])
     mill.tick(rows)

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked, plan_of
 from tidemill.engine.tick.machine import Answered
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 FOLDERS = ("engine", "answer", "state", "spark")
@@ -49,7 +49,7 @@ def modules_entered(call: Callable[[], T]) -> tuple[T, set[str]]:
 
 def step_five() -> set[str]:
     """The modules that a query with a condition, a group and HAVING enters in step 5."""
-    rows = [Row(t * 500, {"ts": t * 500, "k": "abc"[t % 3], "n": t}) for t in range(48)]
+    rows = [AcceptedRow(t * 500, {"ts": t * 500, "k": "abc"[t % 3], "n": t}) for t in range(48)]
     with tempfile.TemporaryDirectory() as folder:
         mill = Mill(Path(folder))
         mill.change([Asked(plan_of(0, QUERY), lambda values: values["n"] > 0)])

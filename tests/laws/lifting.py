@@ -12,7 +12,7 @@ from tests.laws.conditions import Truth
 from tidemill.aggregates import Lane
 from tidemill.aggregates.lanes import PlainRow
 from tidemill.plan.predicates import WORD_BITS, Predicate
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.partial_rows import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
@@ -31,14 +31,14 @@ def passes(feeds: Sequence[Feed]) -> list[list[Feed]]:
 def partial_rows(
     one_pass: Sequence[Feed],
     feed: Feed,
-    rows: Sequence[Row],
+    rows: Sequence[AcceptedRow],
     truths: Truths,
     since_us: int,
     in_panes: bool,
 ) -> pa.Table:
     """The rows of one feed of a pass; they are cut at everybody's edges, in panes or slices."""
     start_of = _cutting(one_pass, since_us, in_panes)
-    cells: dict[tuple[Any, ...], list[Row]] = {}
+    cells: dict[tuple[Any, ...], list[AcceptedRow]] = {}
     for row in rows:
         held = [p for p in feed.scan.predicates if truths[p](row.values) is True]
         if not held and not any(each.keeps_all for each in one_pass):
@@ -59,7 +59,7 @@ def _cutting(one_pass: Sequence[Feed], since_us: int, in_panes: bool) -> Callabl
     return lambda t_us: slice_start(t_us, classes)
 
 
-def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
+def _table(feed: Feed, cells: dict[tuple[Any, ...], list[AcceptedRow]]) -> pa.Table:
     columns: dict[str, pa.Array] = {SLICE: pa.array([c[0] for c in cells], pa.int64())}
     root = feed.nodes[0].keys
     for at, place in enumerate(root):
@@ -75,7 +75,7 @@ def _table(feed: Feed, cells: dict[tuple[Any, ...], list[Row]]) -> pa.Table:
     return pa.table(columns)
 
 
-def _arguments(lane: Lane, members: Sequence[Row]) -> list[PlainRow]:
+def _arguments(lane: Lane, members: Sequence[AcceptedRow]) -> list[PlainRow]:
     return [(row.time_us, tuple(row.values[s.sql] for s in lane.arguments)) for row in members]
 
 

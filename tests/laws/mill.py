@@ -30,7 +30,7 @@ from tidemill.engine.tick.record import TickRecord
 from tidemill.engine.tick.report import Stopwatch, TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
-from tidemill.reference.answers import Answer, Row
+from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
 from tidemill.scan.contract import COUNTED, LATE, FoldPlace, FoldReport
 from tidemill.settings import Settings
 from tidemill.share import (
@@ -59,8 +59,8 @@ class Kept:
     """A sink that keeps answers, by query, once their tick is committed."""
 
     delivery: Delivery = CARRY
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
-    pending: dict[str, list[Answer]] = field(default_factory=dict)
+    answers: dict[str, list[ReferenceAnswer]] = field(default_factory=dict)
+    pending: dict[str, list[ReferenceAnswer]] = field(default_factory=dict)
 
     def recover(self) -> None:
         self.pending = {}
@@ -92,8 +92,8 @@ class Mill:
     plan: SharedPlan = field(default_factory=SharedPlan)
     truths: dict[Predicate, Truth] = field(default_factory=dict)
     paused: frozenset[str] = frozenset()
-    rows: list[Row] = field(default_factory=list)  # all that came, taken by span
-    accepted: list[Row] = field(default_factory=list)
+    rows: list[AcceptedRow] = field(default_factory=list)  # all that came, taken by span
+    accepted: list[AcceptedRow] = field(default_factory=list)
     kept: Kept = field(default_factory=Kept)
     snapshots: int = 0
 
@@ -142,11 +142,11 @@ class Mill:
     def feeds(self) -> tuple[Feed, ...]:
         return arrange_feeds(self.plan.synopses, self.settings, self.costs)
 
-    def tick(self, rows: Sequence[Row], flush: bool = False) -> None:
+    def tick(self, rows: Sequence[AcceptedRow], flush: bool = False) -> None:
         """One tick over these rows, step by step."""
         self.run(self.begin(rows, flush))
 
-    def begin(self, rows: Sequence[Row], flush: bool = False) -> Begun:
+    def begin(self, rows: Sequence[AcceptedRow], flush: bool = False) -> Begun:
         first, since_us = len(self.rows), self.time.watermark_us
         self.rows += rows
         self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
@@ -205,7 +205,7 @@ class Mill:
 class PlainFolder:
     """Steps 1 to 3 by plain loops over rows in memory."""
 
-    rows: Sequence[Row]
+    rows: Sequence[AcceptedRow]
     feeds: tuple[Feed, ...]
     truths: dict[Predicate, Truth]
     in_panes: bool
@@ -223,7 +223,7 @@ class PlainFolder:
             newest_us=max((row.time_us for row in counted), default=None),
         )
 
-    def _pieces(self, rows: Sequence[Row], since_us: int) -> dict[str, tuple[Piece, ...]]:
+    def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:
         pieces: dict[str, tuple[Piece, ...]] = {}
         for one_pass in passes(self.feeds) if rows else ():
             for feed in one_pass:
@@ -242,7 +242,7 @@ def remove_files(paths: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def as_tuples(rows: pa.Table) -> list[Answer]:
+def as_tuples(rows: pa.Table) -> list[ReferenceAnswer]:
     bounds = [rows.column(place).cast(pa.int64()).to_pylist() for place in (0, 1)]
     others = [column.to_pylist() for column in rows.columns[2:]]
     return [

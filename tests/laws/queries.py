@@ -21,7 +21,7 @@ from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
-from tidemill.reference.answers import Answer, Row, answers
+from tidemill.reference.answers import AcceptedRow, ReferenceAnswer, answers
 from tidemill.settings import OPTIMISER_STEPS, SHARING_MODES, Settings
 from tidemill.share import Sample
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
@@ -106,14 +106,14 @@ class Asked:
     def named(self, name: str) -> Asked:
         return Asked(replace(self.plan, name=name), self.truth)
 
-    def reference(self, rows: Sequence[Row]) -> list[Answer]:
+    def reference(self, rows: Sequence[AcceptedRow]) -> list[ReferenceAnswer]:
         """The answers over the raw rows, by the plain twin."""
         where = self.plan.where
         if where is None:
             return answers(self.plan, rows)
         return answers(
             self.plan,
-            [Row(r.time_us, {**r.values, where.sql: self.truth(r.values)}) for r in rows],
+            [AcceptedRow(r.time_us, {**r.values, where.sql: self.truth(r.values)}) for r in rows],
         )
 
 
@@ -190,11 +190,11 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-def random_row(rng: random.Random, time_us: int) -> Row:
+def random_row(rng: random.Random, time_us: int) -> AcceptedRow:
     values = {name: rng.choice(values) for name, values in VALUES.items()}
     price = values["price"]
     values["CAST(price AS DOUBLE)"] = None if price is None else float(price)
-    return Row(time_us, {"ts": time_us, **values})
+    return AcceptedRow(time_us, {"ts": time_us, **values})
 
 
 def random_settings(rng: random.Random) -> Settings:
@@ -220,8 +220,10 @@ def random_machine(rng: random.Random) -> MachineCosts:
     return rng.choice((ARRAY_COSTS, replace(ARRAY_COSTS, route_ns=0.1, narrow_ns=1e4)))
 
 
-def same_answers(plan: QueryPlan, got: Sequence[Answer], wanted: Sequence[Answer]) -> None:
-    """Row by row; where there is an ORDER BY, also in that order within a window."""
+def same_answers(
+    plan: QueryPlan, got: Sequence[ReferenceAnswer], wanted: Sequence[ReferenceAnswer]
+) -> None:
+    """AcceptedRow by row; where there is an ORDER BY, also in that order within a window."""
     assert sorted(row[:2] for row in got) == sorted(row[:2] for row in wanted), plan.name
     key = (lambda row: row[:2]) if plan.is_ordered else repr_key
     for left, right in zip(sorted(got, key=key), sorted(wanted, key=key), strict=True):
@@ -229,7 +231,7 @@ def same_answers(plan: QueryPlan, got: Sequence[Answer], wanted: Sequence[Answer
         assert all(map(close, left[2], right[2])), (left, right)
 
 
-def repr_key(row: Answer) -> tuple[Any, ...]:
+def repr_key(row: ReferenceAnswer) -> tuple[Any, ...]:
     # Keys come first in every select list, so near-equal floats never decide the order.
     return (row[0], row[1], *(repr(value) for value in row[2]))
 

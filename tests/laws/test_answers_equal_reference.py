@@ -34,7 +34,7 @@ from tidemill.answer import shapes
 from tidemill.answer.delivery import CARRY, COUNT
 from tidemill.answer.request import Evaluations, QueryBatch, WindowRequest
 from tidemill.answer.task import answer
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings
 from tidemill.share import specs_of
@@ -48,7 +48,7 @@ def everything(_row: object) -> bool:
     return True
 
 
-def run_mill(mill: Mill, asked: list[Asked], parts: list[list[Row]]) -> None:
+def run_mill(mill: Mill, asked: list[Asked], parts: list[list[AcceptedRow]]) -> None:
     mill.change(asked)
     for rows in parts:
         mill.tick(rows)
@@ -129,7 +129,7 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
 
 def test_the_comparison_has_something_to_compare(tmp_path: Path) -> None:
     plan = plan_of(0, "SELECT k, SUM(big) AS a FROM s [RANGE 9 ms SLIDE 4 ms] GROUP BY k")
-    rows = [Row(t, {"k": "a", "big": t}) for t in range(0, 40_000, 1_000)]
+    rows = [AcceptedRow(t, {"k": "a", "big": t}) for t in range(0, 40_000, 1_000)]
     mill = Mill(tmp_path)
     run_mill(mill, [Asked(plan, everything)], [rows[:15], rows[15:]])
     found = mill.kept.answers["q0"]
@@ -145,7 +145,7 @@ def test_equal_windows_are_worked_out_once_and_constants_are_lifted(tmp_path: Pa
         plan_of(number, "SELECT k, COUNT(*) AS c " + tail.format(*case))
         for number, case in enumerate(cases)
     ]
-    rows = [Row(t * 1_000, {"k": "abc"[t % 3], "n": t}) for t in range(60)]
+    rows = [AcceptedRow(t * 1_000, {"k": "abc"[t % 3], "n": t}) for t in range(60)]
     assert len({shapes.lift(plan).shape for plan in plans}) == 1
     request = request_of(plans, np.arange(0, 60_000, 2_000))
     evaluations = Evaluations.of(request)
@@ -175,7 +175,10 @@ def test_counting_gives_the_numbers_of_rows_and_errors(tmp_path: Path) -> None:
         for number in range(3)
     ]
     big = [2**62 if t < 20 else 1 for t in range(60)]
-    rows = [Row(t * 500, {"k": "ab"[t % 2], "n": t % 5 or None, "big": big[t]}) for t in range(60)]
+    rows = [
+        AcceptedRow(t * 500, {"k": "ab"[t % 2], "n": t % 5 or None, "big": big[t]})
+        for t in range(60)
+    ]
     mill = Mill(tmp_path, buckets=1, lateness_us=10**6)
     mill.change([Asked(plan, everything) for plan in plans])
     mill.tick(rows)

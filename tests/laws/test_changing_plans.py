@@ -30,7 +30,7 @@ from tests.laws.queries import (
     random_settings,
     same_answers,
 )
-from tidemill.reference.answers import Answer, Row
+from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan, first_window, specs_of
 from tidemill.windows import BEGINNING_US
@@ -61,7 +61,7 @@ class Life:
     first_us: dict[int, int]  # start of its first window, by length
     until_us: int | None = None  # the watermark at its end
     skipped: list[tuple[int, int]] = field(default_factory=list)  # watermarks around pauses
-    got: list[Answer] = field(default_factory=list)
+    got: list[ReferenceAnswer] = field(default_factory=list)
 
     def expects(self, start_us: int, end_us: int) -> bool:
         if start_us < self.first_us[end_us - start_us]:
@@ -144,7 +144,7 @@ class Story:
         self.mill.retire()
         self.seen["retire"] += self.mill.plan is not before
 
-    def tick(self, rows: list[Row], flush: bool = False) -> None:
+    def tick(self, rows: list[AcceptedRow], flush: bool = False) -> None:
         mill, before = self.mill, self.mill.time.watermark_us
         accepted = len(mill.accepted)
         mill.tick(rows, flush)
@@ -160,7 +160,7 @@ class Story:
         assert not mill.kept.answers, "answers of a query that is not there"
         self._note_plan()
 
-    def _note_moves(self, plan: SharedPlan, life: Life, got: list[Answer]) -> None:
+    def _note_moves(self, plan: SharedPlan, life: Life, got: list[ReferenceAnswer]) -> None:
         stints = plan.stints[life.asked.plan.name]
         self.seen["a query moves to another synopsis"] += len(stints) > 1
         moved_us = stints[-1].from_us

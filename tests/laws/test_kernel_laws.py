@@ -27,7 +27,7 @@ from tidemill.aggregates.limbs import (
     to_int64,
 )
 from tidemill.aggregates.plain import greatest, least
-from tidemill.reference.recalc import Row, add, recalc, recalc_rows
+from tidemill.reference.recalc import PartialRow, plus, recalc, recalc_rows
 from tidemill.state.kernels import (
     ALGEBRAS,
     COUNT,
@@ -42,9 +42,9 @@ from tidemill.state.kernels.choose import choose
 from tidemill.state.layouts.lane_values import LaneValues
 
 PLAIN = {
-    "count": add,
-    "integer_sum": add,
-    "float_sum": add,
+    "count": plus,
+    "integer_sum": plus,
+    "float_sum": plus,
     "integer_min": least,
     "integer_max": greatest,
     "float_min": least,
@@ -158,7 +158,7 @@ def check(algebra, cells, lo, hi, got):
     slow = recalc(cells.tolist(), lo, hi, PLAIN[algebra.name], algebra.identity)
     expected = np.array(slow, dtype=got.dtype).reshape(got.shape)
     if algebra is FLOAT_SUM:
-        sizes = np.array(recalc(np.abs(cells).tolist(), lo, hi, add, 0.0)).reshape(got.shape)
+        sizes = np.array(recalc(np.abs(cells).tolist(), lo, hi, plus, 0.0)).reshape(got.shape)
         assert np.all(np.abs(got - expected) <= 1e-9 * sizes)
     else:
         same(got, expected)
@@ -253,7 +253,7 @@ def partial_rows(draw):
         st.none() | int64s,
         st.integers(1, 1000),
     )
-    rows = [Row(at, group, draw(lanes)) for at, group in places]
+    rows = [PartialRow(at, group, draw(lanes)) for at, group in places]
     bound = st.integers(0, slices)
     pairs = draw(st.lists(st.tuples(bound, bound).map(sorted), max_size=10))
     lo, hi = np.array(pairs, dtype=np.int64).reshape(-1, 2).T

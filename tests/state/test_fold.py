@@ -19,7 +19,7 @@ from tests.laws.queries import Asked, plan_of, random_queries, random_row, truth
 from tests.share.shared import costs
 from tidemill.aggregates import Encoded
 from tidemill.plan.predicates import ALL_ROWS, NO_ROWS
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
 from tidemill.share import StreamPosition, arrange_feeds, specs_of
@@ -31,7 +31,7 @@ from tidemill.state.pieces import read_bucket, write_piece
 from tidemill.windows import BEGINNING_US
 
 
-def rows_of(rng: random.Random) -> list[Row]:
+def rows_of(rng: random.Random) -> list[AcceptedRow]:
     return [random_row(rng, rng.randrange(100_000)) for _ in range(60)]
 
 
@@ -43,7 +43,11 @@ def counting(number: int, keys: str, where: str = "", window: str = "") -> Any:
 
 
 def folded(
-    folder: Path, synopses: list[FittedSynopsis], asked: list[Asked], rows: list[Row], buckets: int
+    folder: Path,
+    synopses: list[FittedSynopsis],
+    asked: list[Asked],
+    rows: list[AcceptedRow],
+    buckets: int,
 ) -> dict[str, dict[int, Cells]]:
     """Every synopsis's cells by bucket, all fed from one sub-aggregation, from disk."""
     rolled_up = costs(scan_ns=1e9, set_ns=1e9)
@@ -85,7 +89,7 @@ def _key(cells: Cells, group: int) -> tuple[Any, ...]:
 
 
 def expected(
-    asked: Asked, made: FittedSynopsis, rows: list[Row], specs: Any
+    asked: Asked, made: FittedSynopsis, rows: list[AcceptedRow], specs: Any
 ) -> Counter[tuple[Any, ...]]:
     edges = edges_of([(s.range_us, s.slide_us, s.start_us) for s in specs], -200_000, 200_000)
     total: Counter[tuple[Any, ...]] = Counter()
@@ -139,7 +143,7 @@ def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
     plan = counting(0, "k", window="RANGE 2 ms SLIDE 10 ms")
     asked = Asked(plan, lambda _: True)
     made = new_synopsis(1, [plan], StreamPosition())
-    rows = [Row(t * 1_000, {"k": "a"}) for t in range(40)]
+    rows = [AcceptedRow(t * 1_000, {"k": "a"}) for t in range(40)]
     found = folded(tmp_path, [made], [asked], rows, buckets=1)
     got = counted(made, list(found["s1"].values()), made.readings["q0"])
     assert got == {(t * 10_000, "a"): 2 for t in range(4)}

@@ -16,24 +16,24 @@ from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.windows import windows_of
 
-Answer = tuple[int, int, tuple[Any, ...]]
+ReferenceAnswer = tuple[int, int, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Row:
+class AcceptedRow:
     """An accepted row: its time, and the value of each tuple-level expression by its text."""
 
     time_us: int
     values: Mapping[str, Any]
 
 
-def answers(plan: QueryPlan, rows: Iterable[Row]) -> list[Answer]:
+def answers(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> list[ReferenceAnswer]:
     """(window start, window end, select list) of every answer row.
 
     Windows come in no order; within one, the rows are as ORDER BY says, at most LIMIT of
     them, ties broken by the keys.
     """
-    windows: dict[tuple[int, int], dict[tuple[Any, ...], list[Row]]] = {}
+    windows: dict[tuple[int, int], dict[tuple[Any, ...], list[AcceptedRow]]] = {}
     for row in rows:
         if plan.where is not None and row.values[plan.where.sql] is not True:
             continue
@@ -63,20 +63,20 @@ def _start_us(window: Window, range_us: int) -> int:
 
 def _delivered(plan: QueryPlan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of a window's groups those that HAVING keeps, in order, cut to LIMIT."""
-    kept = [slots for slots in groups if _kept(plan, slots)]
+    rows = [slots for slots in groups if _passes_having(plan, slots)]
     if not plan.is_ordered:
-        return kept
+        return rows
     # Sorting is stable, so the keys that decide last are sorted by first.
     for key in reversed(plan.keys):
-        kept.sort(key=lambda slots: _rank(slots[key.slot.name]))
+        rows.sort(key=lambda slots: _rank(slots[key.slot.name]))
     for order in reversed(plan.order_by):
-        kept.sort(
+        rows.sort(
             key=lambda slots: _rank(evaluate_row(order.node, slots)[0]),
             reverse=order.descending,
         )
         nulls_first = order.nulls_first
-        kept.sort(key=lambda slots: (evaluate_row(order.node, slots)[0] is None) != nulls_first)
-    return kept[: plan.limit]
+        rows.sort(key=lambda slots: (evaluate_row(order.node, slots)[0] is None) != nulls_first)
+    return rows[: plan.limit]
 
 
 def _rank(value: Any) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ def _key(value: Any) -> Any:
 
 
 def _slots(
-    plan: QueryPlan, start_us: int, key: tuple[Any, ...], members: Sequence[Row]
+    plan: QueryPlan, start_us: int, key: tuple[Any, ...], members: Sequence[AcceptedRow]
 ) -> dict[str, Any]:
     keys = zip(plan.keys, key, strict=True)
     slots = {k.slot.name: float("nan") if value == "NaN" else value for k, value in keys}
@@ -102,10 +102,10 @@ def _slots(
     return slots
 
 
-def _kept(plan: QueryPlan, slots: dict[str, Any]) -> bool:
+def _passes_having(plan: QueryPlan, slots: dict[str, Any]) -> bool:
     return plan.having is None or evaluate_row(plan.having, slots)[0] is True
 
 
-def _aggregate(call: AggregateCall, members: Sequence[Row], start_us: int) -> Any:
+def _aggregate(call: AggregateCall, members: Sequence[AcceptedRow], start_us: int) -> Any:
     rows = [(row.time_us, tuple(row.values[a.sql] for a in call.arguments)) for row in members]
     return function_of(call).reference(call, rows, start_us)

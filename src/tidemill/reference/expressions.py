@@ -1,4 +1,4 @@
-"""The slow twin of `operators.finish`: one row, plain Python numbers, no arrays.
+"""The slow twin of `answer.expressions.finish`: one row, plain Python numbers, no arrays.
 
 Integers are Python's, decimals are fractions until the last step, FLOAT is a double rounded
 after every operation. It shares the typed tree with the fast one and nothing else.
@@ -21,7 +21,7 @@ from typing import Any
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import INTEGER_BITS, Type
 
-Row = Mapping[str, object]
+SlotValues = Mapping[str, object]
 Outcome = tuple[Any, bool]
 
 
@@ -29,8 +29,8 @@ class _RaisedError(Exception):
     """Spark would have stopped here."""
 
 
-def evaluate_row(node: Node, row: Row) -> Outcome:
-    """The value for one row, and whether Spark in ANSI mode would have raised."""
+def evaluate_row(node: Node, row: SlotValues) -> Outcome:
+    """The value for one row, and a flag that Spark in ANSI mode would have raised."""
     if isinstance(node, Slot):
         return row[node.name], False
     if isinstance(node, Literal):
@@ -40,7 +40,7 @@ def evaluate_row(node: Node, row: Row) -> Outcome:
     raise TypeError(f"{node} is for Spark to evaluate")
 
 
-def _strict(node: Call, row: Row) -> Outcome:
+def _strict(node: Call, row: SlotValues) -> Outcome:
     """Operators that are NULL when an operand is; a NULL ends the evaluation of operands."""
     values: list[Any] = []
     raised = False
@@ -58,15 +58,15 @@ def _strict(node: Call, row: Row) -> Outcome:
         return None, raised or node.op != "try_cast"
 
 
-def _and(node: Call, row: Row) -> Outcome:
+def _and(node: Call, row: SlotValues) -> Outcome:
     return _connect(node, row, decisive=False)
 
 
-def _or(node: Call, row: Row) -> Outcome:
+def _or(node: Call, row: SlotValues) -> Outcome:
     return _connect(node, row, decisive=True)
 
 
-def _connect(node: Call, row: Row, *, decisive: bool) -> Outcome:
+def _connect(node: Call, row: SlotValues, *, decisive: bool) -> Outcome:
     left, left_raised = evaluate_row(node.args[0], row)
     if left is decisive:
         return decisive, left_raised
@@ -77,19 +77,21 @@ def _connect(node: Call, row: Row, *, decisive: bool) -> Outcome:
     return (None if left is None or right is None else not decisive), raised
 
 
-def _is_null(node: Call, row: Row) -> Outcome:
+def _is_null(node: Call, row: SlotValues) -> Outcome:
     value, raised = evaluate_row(node.args[0], row)
     return value is None, raised
 
 
-def _same(node: Call, row: Row) -> Outcome:
-    (left, one), (right, other) = (evaluate_row(argument, row) for argument in node.args)
+def _same(node: Call, row: SlotValues) -> Outcome:
+    (left, left_raised), (right, right_raised) = (
+        evaluate_row(argument, row) for argument in node.args
+    )
     if left is None or right is None:
-        return left is right, one or other
-    return _compare(left, right) == 0, one or other
+        return left is right, left_raised or right_raised
+    return _compare(left, right) == 0, left_raised or right_raised
 
 
-def _in(node: Call, row: Row) -> Outcome:
+def _in(node: Call, row: SlotValues) -> Outcome:
     subject, raised = evaluate_row(node.args[0], row)
     members = [evaluate_row(member, row)[0] for member in node.args[1:]]
     if subject is None:
@@ -99,7 +101,7 @@ def _in(node: Call, row: Row) -> Outcome:
     return (None if None in members else False), raised
 
 
-def _coalesce(node: Call, row: Row) -> Outcome:
+def _coalesce(node: Call, row: SlotValues) -> Outcome:
     raised = False
     for argument in node.args:
         value, bad = evaluate_row(argument, row)
@@ -109,7 +111,7 @@ def _coalesce(node: Call, row: Row) -> Outcome:
     return None, raised
 
 
-def _case(node: Call, row: Row) -> Outcome:
+def _case(node: Call, row: SlotValues) -> Outcome:
     raised = False
     for index in range(0, len(node.args) - 1, 2):
         holds, bad = evaluate_row(node.args[index], row)
@@ -127,7 +129,7 @@ def _compare(left: Any, right: Any) -> int:
     """Below, equal or above in Spark's order: NaN over all numbers."""
     if isinstance(left, float):
         left, right = (
-            (math.isnan(each), 0.0 if math.isnan(each) else each) for each in (left, right)
+            (math.isnan(value), 0.0 if math.isnan(value) else value) for value in (left, right)
         )
     return int(left > right) - int(left < right)
 
@@ -191,8 +193,8 @@ def _absolute(node: Call, value: Any) -> Any:
 
 def _round(node: Call, value: Any, digits: int) -> Any:
     if not node.type.is_float:
-        kept = _half_up(Fraction(value) * Fraction(10) ** digits)
-        return _fit(kept / Fraction(10) ** digits, node.type)
+        rounded_up = _half_up(Fraction(value) * Fraction(10) ** digits)
+        return _fit(rounded_up / Fraction(10) ** digits, node.type)
     if not math.isfinite(value):
         return value
     with localcontext(prec=1200):
@@ -224,11 +226,11 @@ def _to_float(value: Any, target: Type) -> float:
 def _float_to_integer(value: float, target: Type) -> int:
     if not math.isfinite(value):
         raise _RaisedError
-    whole = math.trunc(value)
+    integer = math.trunc(value)
     # Spark compares with the bound as a double, which lets two to the 63rd pass as the largest.
-    if target.name == "BIGINT" and whole == 1 << 63:
-        return whole - 1
-    result = _fit(Fraction(whole), target)
+    if target.name == "BIGINT" and integer == 1 << 63:
+        return integer - 1
+    result = _fit(Fraction(integer), target)
     assert isinstance(result, int)
     return result
 
@@ -248,7 +250,7 @@ _EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "mod": lambda left, right: left - right * _cut_quotient(left, right),
     "whole_div": _cut_quotient,
 }
-_LAZY: dict[str, Callable[[Call, Row], Outcome]] = {
+_LAZY: dict[str, Callable[[Call, SlotValues], Outcome]] = {
     "and": _and,
     "or": _or,
     "is_null": _is_null,

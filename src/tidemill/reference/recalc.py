@@ -2,7 +2,7 @@
 
 The slow twin of the combine kernels and of both layouts: no arrays, no sharing between windows.
 
->>> recalc([[1], [2], [4]], [0, 1], [2, 3], add, 0)
+>>> recalc([[1], [2], [4]], [0, 1], [2, 3], plus, 0)
 [[3], [6]]
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-Combine = Callable[[Any, Any], Any]
+CombineTwo = Callable[[Any, Any], Any]
 
 
-def add(left: Any, right: Any) -> Any:
+def plus(left: Any, right: Any) -> Any:
     return left + right
 
 
@@ -23,7 +23,7 @@ def recalc(
     cells: Sequence[Sequence[Any]],
     lo: Sequence[int],
     hi: Sequence[int],
-    combine: Combine,
+    combine: CombineTwo,
     identity: Any,
 ) -> list[list[Any]]:
     """For each window the groups' values of slices lo to hi, combined from left to right."""
@@ -37,7 +37,7 @@ def recalc(
     ]
 
 
-class Row(NamedTuple):
+class PartialRow(NamedTuple):
     """One partial: where it lies, and a value for each lane (None for NULL)."""
 
     slice_index: int
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def recalc_rows(
-    rows: Sequence[Row], lo: Sequence[int], hi: Sequence[int], combines: Sequence[Combine]
+    rows: Sequence[PartialRow], lo: Sequence[int], hi: Sequence[int], combines: Sequence[CombineTwo]
 ) -> list[tuple[int, int, tuple[Any, ...]]]:
     """(window, group, values) for each pair with a row in it, ordered; NULLs are passed over."""
     ordered = sorted(rows, key=lambda row: (row.slice_index, row.group))
@@ -59,13 +59,15 @@ def recalc_rows(
     return answers
 
 
-def _combined(partials: Sequence[tuple[Any, ...]], combines: Sequence[Combine]) -> tuple[Any, ...]:
+def _combined(
+    partials: Sequence[tuple[Any, ...]], combines: Sequence[CombineTwo]
+) -> tuple[Any, ...]:
     lanes = zip(*partials, strict=True)
     return tuple(
         _over_nulls(list(values), combine) for values, combine in zip(lanes, combines, strict=True)
     )
 
 
-def _over_nulls(values: Sequence[Any], combine: Combine) -> Any:
-    known = [value for value in values if value is not None]
-    return reduce(combine, known) if known else None
+def _over_nulls(values: Sequence[Any], combine: CombineTwo) -> Any:
+    present = [value for value in values if value is not None]
+    return reduce(combine, present) if present else None

@@ -17,7 +17,7 @@ from tests.laws.mill import Kept, Mill
 from tests.laws.queries import Asked, plan_of, random_row
 from tidemill.engine.tick.machine import Answered, Begun, Decided, Folded, Stage
 from tidemill.engine.tick.report import TickReport
-from tidemill.reference.answers import Row
+from tidemill.reference.answers import AcceptedRow
 from tidemill.settings import Settings
 
 STAGES: tuple[type[Stage], ...] = (Begun, Folded, Decided, Answered)
@@ -41,7 +41,7 @@ def a_mill(folder: Path) -> Mill:
     return mill
 
 
-def parts() -> list[list[Row]]:
+def parts() -> list[list[AcceptedRow]]:
     """Six ticks' rows, some of them late."""
     rng = random.Random(7)
     times = [1_000 * t - rng.choice((0, 0, 1_500, 9_000)) for t in range(60)]
@@ -62,7 +62,9 @@ def undisturbed(folder: Path) -> Mill:
     return mill
 
 
-def interrupted(mill: Mill, rows: list[Row], last: type[Stage], flush: bool = False) -> None:
+def interrupted(
+    mill: Mill, rows: list[AcceptedRow], last: type[Stage], flush: bool = False
+) -> None:
     """A tick whose process ends after this stage, and another process that finishes it."""
     machine, stage = mill.machine(), mill.begin(rows, flush)
     after: Stage | TickReport = stage
