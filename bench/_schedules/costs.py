@@ -1,4 +1,4 @@
-"""What a joint run takes, in seconds: by the papers' model, and by this engine's figures.
+"""The time of a joint run, in seconds: by the papers' model, and by this engine's figures.
 
 >>> from tidemill.schedule.soft import Soft
 >>> both = [Soft("a", "g", 1), Soft("b", "g", 1)]

@@ -1,4 +1,4 @@
-"""What the joint runs of unshared soft queries take, with all the time they need."""
+"""The time of joint runs of unshared soft queries, with all the time they need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASELINE = "none"
 
 @dataclass(frozen=True)
 class Demand:
-    """What the joint runs of the baseline take."""
+    """The time of the joint runs of the baseline."""
 
     runs: int
     run_s: float  # one joint run, on average

@@ -20,7 +20,7 @@ WARM_UPDATES = 60
 
 @dataclass(frozen=True)
 class Measures:
-    """What one policy did in the time that counts."""
+    """The figures of one policy in the time that counts."""
 
     runs_per_s: float  # of queries
     useful_per_s: float
@@ -79,7 +79,7 @@ def fill(engine: tidemill.Engine, home: Path, files: Sequence[Path]) -> None:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is the same for all policies."""
+    """The parts that are the same for all policies."""
 
     queries: Sequence[SoftQuery]
     files: Sequence[Path]
@@ -135,7 +135,7 @@ def _follow(engine: tidemill.Engine, watcher: Watcher, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class _Change:
-    """What a query had between two moments; what it waits for at the end counts too."""
+    """The runs of a query between two moments; a wait at the end counts too."""
 
     runs: int
     useful: float

@@ -1,4 +1,4 @@
-"""What is measured of a run: executions, answers that came late, and how old answers are."""
+"""The measures of a run: executions, answers that came late, and how old answers are."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 from _schedules.costs import MODELS
 from _schedules.simulation import Span, simulate
 from _schedules.workload import Workload, draw
-from tidemill.schedule.policies import POLICIES, cost_of_policy, tasks_of
+from tidemill.schedule.policies import POLICIES, cost_of_policy, policy_tasks
 from tidemill.schedule.soft import JointCost, Task, subgroups
 
 LONG = Span(warm_s=100, measured_s=200)
@@ -19,7 +19,7 @@ RATES = {"low": 1, "high": 2}  # the second has twice as many distinct values
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is tried."""
+    """The size of the study."""
 
     queries: tuple[int, ...] = (40, 80, 160, 240)
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
@@ -56,7 +56,7 @@ def _tried(load: Workload, model: str, values: int, span: Span) -> dict[str, Fig
     known: dict[str, tuple[Task, ...]] = {}
     for policy in POLICIES.values():
         if policy.tasks not in known:
-            known[policy.tasks] = tasks_of(policy, load.queries, cost)
+            known[policy.tasks] = policy_tasks(policy, load.queries, cost)
     return {name: _measured(name, known, load, cost, span) for name in POLICIES}
 
 

@@ -25,7 +25,7 @@ class Aggregated:
 
 @dataclass(frozen=True)
 class AverageCosts:
-    """What the queries cost when averages are kept apart, rewritten, or part of one vector."""
+    """The cost of the queries when averages are kept apart, rewritten, or part of one vector."""
 
     apart: Cost
     rewritten: Cost

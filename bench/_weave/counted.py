@@ -29,7 +29,7 @@ from tidemill.share.weave.timeline import Places
 
 @dataclass(frozen=True)
 class Variant:
-    """Which of the speed-ups are on: each includes those before it."""
+    """The speed-ups that are on: each variant includes those before it."""
 
     name: str
     remembers: bool  # I: losses are kept; only the merged group's are evaluated again

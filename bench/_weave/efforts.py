@@ -1,4 +1,4 @@
-"""What planning takes: the thesis's speed-ups one by one, and plans that follow by small steps."""
+"""The effort of planning: the speed-ups of the thesis one by one, and plans in small steps."""
 
 from __future__ import annotations
 

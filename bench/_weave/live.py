@@ -38,7 +38,7 @@ from tidemill.windows import WindowSpec
 
 @dataclass(frozen=True)
 class Policy:
-    """What a plan is judged by, and by what share it may exceed the expected cost."""
+    """The cost model of a plan, and the share by which it may exceed the expected cost."""
 
     model: CostModel
     processing: Processing
@@ -87,7 +87,7 @@ class LivePlan:
 
     @cached_property
     def expected(self) -> Cost:
-        """What a plan made anew would cost, going by the last two."""
+        """The cost of a plan made anew, estimated from the last two."""
         return extrapolated(self.made, len(self.windows))
 
     @property

@@ -66,7 +66,7 @@ class _Search:
         return True
 
     def _changes(self) -> Array:
-        """What each move changes; floats, since a search may take equals in any order."""
+        """The change of cost by each move; floats, since a search may take equals in any order."""
         filled = self._edges > 0
         empty = int(np.flatnonzero(~filled)[0])
         offered = filled.copy()

@@ -38,7 +38,7 @@ class RateMemo(Generic[P]):
 
 @dataclass(frozen=True)
 class RateDecision(Generic[P]):
-    """What to run now (None before any plan is made) and which ranges to plan, in that order."""
+    """The plan to run now, None before any is made, and the ranges to plan, in that order."""
 
     memo: RateMemo[P]
     plan: P | None

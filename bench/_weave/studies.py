@@ -34,7 +34,7 @@ Row = dict[str, float]
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the study is."""
+    """The size of the study."""
 
     seeds: int
     table: int
@@ -59,7 +59,7 @@ def sweep(woven: dict[int, Woven]) -> dict[int, list[Row]]:
 
 
 def crossovers(woven: list[Woven]) -> Row:
-    """Where sharing everything begins to beat sharing nothing, and gains beyond."""
+    """The rate at which sharing everything begins to beat sharing nothing, and gains beyond."""
     at = [(w.shared(0) - w.none(0)) / (w.count - 1) for w in woven]
     single = [next(r for r in range(100, 10**6, 100) if w.weave(r)[1] == 1) for w in woven]
     gains = {
@@ -191,7 +191,7 @@ def averages(count: int, seeds: int) -> list[Row]:
 
 
 def machine(count: int) -> list[dict[str, object]]:
-    """What the engine's own model says of monitoring windows, 10 to 120 s every 1 to 60 s."""
+    """Plans by the engine's own model of monitoring windows, 10 to 120 s every 1 to 60 s."""
     random = np.random.default_rng(7)
     pairs = zip(random.integers(10, 121, count), random.integers(1, 61, count), strict=True)
     windows = [WindowSpec(int(r) * US, int(s) * US) for r, s in pairs]

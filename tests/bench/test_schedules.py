@@ -11,7 +11,7 @@ from _schedules.simulation import Span, simulate
 from _schedules.study import Scale, study
 from _schedules.workload import draw
 
-from tidemill.schedule.policies import POLICIES, tasks_of
+from tidemill.schedule.policies import POLICIES, policy_tasks
 from tidemill.schedule.soft import Soft
 
 SHORT = Span(warm_s=40, measured_s=60)
@@ -58,7 +58,7 @@ def nearly_nothing(queries: Sequence[Soft]) -> float:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_an_idle_machine_is_never_late(policy: str) -> None:
     load = draw(40, SHORT.end_s, seed=2)
-    tasks = tasks_of(POLICIES[policy], load.queries, MODELS["cheap"].cost(load.windows, 1))
+    tasks = policy_tasks(POLICIES[policy], load.queries, MODELS["cheap"].cost(load.windows, 1))
     found = simulate(load, POLICIES[policy], tasks, nearly_nothing, SHORT).measures()
     asked = sum(1 / query.period for query in load.queries)
     assert found.latency == 0

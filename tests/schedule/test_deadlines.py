@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidemill.schedule.deadlines import Deadlines, Joint
-from tidemill.schedule.policies import POLICIES, Policy, tasks_of
+from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
 from tidemill.schedule.soft import Soft, Task
 
 each_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
@@ -31,7 +31,7 @@ many = st.lists(asked, min_size=1, max_size=16).map(named)
 
 
 def begin(policy: Policy, queries: Sequence[Soft], update: int = 0, **ran: int) -> Deadlines:
-    tasks = tasks_of(policy, queries, lambda some: 3 + len(some))
+    tasks = policy_tasks(policy, queries, lambda some: 3 + len(some))
     return Deadlines.starting(tasks, policy.joining, update, ran)
 
 

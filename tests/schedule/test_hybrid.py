@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tidemill.schedule.hybrid import _greedy, freely_shortened, hybrid_blocks
-from tidemill.schedule.policies import POLICIES, tasks_of
+from tidemill.schedule.policies import POLICIES, policy_tasks
 from tidemill.schedule.rates import cost_of_update
 from tidemill.schedule.soft import Soft, Task, merge_tasks, subgroups
 
@@ -34,7 +34,7 @@ def merges(queries: Sequence[Soft]) -> float:
     ],
 )
 def test_the_worked_example(policy: str, cost: float, periods: list[int]) -> None:
-    tasks = tasks_of(POLICIES[policy], SEVEN, merges)
+    tasks = policy_tasks(POLICIES[policy], SEVEN, merges)
     assert [task.period for task in tasks] == periods
     assert cost_of_update(tasks, merges) == pytest.approx(cost, abs=0.005)
 
@@ -111,7 +111,7 @@ def test_what_a_set_costs_is_asked_once() -> None:
 
 def test_every_query_is_in_one_task_under_every_policy() -> None:
     for policy in POLICIES.values():
-        tasks = tasks_of(policy, (*SEVEN, Soft("other", "g2", 4)), merges_or_one)
+        tasks = policy_tasks(policy, (*SEVEN, Soft("other", "g2", 4)), merges_or_one)
         members = [member.name for task in tasks for member in task.members]
         assert sorted(members) == sorted([*WINDOWS, "other"])
         assert all(task.period <= m.period for task in tasks for m in task.members)

@@ -99,7 +99,7 @@ def _readers(arrangement: Arrangement, synopsis: Synopsis) -> Tree:
     for query, stint in shown:
         rows = phrases.reading_text(stint.reading, synopsis, arrangement.predicate_names)
         where = "" if rows == "all rows" else f"\tif {rows}"
-        lines.append(f"{_cut(query.name)}\t{phrases.window_text(query.window)}{_cut(where)}")
+        lines.append(f"{_cut(query.name)}\t{phrases.short_window(query.window)}{_cut(where)}")
     return Tree(TextBox((*lines, *_and_more(more)), _QUERIES), -1)
 
 

@@ -59,7 +59,7 @@ def explain_synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[s
     """The lanes and slices of a synopsis, then its readers by the rows that they read."""
     readers = arrangement.readers(synopsis)
     count = words.many(len(readers), "query")
-    windows = phrases.windows_text([query.window for query, _ in readers])
+    windows = phrases.short_windows([query.window for query, _ in readers])
     yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {windows}"
     lanes = [in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes]
     yield words.wrapped("  keeps  ", lanes)
@@ -68,7 +68,7 @@ def explain_synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[s
     for query, stint in readers:
         rows = phrases.reading_text(stint.reading, synopsis, arrangement.predicate_names)
         by_reading.setdefault(rows, []).append(
-            f"{query.name} ({phrases.window_text(query.window)})"
+            f"{query.name} ({phrases.short_window(query.window)})"
         )
     shown = list(by_reading.items())[:MOST_READINGS]
     is_short = len(readers) <= MOST_NAMES

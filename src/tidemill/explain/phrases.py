@@ -12,7 +12,7 @@ from tidemill.state.synopsis import Synopsis
 from tidemill.words import span
 
 
-def window_text(window: Window) -> str:
+def short_window(window: Window) -> str:
     """Lengths, and how often: `1 min / 10 s`."""
     ranges = ", ".join(map(span, window.ranges_us))
     start = f" + {span(window.start_us)}" if window.start_us else ""
@@ -21,11 +21,11 @@ def window_text(window: Window) -> str:
     return f"{ranges} / {span(window.slide_us)}{start}"
 
 
-def windows_text(windows: Sequence[Window]) -> str:
+def short_windows(windows: Sequence[Window]) -> str:
     """Many windows in a few words."""
     distinct = list(dict.fromkeys(windows))
     if len(distinct) == 1:
-        return f"window {window_text(distinct[0])}"
+        return f"window {short_window(distinct[0])}"
     ranges = [range_us for window in distinct for range_us in window.ranges_us]
     slides = [_period_us(window) for window in distinct]
     return f"{len(distinct)} windows: {_between(ranges)} long, every {_between(slides)}"

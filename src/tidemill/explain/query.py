@@ -20,7 +20,7 @@ _MOST_NAMES = 12
 
 def explain_query(arrangement: Arrangement, without: Arrangement, query: QueryPlan) -> str:
     """The part of the plan that concerns a standing query; `without` is the plan if it went."""
-    lines = [f"query {query.name} on {_stream(query)}, window {phrases.window_text(query.window)}"]
+    lines = [f"query {query.name} on {_stream(query)}, window {phrases.short_window(query.window)}"]
     lines += _place(arrangement, query)
     saved = max(0.0, arrangement.seconds - without.seconds)
     lines.append(
@@ -37,7 +37,7 @@ def explain_newcomer(
 
     `first_window` is when its first window would start; None: as the stream begins.
     """
-    window = phrases.window_text(query.window)
+    window = phrases.short_window(query.window)
     lines = [f"if registered, a query on {_stream(query)} with window {window}"]
     lines += _place(arrangement, query)
     joins = query.relation.joins

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from tidemill.schedule.deadlines import Deadlines
-from tidemill.schedule.policies import POLICIES, Policy, cost_of_policy, tasks_of
+from tidemill.schedule.policies import POLICIES, Policy, cost_of_policy, policy_tasks
 from tidemill.schedule.soft import JointCost, Soft, Task
 
 DRAWN = ("none", "aggressive", "conservative", "hybrid", "free")
@@ -58,7 +58,9 @@ def ruler(
 ) -> str:
     """A block for each policy, all on the same scale; costs are told in the unit."""
     chosen = [(name, POLICIES[name]) for name in policies]
-    plans = [DrawnPolicy(name, policy, tasks_of(policy, queries, cost)) for name, policy in chosen]
+    plans = [
+        DrawnPolicy(name, policy, policy_tasks(policy, queries, cost)) for name, policy in chosen
+    ]
     periods = [task.period for plan in plans for task in plan.tasks]
     # The last column is that in which everything is due at once again, if there is room for it.
     updates = min(math.lcm(*periods), MOST_UPDATES) + 1

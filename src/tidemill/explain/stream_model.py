@@ -46,7 +46,7 @@ class Edges:
 
     @property
     def weaveability(self) -> float | None:
-        """How many edges members have in common, of those they could have.
+        """The share of edges that members have in common, of those they could have.
 
         For two members the papers' measure, common edges among all edges; for more the same
         with the edges that are saved shared out among all but one of them. It is 1 when all
@@ -105,7 +105,7 @@ class Arrangement:
         )
 
     def kept_seconds(self, synopsis: Synopsis) -> float:
-        """What it costs to keep a synopsis, without the passes that feed it."""
+        """The cost of keeping a synopsis, without the passes that feed it."""
         needs = needs_of([query for query, _ in self.readers(synopsis)])
         return (
             self.costs.cost_by_predicate(needs)

@@ -3,7 +3,7 @@
 from tidemill.schedule.deadlines import Deadlines, Joint
 from tidemill.schedule.due import Due, Specs, WindowRun, due_windows, oldest_needed
 from tidemill.schedule.history import History
-from tidemill.schedule.policies import POLICIES, Policy, tasks_of
+from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
 from tidemill.schedule.shares import Shares
 from tidemill.schedule.soft import JointCost, Soft, Task
 
@@ -22,5 +22,5 @@ __all__ = [
     "WindowRun",
     "due_windows",
     "oldest_needed",
-    "tasks_of",
+    "policy_tasks",
 ]

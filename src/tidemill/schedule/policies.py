@@ -16,7 +16,7 @@ Joining = Literal["alone", "equal", "late", "late-pending"]
 
 @dataclass(frozen=True)
 class Policy:
-    """How queries become tasks, and which tasks join the one that is due first.
+    """A way to make tasks of queries, and to choose the tasks that join the one due first.
 
     `alone`: none. `equal`: those that have as many updates left. Under overload, `late` joins
     all that are late, and `late-pending` also those that are due now.
@@ -39,7 +39,7 @@ POLICIES: Mapping[str, Policy] = {
 }
 
 
-def tasks_of(policy: Policy, queries: Iterable[Soft], cost: JointCost) -> tuple[Task, ...]:
+def policy_tasks(policy: Policy, queries: Iterable[Soft], cost: JointCost) -> tuple[Task, ...]:
     """The tasks of all groups, in order of group and period."""
     tasks: list[Task] = []
     for _, members in groupby(subgroups(queries), key=lambda task: task.group):

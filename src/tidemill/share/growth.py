@@ -205,7 +205,7 @@ class _Change:
 
 
 class _Homes:
-    """Where newcomers are cheapest to add, each of them counted in for the next."""
+    """Finds the cheapest synopsis for each newcomer, and counts it in for the next."""
 
     def __init__(
         self, synopses: Mapping[str, Synopsis], needs: dict[str, Needs], context: Context

@@ -30,7 +30,7 @@ MOST_SHOWN = 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a synopsis lacks to serve a query, in words; nothing if it serves it.
+    """The reasons why a synopsis does not serve a query, in words; none if it does.
 
     Relation and keys of a synopsis never change, so `obstacles` stay. What is `missing` now,
     lanes, bits and edges, can be added; it is then complete from a boundary on.
@@ -127,7 +127,7 @@ class Serving:
 
 
 def find_servings(plan: SharedPlan, query: QueryPlan, position: StreamPosition) -> list[Serving]:
-    """What serves a one-time query, fewest keys first; refused if nothing does.
+    """The synopses that serve a one-time query, fewest keys first; refused if there are none.
 
     Nothing is added for such a query.
     """

@@ -14,7 +14,7 @@ from tidemill.engine.beside.costs import JointCosts
 from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
 from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, tasks_of
+from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, policy_tasks
 from tidemill.share import EngineCosts, SharedPlan, Stint
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
@@ -82,7 +82,7 @@ class Agenda:
         last = {name: context.states[name].history.last for name in self._queries}
         ran = {name: update for name, update in last.items() if update is not None}
         self._deadlines = Deadlines.starting(
-            tasks_of(policy, [soft_of(context.plan, q) for q in self._queries.values()], cost),
+            policy_tasks(policy, [soft_of(context.plan, q) for q in self._queries.values()], cost),
             policy.joining,
             _BEFORE_ALL_UPDATES,
             ran,

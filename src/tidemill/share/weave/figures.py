@@ -1,4 +1,4 @@
-"""What the steps of the engine cost, in nanoseconds of one core.
+"""Costs of the engine's steps, in nanoseconds of one core.
 
 The defaults were measured on two cores with `tidemill calibrate` and rounded. Who makes the
 partials decides what a row costs; what follows is the same code whoever made them.

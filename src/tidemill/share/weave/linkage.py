@@ -58,7 +58,7 @@ class Linkage:
     seconds: Fraction
 
     def stop_at(self, charge: Cost) -> int:
-        """How many merges the greedy makes before none pays."""
+        """The number of merges that the greedy makes before none pays."""
         bound = charge * self.seconds
         vain = (number for number, merge in enumerate(self.merges) if merge.loss >= bound)
         return next(vain, len(self.merges))
