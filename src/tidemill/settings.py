@@ -47,7 +47,8 @@ class Settings:
     tick_files: int = 64
     tick_bytes: int = 256 << 20
     tick_rows: int = 1_000_000
-    # Hash partitions of the group keys; fixed when a home first runs (0: one per core).
+    # Hash partitions of the group keys of a synopsis, fixed when it first runs (0: enough to
+    # give every core work).
     buckets: int = 0
     # How long an idle run waits before it looks for new input.
     poll_ms: int = 500
