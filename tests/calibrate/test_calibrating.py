@@ -140,7 +140,7 @@ def test_plans_go_by_the_figures_of_their_route(
     with Engine(tmp_path / "home") as engine:
         engine.sql(f"CREATE STREAM s (ts TIMESTAMP) ORDER BY ts SOURCE '{source}'", tmp_path)
         engine.sql(f"SET scan = '{scan}'")
-        assert engine._planner.context(Name("s"), engine.catalog).costs.machine == machine
+        assert engine._registry.planner.context(Name("s"), engine.catalog).costs.machine == machine
 
 
 def test_the_command_prints_keeps_and_forgets(
@@ -156,13 +156,13 @@ def test_the_command_prints_keeps_and_forgets(
     assert [line for line in lines if "on arrays" in line and " 1.5 " in line]
     assert "the next change of queries goes by these figures" in lines[-1]
     with Engine(home) as engine:
-        assert engine._planner.machines == FOUND
+        assert engine._registry.planner.machines == FOUND
         busy = CliRunner().invoke(app, ["calibrate", "--home", str(home)])
         assert (busy.exit_code, "E_HOME_BUSY" in busy.stderr) == (1, True)
     forgotten = CliRunner().invoke(app, ["calibrate", "--forget", "--home", str(home)])
     assert "goes by the defaults" in forgotten.stdout
     with Engine(home) as engine:
-        assert engine._planner.machines == Machines()
+        assert engine._registry.planner.machines == Machines()
 
 
 def test_nothing_is_made_to_forget_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""The runners of the standing streams, put together from the registry and what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tidemill.answer.task import AnswerFolders
+from tidemill.clock import Clock
+from tidemill.connect.sinks import SinkWriter, distinct_writers
+from tidemill.engine.beside.agenda import AgendaContext
+from tidemill.engine.beside.one_time import OneTimeAnswerer
+from tidemill.engine.beside.selects import WaitingSelects
+from tidemill.engine.register.buckets import settle_buckets
+from tidemill.engine.register.registry import Registry
+from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
+from tidemill.engine.tick.journal import Journal
+from tidemill.engine.tick.runner import StreamRunner
+from tidemill.failpoints import armed
+from tidemill.plan.relation import source_name
+from tidemill.spark.on_demand import SparkOnDemand
+
+Subscribers = Mapping[str, list[Callable[[pa.Table], None]]]  # by query
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Everything that runners are made of; they follow the plan that stands when they are made."""
+
+    registry: Registry
+    spark: SparkOnDemand
+    clock: Clock
+    subscribers: Subscribers
+    selects: WaitingSelects
+    one_time: OneTimeAnswerer
+
+    def runners(self) -> list[StreamRunner]:
+        """One for each stream that some query reads."""
+        registry, journal = self.registry, Journal(self.registry.home.open())
+        sinks = registry.outlets.standing(registry.catalog)
+        for writer in distinct_writers(sinks.values()):
+            writer.recover()
+        context = self._tick_context(journal, sinks, self._buckets(journal))
+        return [
+            StreamRunner(
+                context, stream, registry.planner.open_source(stream), journal.load(stream.name)
+            )
+            for stream in registry.registered.streams()
+        ]
+
+    def finish_interrupted(self) -> None:
+        """Finish a tick that was cut off after its decision, under the plan it began with.
+
+        One that had decided nothing is given up; its input is taken again under the next plan.
+        """
+        if not self.registry.home.exists:
+            return
+        journal = Journal(self.registry.home.open())
+        streams = {source_name(synopsis.relation) for synopsis in self.registry.plan.synopses}
+        for stream in streams:
+            journal.abandon_undecided(stream)
+        if any(journal.unfinished(stream) for stream in streams):
+            for runner in self.runners():
+                runner.recover()
+
+    def _buckets(self, journal: Journal) -> dict[str, int]:
+        setting = self.registry.catalog.settings.buckets
+        return settle_buckets(journal, self.registry.plan.synopses, setting, self.spark.cores)
+
+    def _tick_context(
+        self, journal: Journal, sinks: Mapping[str, SinkWriter], buckets: Mapping[str, int]
+    ) -> TickContext:
+        plan, catalog, home = self.registry.plan, self.registry.catalog, self.registry.home
+        planner, states, failpoint = self.registry.planner, self.registry.queries, armed()
+        settings, paused, costs = catalog.settings, catalog.paused, planner.all_costs(plan, catalog)
+        return TickContext(
+            plan=plan,
+            settings=settings,
+            paused=paused,
+            home=home,
+            journal=journal,
+            clock=self.clock,
+            fold=FoldContext(
+                session=self.spark,
+                home=home,
+                journal=journal,
+                scan=settings.scan,
+                feeds=planner.all_feeds(plan, catalog),
+                tables=self.registry.tables.frame,
+                buckets=buckets,
+                failpoint=failpoint,
+            ),
+            decide=DecideContext(plan, paused, buckets, settings.snapshot_pieces),
+            answer=AnswerContext(
+                session=self.spark,
+                plan=plan,
+                folders=AnswerFolders(home.synopses, home.staging, failpoint),
+                buckets=buckets,
+                sinks=sinks,
+                subscribers=self.subscribers,
+                states=states,
+            ),
+            agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
+            one_time=self.one_time,
+        )

@@ -1,0 +1,116 @@
+"""The registered state of an engine, and the one way to change it: plan, check, write, adopt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tidemill.catalog import Catalog
+from tidemill.catalog.names import Name
+from tidemill.engine.explain import Explainer
+from tidemill.engine.home import Home
+from tidemill.engine.register.aggregates import check_calls
+from tidemill.engine.register.bind import Binder
+from tidemill.engine.register.figures import load_machines
+from tidemill.engine.register.plan import Planner
+from tidemill.engine.register.script import Notice, placed, source_place
+from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
+from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
+from tidemill.engine.tick.outlets import Outlets
+from tidemill.explain.replies import Message
+from tidemill.language.statements import CreateQuery
+from tidemill.plan.query import QueryPlan
+from tidemill.share import SharedPlan
+from tidemill.words import many
+
+
+@dataclass
+class Registry:
+    """Catalog, plan and counts as they stand, in the home and in memory alike.
+
+    `notice` is told what long work is under way.
+    """
+
+    home: Home
+    outlets: Outlets
+    tables: JoinedTables
+    binder: Binder
+    planner: Planner
+    notice: Notice
+    registered: Registered = field(default_factory=Registered)
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.registered.catalog
+
+    @property
+    def plan(self) -> SharedPlan:
+        return self.registered.plan
+
+    @property
+    def queries(self) -> dict[str, QueryState]:
+        return self.registered.queries
+
+    def load(self) -> None:
+        self.notice("opening the home")
+        connection = self.home.open()
+        self.registered = load_registered(connection, self.binder.unsettled)
+        self.planner.machines = load_machines(connection)
+
+    def check(self, query: CreateQuery, catalog: Catalog) -> None:
+        """Refuses a query that has no meaning under a catalog."""
+        check_calls(self.bind(query, catalog))
+
+    def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+        return self.binder.settled(catalog, self.plan)(query)
+
+    def bind_once(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+        """For a query that will not stand."""
+        return self.binder.once(catalog, self.plan)(query)
+
+    def explainer(self, catalog: Catalog) -> Explainer:
+        bind = self.binder.settled(catalog, self.plan)
+        return Explainer(self.plan, catalog, bind, self.planner, self.tables.frame)
+
+    def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
+        """Make a checked catalog the standing one, on disk and here; all of it or nothing.
+
+        `text` is the script that declares it, for the places of refusals. `finish` ends what is
+        under way by the plan before, and is called when nothing can be refused any more.
+        """
+        plan = self._planned(catalog)
+        self._check_sources(catalog, plan, text)
+        self.outlets.check(catalog, plan, set(self.queries))
+        finish()
+        self.outlets.settle_changed(self.catalog, self.plan, plan)
+        after, writers = self.registered.followed_by(catalog, plan), self.outlets.of(catalog)
+        messages = list(self.planner.announce(self.plan, plan))
+        self.tables.write(plan)
+        save_registered(self.home.open(), self.registered, after, writers)
+        self.registered = after
+        self.outlets.stand(writers)
+        self.tables.sweep(plan)
+        self.binder.keep_only(catalog)
+        return messages
+
+    def replace_plan(self, plan: SharedPlan) -> None:
+        """Another plan for the same queries."""
+        self.registered = save_plan(self.home.open(), self.registered, plan)
+
+    def _planned(self, catalog: Catalog) -> SharedPlan:
+        queries = self.binder.all_of(catalog, self.plan)
+        self.notice(f"planning {many(len(queries), 'query')}")
+        return self.planner.change(self.plan, catalog, queries, self.catalog.settings)
+
+    def _check_sources(self, catalog: Catalog, plan: SharedPlan, text: str) -> None:
+        for name in plan.streams:
+            with placed(text, source_place(self.catalog, catalog, name)):
+                self.planner.open_source(catalog.stream(name))
+
+
+def stream_state(home: Home, stream: Name) -> StreamState:
+    """Where a stream stands after its last tick; at its beginning if there is no home yet."""
+    if not home.exists:
+        return StreamState()
+    return Journal(home.open()).load(stream, with_inputs=False)
