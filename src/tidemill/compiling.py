@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LOCK = threading.RLock()
+_FEW_ROWS = 1 << 14
 
 
 def compiled(function: F) -> F:
@@ -20,9 +21,12 @@ def compiled(function: F) -> F:
     return cast(F, _Loop(function))
 
 
-def is_loaded() -> bool:
-    """Whether a loop has been called in this process, so that the next one costs little."""
-    return "numba" in sys.modules
+def is_worth_loading(rows: int) -> bool:
+    """Whether so many rows should go through a loop, even if NumPy takes twice as long for them.
+
+    Once a loop has been called in this process, the next one costs little.
+    """
+    return rows > _FEW_ROWS or "numba" in sys.modules
 
 
 class _Loop:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tidemill.aggregates import Encoded, Lane, lane_of_kind
+from tidemill.aggregates import Encoded, Lane, lane_of_kind, scatter
 from tidemill.aggregates.lanes import Sum
 from tidemill.aggregates.limbs import split_int64, to_float
 from tidemill.plan.scalar import Scalar
@@ -18,6 +20,13 @@ from tidemill.types import BIGINT, DOUBLE, INT, Type
 WHOLE = st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1)
 FLOATS = st.sampled_from((0.0, 1.5, -2.0, math.inf, math.nan, 1e300))
 PLACES = 4
+
+
+@pytest.fixture(scope="module", autouse=True, params=["compiled", "in NumPy"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scatter, "is_worth_loading", lambda _: request.param == "compiled")
+        yield
 
 
 def scalar(column: str, kind: Type) -> Scalar:

@@ -31,7 +31,7 @@ def _codes(rows: int, size: int) -> st.SearchStrategy[list[int]]:
 def test_numbers_tell_combinations_apart(way: str, drawn: list[Digit]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(numbering, "_FEW", 2**24 if way == "flags" else 0)
-        patched.setattr(numbering, "is_loaded", lambda: way != "flags")
+        patched.setattr(numbering, "is_worth_loading", lambda _: way != "flags")
         # So small that steps between are ranked too; so large that one bitmap takes all.
         patched.setattr(numbering, "_MOST_BITS", 2**22 if way == "bits" else 0)
         if way != "hash" and _product(drawn) >= 2**24:

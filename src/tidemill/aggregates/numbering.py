@@ -21,13 +21,12 @@ import pyarrow.compute as pc
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.loops.bitmaps import list_bits, rank
 from tidemill.arrays import Array, IntArray
-from tidemill.compiling import is_loaded
+from tidemill.compiling import is_worth_loading
 
 # Bound on the product for each row. Measured on half a million rows and more: the bitmap costs
 # 5 to 12 ns a row and hashing 15 to 90, by how many differ.
 _MOST_BITS = 64
 _FEW = 1 << 16  # so many are cheap however few the rows are
-_FEW_ROWS = 1 << 14
 _INT32 = 2**31
 
 
@@ -79,7 +78,7 @@ def distinct_codes(digit: Digit) -> tuple[Digit, IntArray]:
 
     They are in the same order if the codes are not too sparse.
     """
-    if len(digit.codes) <= _FEW_ROWS and digit.size <= _FEW and not is_loaded():
+    if digit.size <= _FEW and not is_worth_loading(len(digit.codes)):
         return _by_flags(digit)
     if digit.size <= _MOST_BITS * len(digit.codes) + _FEW:
         return _by_bits(digit)
@@ -89,7 +88,7 @@ def distinct_codes(digit: Digit) -> tuple[Digit, IntArray]:
 
 
 def _by_flags(digit: Digit) -> tuple[Digit, IntArray]:
-    """As by bits, in NumPy, which takes twice as long: small runs need not load Numba for it."""
+    """As by bits, in NumPy."""
     flags = np.zeros(digit.size, dtype=np.bool_)
     flags[digit.codes] = True
     old = np.flatnonzero(flags)

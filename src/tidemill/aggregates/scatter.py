@@ -12,6 +12,7 @@ from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.limbs import normalise
 from tidemill.aggregates.loops import scatter
 from tidemill.arrays import Array, BoolArray
+from tidemill.compiling import is_worth_loading
 
 _LOOPS: dict[Any, Callable[[Array, Array, Array, Array], None]] = {
     np.add: scatter.add_at,
@@ -48,7 +49,10 @@ def combine_masked(
     if encoded.valid is None:
         return Encoded(totals, None, encoded.dictionary)
     valid = np.zeros(count, dtype=np.bool_)
-    scatter.mark_at(valid, place, encoded.valid, rows)
+    if is_worth_loading(len(place)):
+        scatter.mark_at(valid, place, encoded.valid, rows)
+    else:
+        valid[place[encoded.valid[rows]]] = True
     return Encoded(totals, None if valid.all() else valid, encoded.dictionary)
 
 
@@ -64,10 +68,12 @@ def at_places(algebra: Algebra, values: Array, place: Array, count: int, rows: A
 
 
 def _combine_at(algebra: Algebra, into: Array, place: Array, values: Array, rows: Array) -> None:
-    if (loop := _LOOPS.get(algebra.combine)) is not None:
+    loop = _LOOPS.get(algebra.combine)
+    if loop is None or not is_worth_loading(len(place)):
+        with np.errstate(all="ignore"):  # an infinity less another is NaN, as in the loops
+            algebra.combine.at(into, place, values[rows])
+    else:
         loop(into, place, values, rows)
-        return
-    algebra.combine.at(into, place, values[rows])
 
 
 def masked(values: Array, valid: BoolArray | None, algebra: Algebra) -> Array:
