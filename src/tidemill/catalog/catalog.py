@@ -31,7 +31,7 @@ from tidemill.language.statements import (
 )
 from tidemill.settings import Settings
 
-Key = tuple[str, Name]  # a kind of definition, and the name of one
+DefinitionKey = tuple[str, Name]  # a kind of definition, and the name of one
 D = TypeVar("D", bound=Definition)
 R = TypeVar("R")
 
@@ -44,7 +44,7 @@ class Catalog:
     """Names resolve case-insensitively; streams and tables share theirs, sinks, aggregates
     and queries have their own."""
 
-    definitions: Mapping[Key, Definition] = field(default_factory=dict)
+    definitions: Mapping[DefinitionKey, Definition] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     paused: frozenset[Name] = frozenset()  # queries
     # Queries that the engine has stopped, and why.
@@ -132,7 +132,7 @@ class Catalog:
         return resolved
 
     @cached_property
-    def _resolved(self) -> dict[Key, Any]:
+    def _resolved(self) -> dict[DefinitionKey, Any]:
         return {}
 
     def _stopped_without(self, query: str) -> dict[Name, str]:
@@ -266,7 +266,7 @@ class Catalog:
         return definition
 
 
-def _key(definition: Definition) -> Key:
+def _key(definition: Definition) -> DefinitionKey:
     return KINDS[type(definition)], Name(definition.name)
 
 
@@ -296,7 +296,7 @@ def _check_updates_stay(standing: CreateStream, changed: CreateStream, soft: lis
         )
 
 
-def _used_by(query: CreateQuery) -> set[Key]:
+def _used_by(query: CreateQuery) -> set[DefinitionKey]:
     """The definitions that the query needs."""
     tables = {("table", Name(join.table)) for join in query.select.joins}
     sinks = {("sink", Name(query.into))} if query.into is not None else set()

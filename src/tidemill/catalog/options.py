@@ -24,20 +24,20 @@ class StreamOptions:
 
 def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
-    values = _known(statement.options, "stream", _STREAM, place)
+    values = _texts(statement.options, "stream", _STREAM, place)
     options = StreamOptions()
     if "lateness" in values:
         options = replace(options, lateness_us=_lateness(values["lateness"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
-        options = replace(options, weight=_whole("weight", values["weight"], 1, place))
+        options = replace(options, weight=_whole_number("weight", values["weight"], 1, place))
     return options
 
 
 def priority_of(query: CreateQuery) -> int:
     """Among soft queries that are equally late, one of higher priority goes first."""
-    values = _known(query.options, "query", _QUERY, query.place)
+    values = _texts(query.options, "query", _QUERY, query.place)
     if "priority" not in values:
         return 0
     if not query.select.window.is_soft:
@@ -47,13 +47,13 @@ def priority_of(query: CreateQuery) -> int:
             hint="priorities are for soft periods: [RANGE r SLIDE UP TO s]",
             place=query.place,
         )
-    return _whole("priority", values["priority"], None, query.place)
+    return _whole_number("priority", values["priority"], None, query.place)
 
 
 _STREAM, _QUERY = ("lateness", "update", "weight"), ("priority",)
 
 
-def _known(
+def _texts(
     options: Options, kind: str, names: Iterable[str], place: Place | None
 ) -> dict[str, str]:
     for key, _ in options:
@@ -89,7 +89,7 @@ def _duration(value: str, place: Place | None) -> int:
         raise TidemillError(replace(error.problem, place=place)) from None
 
 
-def _whole(name: str, value: str, least: int | None, place: Place | None) -> int:
+def _whole_number(name: str, value: str, least: int | None, place: Place | None) -> int:
     try:
         number = int(value)
     except ValueError:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from tidemill.cli.progress import Progress
-from tidemill.engine import CreateQuery, TickReport, cell_texts, window_text
+from tidemill.engine import CreateQuery, TickReport, cell_texts, window_clause
 
 _BOUNDS = 2
 _WIDTHS = (17, 34, 7)
@@ -55,7 +55,7 @@ class Board:
     def watcher(self, query: CreateQuery) -> Callable[[pa.Table], None]:
         """A function to be called with each tick's answers of a query."""
         name = query.name
-        self._windows[name] = window_text(query.select.window).strip("[]").lower()
+        self._windows[name] = window_clause(query.select.window).strip("[]").lower()
         self._counts[name] = 0
 
         def watch(rows: pa.Table) -> None:

@@ -7,7 +7,7 @@ from tidemill.engine.mailbox import Attached
 from tidemill.engine.query import Answers, Query
 from tidemill.engine.run import RunReport
 from tidemill.engine.tick.report import TickReport
-from tidemill.explain.plan import window_text
+from tidemill.explain.plan import window_clause
 from tidemill.language.statements import CreateQuery
 from tidemill.spark.on_demand import STARTING_SPARK
 from tidemill.words import many
@@ -23,6 +23,6 @@ __all__ = [
     "TickReport",
     "cell_texts",
     "many",
-    "window_text",
+    "window_clause",
     "write_packets",
 ]

@@ -22,7 +22,7 @@ def explain_plan(plan: QueryPlan) -> str:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
     lines += _tree(plan.relation)
-    lines.append(f"  window     {window_text(plan.window)}")
+    lines.append(f"  window     {window_clause(plan.window)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
@@ -37,7 +37,7 @@ def _lines(plan: QueryPlan) -> list[str]:
     return lines
 
 
-def window_text(window: Window) -> str:
+def window_clause(window: Window) -> str:
     start = f" START {_signed(window.start_us)}" if window.start_us else ""
     ranges = ", ".join(map(render_duration, window.ranges_us))
     if window.is_soft and not window.slide_us:

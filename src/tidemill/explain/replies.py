@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tidemill.connect.sinks.cells import cell_texts, date_texts, timestamp_texts
 from tidemill.explain.plain import plain_data
-from tidemill.explain.plan import window_text
+from tidemill.explain.plan import window_clause
 from tidemill.language.statements import Window
 from tidemill.words import many, span, table
 
@@ -42,7 +42,7 @@ def number_as(form: str) -> CellType:
 
 def _window_plain(window: Window) -> Plain:
     return {
-        "text": window_text(window),
+        "text": window_clause(window),
         "ranges_us": list(window.ranges_us),
         "slide_us": window.slide_us,
         "start_us": window.start_us,
@@ -55,7 +55,7 @@ INTEGER = CellType("integer")
 THOUSANDS = CellType("integer", lambda value: f"{value:,}")
 NAMES = CellType("names", ", ".join)
 DURATION = CellType("duration_us", span)
-WINDOW = CellType("window", window_text, _window_plain)
+WINDOW = CellType("window", window_clause, _window_plain)
 SETTING = CellType("setting")
 
 

@@ -16,7 +16,7 @@ from tidemill.language.changes import parse_alter, parse_pause, parse_resume
 from tidemill.language.create import parse_create
 from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.balance import check_balanced
-from tidemill.language.expressions.trees import parse_tree, place_of, to_sql, tokenize
+from tidemill.language.expressions.trees import parse_tree, place_of_tree, to_sql, tokenize
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_value
 from tidemill.language.select_clause import parse_select
@@ -45,7 +45,7 @@ def parse_script(text: str) -> tuple[Statement, ...]:
 def parse_expression(text: str) -> Expr:
     """One expression on its own."""
     tree = parse_tree(text)
-    return Expr(to_sql(tree), place_of(tree), tree)
+    return Expr(to_sql(tree), place_of_tree(tree), tree)
 
 
 def _split(tokens: list[Token]) -> Iterator[list[Token]]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tidemill.errors import Place
-from tidemill.language.expressions.trees import parse_tree, place_of
+from tidemill.language.expressions.trees import parse_tree, place_of_tree
 from tidemill.types import Type
 
 Options: TypeAlias = tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ class Expr:
 
     def place_of(self, node: exp.Expr) -> Place | None:
         """Where a node of `tree` stands in the script; the whole expression when unknown."""
-        return (place_of(node) or self.place) if self.source else self.place
+        return (place_of_tree(node) or self.place) if self.source else self.place
 
     def __str__(self) -> str:
         return self.sql

@@ -86,11 +86,11 @@ def rounded_type(operand: Type, digits: int) -> Type:
     """The type of `ROUND(operand, digits)`; a decimal gains a digit for the carry."""
     if not operand.is_decimal:
         return operand
-    digits = operand.precision - operand.scale + 1
+    integral = operand.precision - operand.scale + 1
     if digits < 0:
-        return decimal_type(min(max(digits, 1 - digits), MAX_DIGITS), 0)
+        return decimal_type(min(max(integral, 1 - digits), MAX_DIGITS), 0)
     scale = min(operand.scale, digits)
-    return decimal_type(min(digits + scale, MAX_DIGITS), scale)
+    return decimal_type(min(integral + scale, MAX_DIGITS), scale)
 
 
 def can_cast(source: Type, target: Type) -> bool:

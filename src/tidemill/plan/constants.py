@@ -18,11 +18,11 @@ from tidemill.plan.functions import Parameter, Signature
 
 
 def constants_of(
-    expr: Expr, node: exp.Expr, signature: Signature, given: Sequence[exp.Expr]
+    expr: Expr, node: exp.Expr, signature: Signature, trees: Sequence[exp.Expr]
 ) -> tuple[Value, ...]:
     """A value for each parameter, in their order."""
-    named = [tree for tree in given if isinstance(tree, exp.Kwarg)]
-    by_place = given[: len(given) - len(named)]
+    named = [tree for tree in trees if isinstance(tree, exp.Kwarg)]
+    by_place = trees[: len(trees) - len(named)]
     if len(by_place) > len(signature.parameters):
         refuse_number(expr, node, signature, len(signature.arguments) + len(by_place))
     values: dict[str, Value] = {}
@@ -34,7 +34,7 @@ def constants_of(
             _refuse(expr, tree, f"{parameter.name} is given twice")
         values[parameter.name] = _constant(expr, tree.expression, signature, parameter)
     if any(p.is_required and p.name not in values for p in signature.parameters):
-        refuse_number(expr, node, signature, len(signature.arguments) + len(given))
+        refuse_number(expr, node, signature, len(signature.arguments) + len(trees))
     return tuple(values.get(p.name, p.default) for p in signature.parameters)
 
 

@@ -23,11 +23,11 @@ _PLAIN = re.compile(r"\d+\.\d*|\.\d+")
 _SCIENTIFIC = re.compile(r"(\d+(\.\d*)?|\.\d+)[eE][+-]?\d+")
 
 
-def number(text: str, *, negative: bool = False) -> Literal | None:
+def numeric(text: str, *, negative: bool = False) -> Literal | None:
     """A numeric literal; the sign belongs to it, as the smallest integers need."""
     signed = f"-{text}" if negative else text
     if _WHOLE.fullmatch(text):
-        return _whole(int(signed))
+        return _integer(int(signed))
     if _SCIENTIFIC.fullmatch(text):
         return Literal(float(signed), DOUBLE)
     return _decimal(Decimal(signed)) if _PLAIN.fullmatch(text) else None
@@ -50,7 +50,7 @@ def minimal_decimal(value: int) -> Type:
     return decimal_type(len(str(abs(value))), 0)
 
 
-def _whole(value: int) -> Literal | None:
+def _integer(value: int) -> Literal | None:
     for integer, bits in ((INT, 32), (BIGINT, 64)):
         if -(1 << bits - 1) <= value < 1 << bits - 1:
             return Literal(value, integer)

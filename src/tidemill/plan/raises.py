@@ -63,15 +63,15 @@ class _Flags:
         if name in ("IF", "NVL2") and len(node.expressions) == 3:
             condition, yes, no = node.expressions
             return self._branches([(_present(condition) if name == "NVL2" else condition, yes)], no)
-        return _any([*map(self.of, _children(node)), self._own(node, name)])
+        return _any([*map(self.of, _children(node)), self._raised_here(node, name)])
 
     def _sql(self, node: exp.Expr) -> str:
         return to_spark_sql(node, self._columns)
 
-    def _own(self, node: exp.Expr, name: str) -> str:
+    def _raised_here(self, node: exp.Expr, name: str) -> str:
         if not isinstance(node, _OPERATORS) and name not in _STRICT_FUNCTIONS:
             return ""
-        if isinstance(_known(node, {}), Literal):
+        if isinstance(_typed(node, {}), Literal):
             return ""  # a constant such as -5 or DATE '2026-01-31', worked out already
         operands = [child for child in _children(node) if not isinstance(child, exp.DataType)]
         present = [f"({self._sql(operand)}) IS NOT NULL" for operand in operands]
@@ -93,8 +93,8 @@ class _Flags:
         return _any(
             [
                 self.of(condition),
-                _both(holds, self.of(value)),
-                _both(f"NOT {holds}", self._branches(rest, default)),
+                _conjunction(holds, self.of(value)),
+                _conjunction(f"NOT {holds}", self._branches(rest, default)),
             ]
         )
 
@@ -104,14 +104,14 @@ class _Flags:
             reached = f"COALESCE({self._sql(left)}, TRUE)"
         else:
             reached = f"NOT COALESCE({self._sql(left)}, FALSE)"
-        return _any([self.of(left), _both(reached, self.of(right))])
+        return _any([self.of(left), _conjunction(reached, self.of(right))])
 
     def _coalesce(self, arguments: list[exp.Expr]) -> str:
         if not arguments:
             return ""
         first, *rest = arguments
         missing = f"({self._sql(first)}) IS NULL"
-        return _any([self.of(first), _both(missing, self._coalesce(rest))])
+        return _any([self.of(first), _conjunction(missing, self._coalesce(rest))])
 
 
 def _present(value: exp.Expr) -> exp.Expr:
@@ -130,11 +130,11 @@ def _any(flags: list[str]) -> str:
     return " OR ".join(f"({flag})" for flag in flags if flag)
 
 
-def _both(condition: str, flag: str) -> str:
+def _conjunction(condition: str, flag: str) -> str:
     return f"({condition}) AND ({flag})" if flag else ""
 
 
-def _known(node: exp.Expr, columns: Mapping[str, Type]) -> Node | None:
+def _typed(node: exp.Expr, columns: Mapping[str, Type]) -> Node | None:
     try:
         return type_known(node, slots_by_name(columns))
     except (OutsideError, TidemillError):
@@ -142,7 +142,7 @@ def _known(node: exp.Expr, columns: Mapping[str, Type]) -> Node | None:
 
 
 def _harmless(node: exp.Expr, columns: Mapping[str, Type]) -> bool:
-    if _known(node, columns) is not None:
+    if _typed(node, columns) is not None:
         return True  # all it can raise has a try_ form
     if isinstance(node, _COMPARISONS):
         return all(_is_text(child, columns) for child in _children(node))

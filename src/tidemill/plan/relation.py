@@ -240,15 +240,15 @@ def check_reads(relation: Relation, scalars: Iterable[Scalar], *joins: Join) -> 
 
 
 def _check_known(
-    code: str, kind: str, scalar: Scalar, names: tuple[str, ...], known: list[str]
+    code: str, kind: str, scalar: Scalar, names: tuple[str, ...], choices: list[str]
 ) -> None:
     for name in names:
-        if name not in known:
+        if name not in choices:
             refuse(
                 code,
                 f"no {kind} '{name}' for {scalar.sql}",
-                detail=listing(f"{kind}s", known),
-                hint=suggest(name, known),
+                detail=listing(f"{kind}s", choices),
+                hint=suggest(name, choices),
             )
 
 

@@ -124,16 +124,16 @@ def _negation(formed: exp.Expr, tree: exp.Expr, columns: ColumnTypes) -> exp.Exp
     return _unless_lowest(formed, formed.this, operand)
 
 
-def _unless_lowest(whole: exp.Expr, operand: exp.Expr, type: Type | None) -> exp.Expr:
+def _unless_lowest(negation: exp.Expr, operand: exp.Expr, type: Type | None) -> exp.Expr:
     """The sign change, NULL for the lowest integer, which has no opposite."""
     if type == STRING:
         operand.replace(_try_cast(operand.copy(), "DOUBLE"))
-        return whole
+        return negation
     if type is not None and not type.is_integer:
-        return whole
+        return negation
     opposite = _call("TRY_MULTIPLY", _bare(operand.copy()), _small(-1))
     present = exp.Not(this=exp.Is(this=opposite, expression=exp.Null()))
-    return exp.Paren(this=exp.Case(ifs=[_arm(present, whole)]))
+    return exp.Paren(this=exp.Case(ifs=[_arm(present, negation)]))
 
 
 def _element(formed: exp.Expr, tree: exp.Expr, columns: ColumnTypes) -> exp.Expr:

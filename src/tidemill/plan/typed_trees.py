@@ -32,15 +32,15 @@ _COMPARISONS: dict[type, str] = {
     exp.GTE: "ge",
     exp.NullSafeEQ: "same",
 }
-Slots = Mapping[Name, Slot]
+SlotsByName = Mapping[Name, Slot]
 
 
 def slots_by_name(columns: Mapping[str, Type]) -> dict[Name, Slot]:
-    """Slots to be found by lower-case name, whatever the case they were declared in."""
+    """SlotsByName to be found by lower-case name, whatever the case they were declared in."""
     return {Name(name): Slot(str(name), type) for name, type in columns.items()}
 
 
-def type_known(tree: exp.Expr, columns: Slots) -> Node:
+def type_known(tree: exp.Expr, columns: SlotsByName) -> Node:
     """The typed tree, or `OutsideError`; `columns` as `slots_by_name` gives them."""
     for kind in type(tree).__mro__:
         if kind in _RULES:
@@ -48,7 +48,7 @@ def type_known(tree: exp.Expr, columns: Slots) -> Node:
     raise OutsideError
 
 
-def _column(tree: exp.Expr, columns: Slots) -> Node:
+def _column(tree: exp.Expr, columns: SlotsByName) -> Node:
     if tree.args.get("table"):
         raise OutsideError
     slot = columns.get(Name(tree.name))
@@ -64,53 +64,53 @@ def _column(tree: exp.Expr, columns: Slots) -> Node:
     return slot
 
 
-def _literal(tree: exp.Expr, _columns: Slots) -> Node:
+def _literal(tree: exp.Expr, _columns: SlotsByName) -> Node:
     return Literal(tree.name, STRING) if tree.is_string else _number(tree, negative=False)
 
 
 def _number(tree: exp.Expr, *, negative: bool) -> Literal:
-    found = literals.number(tree.name, negative=negative)
+    found = literals.numeric(tree.name, negative=negative)
     if found is None:
         raise OutsideError
     return found
 
 
-def _paren(tree: exp.Expr, columns: Slots) -> Node:
+def _paren(tree: exp.Expr, columns: SlotsByName) -> Node:
     return type_known(tree.this, columns)
 
 
-def _negation(tree: exp.Expr, columns: Slots) -> Node:
+def _negation(tree: exp.Expr, columns: SlotsByName) -> Node:
     if isinstance(tree.this, exp.Literal) and not tree.this.is_string:
         return _number(tree.this, negative=True)
     return builders.sign_change("neg", type_known(tree.this, columns))
 
 
-def _sides(tree: exp.Expr, columns: Slots) -> tuple[Node, Node]:
+def _sides(tree: exp.Expr, columns: SlotsByName) -> tuple[Node, Node]:
     return type_known(tree.this, columns), type_known(tree.expression, columns)
 
 
-def _arithmetic(tree: exp.Expr, columns: Slots) -> Node:
+def _arithmetic(tree: exp.Expr, columns: SlotsByName) -> Node:
     return builders.arithmetic(_ARITHMETIC[type(tree)], *_sides(tree, columns))
 
 
-def _whole_division(tree: exp.Expr, columns: Slots) -> Node:
+def _whole_division(tree: exp.Expr, columns: SlotsByName) -> Node:
     return builders.whole_division(*_sides(tree, columns))
 
 
-def _comparison(tree: exp.Expr, columns: Slots) -> Node:
+def _comparison(tree: exp.Expr, columns: SlotsByName) -> Node:
     return builders.comparison(_COMPARISONS[type(tree)], *_sides(tree, columns))
 
 
-def _connective(tree: exp.Expr, columns: Slots) -> Node:
+def _connective(tree: exp.Expr, columns: SlotsByName) -> Node:
     left, right = map(builders.truth, _sides(tree, columns))
     return Call("and" if isinstance(tree, exp.And) else "or", (left, right), BOOLEAN)
 
 
-def _not(tree: exp.Expr, columns: Slots) -> Node:
+def _not(tree: exp.Expr, columns: SlotsByName) -> Node:
     return Call("not", (builders.truth(type_known(tree.this, columns)),), BOOLEAN)
 
 
-def _is(tree: exp.Expr, columns: Slots) -> Node:
+def _is(tree: exp.Expr, columns: SlotsByName) -> Node:
     operand, sought = type_known(tree.this, columns), tree.expression
     if isinstance(sought, exp.Null):
         return Call("is_null", (operand,), BOOLEAN)
@@ -119,12 +119,12 @@ def _is(tree: exp.Expr, columns: Slots) -> Node:
     raise OutsideError
 
 
-def _in(tree: exp.Expr, columns: Slots) -> Node:
+def _in(tree: exp.Expr, columns: SlotsByName) -> Node:
     members = [type_known(member, columns) for member in tree.expressions]
     return builders.membership(type_known(tree.this, columns), members)
 
 
-def _between(tree: exp.Expr, columns: Slots) -> Node:
+def _between(tree: exp.Expr, columns: SlotsByName) -> Node:
     if tree.args.get("symmetric"):
         raise OutsideError
     subject, low, high = (
@@ -134,7 +134,7 @@ def _between(tree: exp.Expr, columns: Slots) -> Node:
     return Call("and", (above, builders.comparison("le", subject, high)), BOOLEAN)
 
 
-def _case(tree: exp.Expr, columns: Slots) -> Node:
+def _case(tree: exp.Expr, columns: SlotsByName) -> Node:
     arms = tree.args["ifs"]
     tests = [type_known(arm.this, columns) for arm in arms]
     if tree.this:
@@ -145,12 +145,12 @@ def _case(tree: exp.Expr, columns: Slots) -> Node:
     return builders.choice(tests, values, type_known(default, columns) if default else None)
 
 
-def _cast(tree: exp.Expr, columns: Slots) -> Node:
+def _cast(tree: exp.Expr, columns: SlotsByName) -> Node:
     target = _named_type(tree.args["to"])
     if isinstance(tree.this, exp.Literal) and tree.this.is_string:
-        found = literals.moment(tree.this.name, target)
-        if found is not None:
-            return found
+        moment = literals.moment(tree.this.name, target)
+        if moment is not None:
+            return moment
     operand = type_known(tree.this, columns)
     return builders.conversion(operand, target, tried=bool(tree.args.get("safe")))
 
@@ -158,20 +158,20 @@ def _cast(tree: exp.Expr, columns: Slots) -> Node:
 def _named_type(named: exp.Expr) -> Type:
     text = named.sql(dialect="spark")
     try:
-        found = parse_type(text)
+        type = parse_type(text)
     except ValueError:
         raise OutsideError from None
     # VARCHAR(n) and CHAR(n) read as STRING, yet a cast to them looks at the length.
-    if not found.is_atomic or (found == STRING and "(" in text):
+    if not type.is_atomic or (type == STRING and "(" in text):
         raise OutsideError
-    return found
+    return type
 
 
-def _function(tree: exp.Expr, columns: Slots) -> Node:
+def _function(tree: exp.Expr, columns: SlotsByName) -> Node:
     return builders.function(tree.name, [type_known(each, columns) for each in tree.expressions])
 
 
-_RULES: dict[type, Callable[[exp.Expr, Slots], Node]] = {
+_RULES: dict[type, Callable[[exp.Expr, SlotsByName], Node]] = {
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Null: lambda _tree, _columns: Literal(None, VOID),

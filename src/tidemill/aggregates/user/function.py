@@ -14,7 +14,7 @@ from tidemill.aggregates.lowering import CombinedLanes, Lowered
 from tidemill.aggregates.user.lanes import UserLane
 from tidemill.aggregates.user.results import as_result
 from tidemill.aggregates.user.states import States
-from tidemill.plan.functions.user import declared, made
+from tidemill.plan.functions.user import declared, make_aggregate
 from tidemill.plan.query import AggregateCall
 
 
@@ -37,7 +37,7 @@ class UserFunction(Function):
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
         """One row at a time, combined from left to right; rows with a NULL are left out."""
         assert call.code is not None
-        user, declaration = made(call.code, call.parameters), declared(call.code)
+        user, declaration = make_aggregate(call.code, call.parameters), declared(call.code)
         states = States(declaration.state)
         kinds = [argument.type.arrow for argument in declaration.arguments]
 

@@ -18,7 +18,7 @@ from tidemill.aggregates.user.states import RAISED, States
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Value
-from tidemill.plan.functions.user import declared, made
+from tidemill.plan.functions.user import declared, make_aggregate
 
 Both = Callable[[Array, Array], Array]
 
@@ -33,7 +33,7 @@ class Running:
 
     def __init__(self, code: Code, constants: tuple[Any, ...]) -> None:
         self.code, self.declared = code, declared(code)
-        self.user: Any = made(code, constants)
+        self.user: Any = make_aggregate(code, constants)
         self.states = States(self.declared.state)
 
     @cached_property

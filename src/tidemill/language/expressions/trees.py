@@ -71,7 +71,7 @@ def to_sql(tree: exp.Expr) -> str:
     return _guard("", None, lambda: _write(tree))
 
 
-def place_of(tree: exp.Expr) -> Place | None:
+def place_of_tree(tree: exp.Expr) -> Place | None:
     """The span of everything below the node that remembers where it stood."""
     spans = [node.meta for node in tree.walk() if "start" in node.meta]
     if not spans:
@@ -111,7 +111,7 @@ def _canonical(tree: exp.Expr, text: str, place: Place) -> exp.Expr:
         if rule is not None:
             rule(node)
     canonical: exp.Expr = holder.this.pop()
-    check_tree(canonical, text, lambda node: place_of(node) or place)
+    check_tree(canonical, text, lambda node: place_of_tree(node) or place)
     return canonical
 
 

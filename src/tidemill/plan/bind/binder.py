@@ -152,17 +152,17 @@ class _Binder:
         return self._select.items[int(tree.name) - 1].expr
 
     def _outputs(self) -> tuple[Output, ...]:
-        found: list[Output] = []
-        taken = set(_BOUNDS)
+        outputs: list[Output] = []
+        names = set(_BOUNDS)
         for item in self._select.items:
             for output in self._item(item):
-                _check_output_name(output.name, taken, item.expr.place)
-                taken.add(Name(output.name))
-                found.append(output)
+                _check_output_name(output.name, names, item.expr.place)
+                names.add(Name(output.name))
+                outputs.append(output)
         if estimated := self._calls.estimated():
-            _check_output_name(_ESTIMATED, taken, self._select.items[0].expr.place)
-            found.append(Output(_ESTIMATED, reduce(_larger, estimated)))
-        return tuple(found)
+            _check_output_name(_ESTIMATED, names, self._select.items[0].expr.place)
+            outputs.append(Output(_ESTIMATED, reduce(_larger, estimated)))
+        return tuple(outputs)
 
     def _item(self, item: SelectItem) -> Iterator[Output]:
         """The column that is asked for, and those that tell how good it is."""
@@ -251,14 +251,14 @@ def _larger(left: Node, right: Node) -> Node:
     return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
 
 
-def _check_output_name(name: str, taken: set[str], place: Place | None) -> None:
+def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
     if name.startswith("_"):
         refuse(
             "E_NAME",
             f"answer column '{name}' begins with '_', which is kept for the engine",
             place=place,
         )
-    if Name(name) in taken:
+    if Name(name) in names:
         refuse(
             "E_DUPLICATE",
             f"two answer columns would be called '{name}'",

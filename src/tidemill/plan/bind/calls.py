@@ -54,8 +54,8 @@ class CallBinder:
         if wrong := signature.fits(argument.type, constants):
             refuse("E_TYPE", f"{function} over {argument.type} has no {wrong}", place=place)
         result = Slot("", signature.result_of(argument.type, weight.type if weight else None))
-        others = (weight,) if weight else ()
-        return self._numbered(AggregateCall(result, function, argument, constants, others))
+        weights = (weight,) if weight else ()
+        return self._numbered(AggregateCall(result, function, argument, constants, weights))
 
     def parts(self, node: Node) -> Iterator[tuple[str, Slot]]:
         """What an answer that is just one aggregate has beside its value."""
@@ -110,17 +110,17 @@ class CallBinder:
         return weight
 
     def _user_call(
-        self, expr: Expr, node: exp.Expr, signature: Signature, given: list[exp.Expr]
+        self, expr: Expr, node: exp.Expr, signature: Signature, trees: list[exp.Expr]
     ) -> AggregateCall:
         count = len(signature.arguments)
         assert signature.code is not None
-        if len(given) < count:
-            refuse_number(expr, node, signature, len(given))
-        for tree in given:
+        if len(trees) < count:
+            refuse_number(expr, node, signature, len(trees))
+        for tree in trees:
             self._refuse_odd(expr, tree, signature.name)
-        written = constants_of(expr, node, signature, given[count:])
+        written = constants_of(expr, node, signature, trees[count:])
         constants = user_constants(expr, node, signature.code, written)
-        arguments = user_arguments(expr, given[:count], signature.code, self.scalars)
+        arguments = user_arguments(expr, trees[:count], signature.code, self.scalars)
         slot = Slot("", signature.result(arguments[0].type))
         return AggregateCall(
             slot, signature.name, arguments[0], constants, arguments[1:], code=signature.code

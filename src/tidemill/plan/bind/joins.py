@@ -45,8 +45,8 @@ def bind_joins(
     """The scope with the tables in it, and the source with the tables joined to it."""
     joins: list[Join] = []
     for clause, table in zip(clauses, tables, strict=True):
-        taken = [join.name for join in joins]
-        scope, join = _JoinBinder(scope, clause, table, oracle).bind(taken)
+        names = [join.name for join in joins]
+        scope, join = _JoinBinder(scope, clause, table, oracle).bind(names)
         joins.append(join)
     return scope, join_all(source, joins)
 
@@ -60,9 +60,9 @@ class _JoinBinder:
     table: Table
     oracle: TypeOracle
 
-    def bind(self, taken: Collection[str]) -> tuple[Scope, Join]:
+    def bind(self, names: Collection[str]) -> tuple[Scope, Join]:
         self._check_qualifier()
-        name = self._name(taken)
+        name = self._name(names)
         scope = self._scope(name)
         with in_own_words(scope):
             return scope, self._join(name, scope)
@@ -81,12 +81,12 @@ class _JoinBinder:
         entries = (*self.before.entries, table_entry(self.clause, self.table, join))
         return replace(self.before, entries=entries)
 
-    def _name(self, taken: Collection[str]) -> str:
+    def _name(self, names: Collection[str]) -> str:
         # The name is made from the condition, so this is first read under a plain one.
         plain = f"_{_NOT_PLAIN.sub('_', Name(self.table.name))}"
         condition = condition_of(self.clause, self._scope(plain))
         text = f"{Name(self.table.name)} {condition.sql}"
-        while (name := f"{plain}_{_digest(text)}") in taken:
+        while (name := f"{plain}_{_digest(text)}") in names:
             text += " once more"  # joined twice in one way, a table multiplies rows twice
         return name
 

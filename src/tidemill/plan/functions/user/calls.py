@@ -11,7 +11,7 @@ from tidemill.plan.bind.scalars import ScalarBinder
 from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Value
 from tidemill.plan.functions.user.declaring import Argument, Constant
-from tidemill.plan.functions.user.loading import declared, made
+from tidemill.plan.functions.user.loading import declared, make_aggregate
 from tidemill.plan.functions.user.signatures import as_given
 from tidemill.plan.scalar import Scalar
 from tidemill.types import INTEGER_BITS, Type
@@ -37,7 +37,7 @@ def user_constants(
     defaults = (default for _, default in declared(code).constants)
     constants = tuple(map(as_given, values, defaults))
     try:
-        made(code, constants)
+        make_aggregate(code, constants)
     except TidemillError as error:
         refuse(
             "E_ARGUMENTS",

@@ -23,7 +23,7 @@ def declared(code: Code) -> Declaration:
 
 
 @lru_cache(maxsize=1024)
-def made(code: Code, constants: tuple[Constant, ...]) -> Any:
+def make_aggregate(code: Code, constants: tuple[Constant, ...]) -> Any:
     """The aggregate with these constants, as its class makes it."""
     try:
         return _class(code)(*constants)
