@@ -47,7 +47,8 @@ class Verdict:
     @property
     def can_join(self) -> bool:
         """The query can become a reader, once what is missing has been added."""
-        return not self.obstacles and not self.is_coarser
+        # Most synopses have other keys, which is the cheapest to tell.
+        return self._has_keys and not self.is_coarser and not self.obstacles
 
     @property
     def reasons(self) -> tuple[str, ...]:
