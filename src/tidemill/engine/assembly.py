@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import Clock
@@ -15,14 +13,18 @@ from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.buckets import settle_buckets
 from tidemill.engine.register.registry import Registry
-from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
+from tidemill.engine.tick.context import (
+    AnswerContext,
+    DecideContext,
+    FoldContext,
+    Subscribers,
+    TickContext,
+)
 from tidemill.engine.tick.journal import Journal
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
 from tidemill.plan.relation import source_name
 from tidemill.spark.on_demand import SparkOnDemand
-
-Subscribers = Mapping[str, list[Callable[[pa.Table], None]]]  # by query
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ class Planner:
         """The plan for another rate of input: only trees of windows depend on it."""
         if catalog.settings.sharing != "weave":
             return plan
-        known = self.samples.get(stream, Sample())
-        self.samples[stream] = replace(known, rows_per_second=rows_per_second)
+        sample = self.samples.get(stream, Sample())
+        self.samples[stream] = replace(sample, rows_per_second=rows_per_second)
         return rebuild_plan(
             plan, stream, lambda name: (self.position(name), self.context(name, catalog))
         )
@@ -98,10 +98,10 @@ class Planner:
 
     def context(self, stream: Name, catalog: Catalog) -> Context:
         sample = self.samples.setdefault(stream, Sample())
-        machine, known = self._machine(stream, catalog), self._costs.get(stream)
-        if known is None or known.sample is not sample or known.machine != machine:
-            self._costs[stream] = known = EngineCosts(sample, machine)
-        return Context(catalog.settings, known)
+        machine, costs = self._machine(stream, catalog), self._costs.get(stream)
+        if costs is None or costs.sample is not sample or costs.machine != machine:
+            self._costs[stream] = costs = EngineCosts(sample, machine)
+        return Context(catalog.settings, costs)
 
     def _machine(self, stream: Name, catalog: Catalog) -> MachineCosts:
         """The figures of the route that rows will take, as far as that is known by now."""
@@ -126,17 +126,17 @@ class Planner:
 
     def _sample(self, catalog: Catalog, stream: Name, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
-        mine = [query for query in queries if source_name(query.relation) == stream]
-        if not mine:
+        readers = [query for query in queries if source_name(query.relation) == stream]
+        if not readers:
             return
-        scan = scan_of(mine)
-        known = self.samples.get(stream, Sample())
+        scan = scan_of(readers)
+        standing = self.samples.get(stream, Sample())
         if (
-            len({frozenset(k.scalar.sql for k in q.keys) for q in mine}) < 2
+            len({frozenset(k.scalar.sql for k in q.keys) for q in readers}) < 2
             and len(scan.predicates) < 2
         ):
             return
-        if known.knows_enough([key.sql for key in scan.keys], scan.predicates):
+        if standing.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
         source = self.open_source(catalog.stream(stream))
         few_bytes = min(SAMPLED_BYTES, catalog.settings.tick_bytes)
