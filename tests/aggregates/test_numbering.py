@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidemill.aggregates import numbering
-from tidemill.aggregates.numbering import Digit, distinct_codes, number
+from tidemill.aggregates.numbering import Digit, distinct_codes, number_rows
 
 
 @st.composite
@@ -36,7 +36,7 @@ def test_numbers_tell_combinations_apart(way: str, drawn: list[Digit]) -> None:
         patched.setattr(numbering, "_MOST_BITS", 2**22 if way == "bits" else 0)
         if way != "hash" and _product(drawn) >= 2**24:
             return
-        found = number(drawn, len(drawn[0].codes))
+        found = number_rows(drawn, len(drawn[0].codes))
     rows = list(zip(*(digit.codes.tolist() for digit in drawn), strict=True))
     assert found.count == len(set(rows)) == len(found.rows)
     assert len({*zip(rows, found.ids.tolist(), strict=True)}) == found.count

@@ -20,7 +20,7 @@ import pytest
 from tests.aggregates.estimating import call_of, lane_of, runs_of, told, told_of_all
 from tidemill.aggregates.sketches import CountMin, HyperLogLog, Items, Quantiles, Theta
 from tidemill.aggregates.sketches.counting import count_min_width
-from tidemill.aggregates.sketches.counts import Counts
+from tidemill.aggregates.sketches.counts import Tally
 from tidemill.aggregates.sketches.distinct import hll_log_size, theta_log_size
 from tidemill.aggregates.sketches.frequent import items_log_size, items_room
 from tidemill.aggregates.sketches.quantiles import quantile_error, quantile_size
@@ -136,7 +136,7 @@ def count_min(seed: int, path: str) -> Trial:
     truth = values.tolist().count(asked)
     assert truth <= estimate == high
     assert high - low <= math.ceil(0.02 * len(values))
-    return (low, truth, high), of_kinds([not isinstance(family.read(c), Counts) for c in made])
+    return (low, truth, high), of_kinds([not isinstance(family.read(c), Tally) for c in made])
 
 
 HLL, THETA = "APPROX_COUNT_DISTINCT(k, 0.05)", "APPROX_COUNT_DISTINCT(k, 0.05, 'theta')"

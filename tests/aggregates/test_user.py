@@ -15,10 +15,10 @@ from tidemill.aggregates.algebra import ALGEBRAS, Algebra
 from tidemill.aggregates.elementwise import Elementwise
 from tidemill.aggregates.lanes.moments import MOMENTS
 from tidemill.aggregates.laws import broken_law
-from tidemill.aggregates.user import running, take_told
+from tidemill.aggregates.user import take_told, user_aggregate
 from tidemill.aggregates.user.failing import MOST_CALLS
 from tidemill.aggregates.user.lanes import UserLane
-from tidemill.aggregates.user.samples import ROWS, sample
+from tidemill.aggregates.user.samples import SAMPLE_ROWS, sample
 from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError
@@ -148,8 +148,8 @@ def lane_of(name: str, *kinds: Type) -> UserLane:
 )
 def test_states_come_back_from_pieces_as_they_were(name: str, kinds: tuple[Type, ...]) -> None:
     lane = lane_of(name, *kinds)
-    times = pa.array(np.arange(ROWS) % 5 + 1)
-    arrays = [pa.nulls(ROWS), times, *(sample(kind, n) for n, kind in enumerate(kinds))]
+    times = pa.array(np.arange(SAMPLE_ROWS) % 5 + 1)
+    arrays = [pa.nulls(SAMPLE_ROWS), times, *(sample(kind, n) for n, kind in enumerate(kinds))]
     states = lane.encode(arrays)
     (column,) = lane.decode(states)
     again = lane.encode([column.slice(7)])
@@ -159,7 +159,7 @@ def test_states_come_back_from_pieces_as_they_were(name: str, kinds: tuple[Type,
 
 
 def test_a_state_to_a_power_is_that_many_of_it_combined() -> None:
-    mine = running(next(code for code in CODES if code.name == "total"), ())
+    mine = user_aggregate(next(code for code in CODES if code.name == "total"), ())
     states = mine.lift([pa.array([3, -5, None, 7])])
     times = np.array([1, 6, 9, 1000])
     assert mine.power(states, times)["total"].tolist() == [3, -30, 0, 7000]
@@ -167,7 +167,7 @@ def test_a_state_to_a_power_is_that_many_of_it_combined() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_windows_are_the_same_by_every_kernel(kernel: Kernel) -> None:
-    mine = running(next(code for code in CODES if code.name == "total"), ())
+    mine = user_aggregate(next(code for code in CODES if code.name == "total"), ())
     assert mine.algebra.subtractable
     cells = mine.lift([pa.array([(7 * n) % 11 for n in range(60)])]).reshape(20, 3)
     lo, hi = np.arange(0, 14), np.arange(0, 14) + 6
@@ -185,7 +185,7 @@ def test_a_window_by_subtraction_is_marked_only_while_what_raised_is_in_it() -> 
         combine='{"m": left["m"] + (right["m"] if 777 not in right["m"].tolist() else 1 // 0)}',
         more="\n    def subtract(self, left, right):\n        return {'m': left['m'] - right['m']}",
     )
-    mine = running(code, ())
+    mine = user_aggregate(code, ())
     cells = mine.lift([pa.array([1, 2, 777, 4, 5, 6])]).reshape(6, 1)
     totals = KERNELS["running"](cells, mine.algebra)
     found = totals.windows(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 4, 5, 6]))
@@ -202,7 +202,7 @@ def test_a_lane_is_pickled_as_text() -> None:
 
 def test_what_raises_becomes_null_and_nothing_else_does() -> None:
     take_told()
-    mine = running(FAILS_ON_SEVEN, ())
+    mine = user_aggregate(FAILS_ON_SEVEN, ())
     left = mine.lift([pa.array(range(100))])
     right = mine.lift([pa.array([777 if n in (3, 50) else n for n in range(100)])])
     found, raised = mine.lower(mine.combine(left, right))
@@ -220,21 +220,23 @@ def text_of_line(code: Code, number: int) -> str:
 
 
 def test_a_mark_of_what_raised_goes_with_the_state() -> None:
-    mine = running(FAILS_ON_SEVEN, ())
+    mine = user_aggregate(FAILS_ON_SEVEN, ())
     bad = mine.combine(mine.lift([pa.array([1])]), mine.lift([pa.array([777])]))
     column = mine.states.from_arrow(mine.states.to_arrow(mine.combine(bad, bad)))
     assert mine.lower(column)[0].to_pylist() == [None]
 
 
 def test_code_that_always_raises_does_not_take_for_ever() -> None:
-    mine = running(code_of(combine="self.__dict__.setdefault('calls', []).append(1) or 1 // 0"), ())
+    mine = user_aggregate(
+        code_of(combine="self.__dict__.setdefault('calls', []).append(1) or 1 // 0"), ()
+    )
     states = mine.lift([pa.array(np.arange(100_000.0))])
     assert mine.lower(mine.combine(states, states))[0].null_count == 100_000
     assert MOST_CALLS <= len(mine.user.calls) < 2 * MOST_CALLS
 
 
 def test_the_state_of_nothing_is_lowered_as_the_class_says() -> None:
-    mine = running(next(code for code in CODES if code.name == "total"), ())
+    mine = user_aggregate(next(code for code in CODES if code.name == "total"), ())
     assert mine.lower(np.array([mine.identity]))[0].to_pylist() == [0]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tidemill.aggregates.limbs import split_int64
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.layouts.combine import Layout, lay_out
+from tidemill.state.layouts.combine import CellLayout, lay_out_cells
 from tidemill.state.layouts.lane_values import LaneValues
 
 
@@ -30,10 +30,10 @@ def combine_windows(
     lo: IntArray,
     hi: IntArray,
     lanes: list[LaneValues],
-    layout: Layout = "auto",
+    layout: CellLayout = "auto",
 ) -> Combined:
     """Blocks read whole, and once more cell by cell: both ways must agree."""
-    laid = lay_out(slice_index, group, groups, slices, lo, hi, lanes, layout)
+    laid = lay_out_cells(slice_index, group, groups, slices, lo, hi, lanes, layout)
     rows: list[tuple[Any, ...]] = []
     found: list[list[tuple[Array, BoolArray]]] = [[] for _ in lanes]
     for block in laid.blocks(lo, hi):

@@ -11,7 +11,7 @@ import pytest
 from tests.aggregates.estimating import call_of, lane_of, told
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches import KllLane, SketchLane
-from tidemill.state.layouts.combine import Layout, lay_out
+from tidemill.state.layouts.combine import CellLayout, lay_out_cells
 from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 
 CALLS = [
@@ -50,14 +50,14 @@ def asked(call: Any, runs: SketchRuns) -> list[Any]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def by_layout(sql: str, rows: list[tuple[int, int, Any]], layout: Layout) -> Found:
+def by_layout(sql: str, rows: list[tuple[int, int, Any]], layout: CellLayout) -> Found:
     """By window and group; a lane is asked for as a whole, and at some cells."""
     at, group = (np.array([row[part] for row in rows], np.int64) for part in (0, 1))
     given = SketchRows(
         Reader(lane_of(sql), objects([row[2] for row in rows])), np.arange(len(rows))
     )
     lo, hi = np.array(WINDOWS).T
-    laid = lay_out(at, group, GROUPS, SLICES, lo, hi, [given], layout)
+    laid = lay_out_cells(at, group, GROUPS, SLICES, lo, hi, [given], layout)
     found: Found = {}
     for block in laid.blocks(lo, hi):
         shape = block.shape

@@ -118,7 +118,7 @@ def to_lists(bags: Bags, weights: Sequence[pa.Array]) -> list[pa.Array]:
     return [pa.ListArray.from_arrays(offsets, one) for one in (values, *weights)]
 
 
-def concatenated(parts: Sequence[Bags]) -> Bags:
+def concatenate_bags(parts: Sequence[Bags]) -> Bags:
     """The bags of all parts, one part after the other, with one dictionary."""
     dictionaries = [part.dictionary for part in parts]
     codes, distinct = _coded(pa.concat_arrays(dictionaries))

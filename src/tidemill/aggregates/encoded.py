@@ -51,7 +51,7 @@ class Encoded:
         return values
 
 
-def concatenated(parts: Sequence[Encoded]) -> Encoded:
+def concatenate_encoded(parts: Sequence[Encoded]) -> Encoded:
     """The rows of all parts of one lane, one part after the other."""
     values = [part.values for part in parts]
     dictionary = None
@@ -68,7 +68,7 @@ def concatenated(parts: Sequence[Encoded]) -> Encoded:
 def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
     dictionaries: list[Any] = [part.dictionary for part in parts]
     stacked = pa.concat_arrays(dictionaries)
-    common = (rank_pairs if pa.types.is_struct(stacked.type) else rank)(stacked, None)
+    common = (rank_pairs if pa.types.is_struct(stacked.type) else rank_values)(stacked, None)
     lengths = [len(dictionary) for dictionary in dictionaries]
     values = []
     for part, ranks in zip(parts, np.split(common.values, np.cumsum(lengths)[:-1]), strict=True):
@@ -78,7 +78,7 @@ def _same_ranks(parts: Sequence[Encoded]) -> tuple[list[Array], pa.Array]:
     return values, common.dictionary
 
 
-def rank(array: pa.Array, valid: BoolArray | None) -> Encoded:
+def rank_values(array: pa.Array, valid: BoolArray | None) -> Encoded:
     """Values as ranks among the distinct ones."""
     coded = pc.dictionary_encode(array)
     order = pc.sort_indices(coded.dictionary)

@@ -14,5 +14,5 @@ from tidemill.aggregates.lanes.base import LaneArray
 def concatenated(parts: Sequence[LaneArray]) -> LaneArray:
     """The rows of all parts of one lane, one part after the other."""
     if isinstance(parts[0], Bags):
-        return bags.concatenated(cast(Sequence[Bags], parts))
-    return encoded.concatenated(cast(Sequence[Encoded], parts))
+        return bags.concatenate_bags(cast(Sequence[Bags], parts))
+    return encoded.concatenate_encoded(cast(Sequence[Encoded], parts))

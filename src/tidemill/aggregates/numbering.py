@@ -4,7 +4,7 @@ Everything that is grouped here is grouped by such numbers. Where the product of
 not much larger than the rows, a bitmap over the product gives them without comparing anything.
 
 >>> colour, size = Digit(np.array([0, 1, 0, 1]), 2), Digit(np.array([9, 4, 9, 5]), 10)
->>> found = number([colour, size], 4)
+>>> found = number_rows([colour, size], 4)
 >>> found.ids.tolist(), found.count, found.rows.tolist()
 ([2, 0, 2, 1], 3, [1, 3, 2])
 """
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.aggregates.encoded import flat
-from tidemill.aggregates.loops.bitmaps import list_bits, rank
+from tidemill.aggregates.loops.bitmaps import list_bits, rank_codes
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import is_worth_loading
 
@@ -47,7 +47,7 @@ class Numbered:
     rows: IntArray
 
 
-def number(digits: Sequence[Digit], rows: int) -> Numbered:
+def number_rows(digits: Sequence[Digit], rows: int) -> Numbered:
     """The later digits weigh more: put first what varies most between neighbouring rows."""
     packed = Digit(np.zeros(rows, dtype=np.int32), min(1, rows))
     for digit in digits:
@@ -100,7 +100,7 @@ def _by_flags(digit: Digit) -> tuple[Digit, IntArray]:
 def _by_bits(digit: Digit) -> tuple[Digit, IntArray]:
     words = np.zeros(-(-digit.size // 64), dtype=np.uint64)
     before, ranks = np.empty(len(words), dtype=np.int64), np.empty_like(digit.codes)
-    old = np.empty(rank(digit.codes, words, before, ranks), dtype=np.int64)
+    old = np.empty(rank_codes(digit.codes, words, before, ranks), dtype=np.int64)
     list_bits(words, old)
     return Digit(ranks, len(old)), old
 
@@ -112,7 +112,7 @@ def factorise(keys: pa.Table, rows: int) -> tuple[IntArray, IntArray]:
     NaN; Catalyst has already made -0.0 into 0.0.
     """
     digits = [_coded(flat(column)) for column in keys.columns]
-    numbers = number(digits[::-1], rows)
+    numbers = number_rows(digits[::-1], rows)
     return numbers.ids, numbers.rows
 
 

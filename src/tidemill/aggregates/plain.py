@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 
-def rank(value: Any) -> tuple[Any, ...]:
+def sort_key(value: Any) -> tuple[Any, ...]:
     """What values are sorted by: NaN above all numbers and equal to itself, text by its bytes."""
     if isinstance(value, float) and value != value:
         return (1, 0)
@@ -22,11 +22,11 @@ def rank(value: Any) -> tuple[Any, ...]:
 
 def least(left: Any, right: Any) -> Any:
     """The smaller of two values."""
-    return left if rank(left) <= rank(right) else right
+    return left if sort_key(left) <= sort_key(right) else right
 
 
 def greatest(left: Any, right: Any) -> Any:
-    return left if rank(left) >= rank(right) else right
+    return left if sort_key(left) >= sort_key(right) else right
 
 
 def outermost(pairs: Sequence[tuple[int, Any]], is_last: bool) -> Any:

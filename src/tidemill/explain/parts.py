@@ -9,7 +9,7 @@ from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.relation import source_name
-from tidemill.state.feed import Feed, Node
+from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
 
 # Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
@@ -46,7 +46,7 @@ def _tree(arrangement: Arrangement, feed: Feed) -> Iterator[tuple[str, str]]:
         yield label, f"{rate}{into}"
 
 
-def _branches(feed: Feed, place: int, stem: str, below: str) -> Iterator[tuple[str, Node]]:
+def _branches(feed: Feed, place: int, stem: str, below: str) -> Iterator[tuple[str, FeedNode]]:
     node = feed.nodes[place]
     yield f"{stem}{phrases.keys_at_node(feed, node)}", node
     children = [n for n, other in enumerate(feed.nodes) if n and other.parent == place]

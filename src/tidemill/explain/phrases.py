@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tidemill.language.statements import Window
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
-from tidemill.state.feed import Feed, Node
+from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
 from tidemill.words import span
 
@@ -40,7 +40,7 @@ def _between(spans_us: Sequence[int]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def keys_at_node(feed: Feed, node: Node) -> str:
+def keys_at_node(feed: Feed, node: FeedNode) -> str:
     """The keys of a node in a feed's tree, as users wrote them."""
     text = ", ".join(feed.scan.keys[place].sql for place in node.keys) or "(one group)"
     return in_users_words(text, feed.scan.relation.joins)

@@ -15,7 +15,7 @@ from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.needs import needs_of, united_needs
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
-from tidemill.state.feed import Feed, Node
+from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
 
 Readers = tuple[tuple[QueryPlan, Stint], ...]
@@ -129,7 +129,7 @@ class Arrangement:
             else self.costs.cost_of_passes(needs)
         )
 
-    def partial_rows(self, feed: Feed, node: Node) -> float:
+    def partial_rows(self, feed: Feed, node: FeedNode) -> float:
         """Partial rows per second, at a node of the feed's tree."""
         all_needs = [needs_of_synopsis(synopsis) for synopsis in feed.synopses]
         keys = frozenset(feed.scan.keys[place].sql for place in node.keys)

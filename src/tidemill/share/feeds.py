@@ -18,7 +18,7 @@ from tidemill.share.costs import EngineCosts
 from tidemill.share.key_tree import KeySet, key_tree
 from tidemill.share.merging import merge_greedily
 from tidemill.share.needs import Needs, multiplying, united_needs
-from tidemill.state.feed import Feed, Node, Scan
+from tidemill.state.feed import Feed, FeedNode, Scan
 from tidemill.state.synopsis import Synopsis
 
 Root = tuple[Synopsis, ...]
@@ -150,7 +150,7 @@ def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
     if not feeds or not all(feed.scan.multiplies for feed in feeds):
         return tuple(feeds)
     scan = Scan(feeds[0].scan.relation.base, keys=(), predicates=(), lanes=(ROWS,))
-    return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(Node((), 0, ()),), synopses=()))
+    return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(FeedNode((), 0, ()),), synopses=()))
 
 
 def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
@@ -173,13 +173,15 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
     )
 
 
-def _nodes(root: Root, sets: Sequence[KeySet], tree: Mapping[KeySet, KeySet]) -> tuple[Node, ...]:
+def _nodes(
+    root: Root, sets: Sequence[KeySet], tree: Mapping[KeySet, KeySet]
+) -> tuple[FeedNode, ...]:
     """The tree's sets of keys as nodes, each with the synopses that have just these keys."""
     numbers = {keys: number for number, keys in enumerate(tree)}
     synopses: dict[KeySet, list[str]] = {keys: [] for keys in tree}
     for synopsis, keys in zip(root, sets, strict=True):
         synopses[keys].append(synopsis.id)
     return tuple(
-        Node(tuple(sorted(keys)), numbers[parent], tuple(synopses[keys]))
+        FeedNode(tuple(sorted(keys)), numbers[parent], tuple(synopses[keys]))
         for keys, parent in tree.items()
     )

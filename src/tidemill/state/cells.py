@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates import Lane, LaneArray, concatenated
-from tidemill.aggregates.numbering import Digit, factorise, number
+from tidemill.aggregates.numbering import Digit, factorise, number_rows
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import ALL_ROWS, Reading
 
@@ -99,7 +99,7 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
         Digit(cells.signature, len(cells.signatures)),
         Digit(cells.slice_index, max(1, len(cells.slices))),
     ]
-    found = number(digits, len(cells))
+    found = number_rows(digits, len(cells))
     if found.count == len(cells):
         return cells
     kept = replace(cells, lanes=()).at(found.rows)

@@ -65,7 +65,7 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Node:
+class FeedNode:
     """A set of keys, as places among the scan's; the parent's set holds it."""
 
     keys: tuple[int, ...]
@@ -80,7 +80,7 @@ class Feed:
     scan: Scan
     bits: tuple[int, ...]
     keeps_all: bool  # rows that satisfy no predicate are read by somebody
-    nodes: tuple[Node, ...]
+    nodes: tuple[FeedNode, ...]
     synopses: tuple[Synopsis, ...]
 
     @property

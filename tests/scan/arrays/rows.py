@@ -22,7 +22,7 @@ from tidemill.aggregates.lanes import BagLane, Count, Min, Moments, Sum
 from tidemill.aggregates.lanes.outermost import Outermost
 from tidemill.aggregates.plain import outermost
 from tidemill.aggregates.sketches import CountMinLane, ItemsLane, KllLane, SketchLane
-from tidemill.aggregates.sketches.counts import whole
+from tidemill.aggregates.sketches.counts import whole_key
 from tidemill.aggregates.sketches.distinct import DistinctLane
 from tidemill.aggregates.sketches.keys import keys_of, values_of
 from tidemill.aggregates.user.function import UserFunction
@@ -244,7 +244,7 @@ def plain_sketch(lane: SketchLane, values: list[Any]) -> Any:
     counts = Counter("NaN" if value != value else _whole(value) for value in values)
     if isinstance(lane, CountMinLane):
         keys = Counter(keys_of(pa.array(values, lane.type.arrow), lane.type))
-        return Counter({whole(key): count for key, count in keys.items()})
+        return Counter({whole_key(key): count for key, count in keys.items()})
     return len(counts) if isinstance(lane, DistinctLane) else counts
 
 
@@ -296,7 +296,7 @@ def _lane_values(lane: Lane, cells: Cells, place: int) -> list[Any]:
     if isinstance(lane, UserLane):
         states = cells.lanes[place]
         assert isinstance(states, Encoded)
-        return _plain(lane.running.lower(states.values)[0])
+        return _plain(lane.user.lower(states.values)[0])
     parts = [_plain(array) for array in lane.decode(cells.lanes[place])]
     if isinstance(lane, BagLane):
         return [_listed_bag(*bag) for bag in zip(*parts, strict=True)]

@@ -1,7 +1,7 @@
 """Approximate aggregates: estimates from sketches, with bounds.
 
 An error is what the sketch's makers promise of it: for distinct counts the relative standard
-error, for percentiles the error of the rank at 99 %, for counts of values a share of all rows.
+error, for percentiles the error of the sort_key at 99 %, for counts of values a share of all rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.forms import (
+    bigint,
     double,
     error_between,
     fraction,
@@ -22,12 +23,11 @@ from tidemill.aggregates.functions.forms import (
     is_plain,
     number_of_items,
     text_as_double,
-    whole,
 )
 from tidemill.aggregates.lanes import Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, nowhere
-from tidemill.aggregates.plain import rank
+from tidemill.aggregates.plain import sort_key
 from tidemill.aggregates.sketches import (
     CountMinLane,
     HllLane,
@@ -48,7 +48,7 @@ from tidemill.types import BIGINT, Type, array_of, struct_of
 
 _METHODS = ("hll", "theta")
 _Parts = tuple[tuple[str, Callable[[Type], Type]], ...]
-_WHOLE_BOUNDS: _Parts = (("low", whole), ("high", whole))
+_WHOLE_BOUNDS: _Parts = (("low", bigint), ("high", bigint))
 _BOUNDS: _Parts = (("low", double), ("high", double))
 
 
@@ -85,7 +85,7 @@ class ApproxCountDistinct(Approximate):
         "APPROX_COUNT_DISTINCT",
         "plain values",
         is_plain,
-        whole,
+        bigint,
         parameters=(
             error_between("0.001", "0.1", "0.0163"),
             Parameter("method", _method, "hll", is_required=False),
@@ -160,7 +160,7 @@ class ApproxTopK(Approximate):
         return lists, nowhere(len(lists))
 
     def exactly(self, call: AggregateCall, values: Sequence[Any]) -> Any:
-        counts = sorted(_counts(values).items(), key=lambda item: (-item[1], rank(item[0])))
+        counts = sorted(_counts(values).items(), key=lambda item: (-item[1], sort_key(item[0])))
         items = [{"value": v, "count": n, "low": n, "high": n} for v, n in counts]
         return items[: int(_number(call.parameters[0]))] or None
 
@@ -185,7 +185,7 @@ class ApproxCount(Approximate):
         "APPROX_COUNT",
         "plain values but BINARY",
         _is_countable,
-        whole,
+        bigint,
         parameters=(Parameter("value", _any_value), error_between("0.00001", "0.1", "0.01")),
         parts=_WHOLE_BOUNDS,
         estimates=True,

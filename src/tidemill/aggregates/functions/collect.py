@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_plain, number_of_items, whole, whole_constant
+from tidemill.aggregates.functions.forms import bigint, is_plain, number_of_items, whole_constant
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
-from tidemill.aggregates.plain import rank, unsigned_zero
+from tidemill.aggregates.plain import sort_key, unsigned_zero
 from tidemill.plan.functions import Parameter, Signature
 from tidemill.plan.query import AggregateCall
 from tidemill.types import array_of
@@ -28,7 +28,7 @@ class Collect(Function):
         is_plain,
         array_of,
         parameters=(Parameter("k", number_of_items),),
-        parts=(("total", whole),),
+        parts=(("total", bigint),),
     )
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
@@ -52,7 +52,7 @@ class Collect(Function):
         return listed(offsets, values, call.slot.type.arrow, sizes == 0), nowhere(len(windows))
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
-        values = sorted((unsigned_zero(value) for value in known_values(rows)), key=rank)
+        values = sorted((unsigned_zero(value) for value in known_values(rows)), key=sort_key)
         if call.part == "total":
             return len(values)
         return values[: whole_constant(call.parameters[0])] or None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_any, is_plain, whole
+from tidemill.aggregates.functions.forms import bigint, is_any, is_plain
 from tidemill.aggregates.lanes import ROWS, Count, Counts, Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
-from tidemill.aggregates.plain import rank, unsigned_zero
+from tidemill.aggregates.plain import sort_key, unsigned_zero
 from tidemill.plan.functions import Signature
 from tidemill.plan.query import AggregateCall
 
@@ -17,7 +17,7 @@ from tidemill.plan.query import AggregateCall
 class CountFunction(Function):
     """COUNT(*) has no argument."""
 
-    signature: ClassVar[Signature] = Signature("COUNT", "any values", is_any, whole)
+    signature: ClassVar[Signature] = Signature("COUNT", "any values", is_any, bigint)
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
         return (ROWS if call.argument is None else Count(call.argument),)
@@ -35,7 +35,7 @@ class CountDistinct(Function):
     """All NaN are one value, and so are the zeros."""
 
     signature: ClassVar[Signature] = Signature(
-        "COUNT_DISTINCT", "plain values", is_plain, whole, shown="COUNT(DISTINCT x)"
+        "COUNT_DISTINCT", "plain values", is_plain, bigint, shown="COUNT(DISTINCT x)"
     )
     sibling: ClassVar[str] = "APPROX_COUNT_DISTINCT"
 
@@ -46,4 +46,4 @@ class CountDistinct(Function):
         return lanes.bags(Counts(call.argument)).distinct(), None, None
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
-        return len({rank(unsigned_zero(value)) for _, (value,) in rows if value is not None})
+        return len({sort_key(unsigned_zero(value)) for _, (value,) in rows if value is not None})

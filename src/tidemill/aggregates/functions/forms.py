@@ -33,7 +33,7 @@ def itself(kind: Type) -> Type:
     return kind
 
 
-def whole(_: Type) -> Type:
+def bigint(_: Type) -> Type:
     return BIGINT
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_plain, length_of_time, number_of_items, whole
+from tidemill.aggregates.functions.forms import bigint, is_plain, length_of_time, number_of_items
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
 from tidemill.language.durations import parse_duration
@@ -42,7 +42,7 @@ class FrequentFunction(Function):
             Parameter("k", number_of_items),
             Parameter("subwindow", length_of_time, is_required=False),
         ),
-        parts=(("delta", whole),),
+        parts=(("delta", bigint),),
         is_exact=False,
         by_subwindow=True,
     )

@@ -15,7 +15,7 @@ from tidemill.aggregates.functions.forms import double, fraction, is_number, tex
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
-from tidemill.aggregates.plain import rank, unsigned_zero
+from tidemill.aggregates.plain import sort_key, unsigned_zero
 from tidemill.arrays import Array
 from tidemill.plan.functions import Parameter, Signature
 from tidemill.plan.query import AggregateCall
@@ -39,7 +39,7 @@ class PercentileFunction(Function):
         return values, known, None
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
-        values = sorted((unsigned_zero(value) for value in known_values(rows)), key=rank)
+        values = sorted((unsigned_zero(value) for value in known_values(rows)), key=sort_key)
         return plain_percentile(values, self.fraction(call)) if values else None
 
 

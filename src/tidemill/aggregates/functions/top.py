@@ -15,7 +15,7 @@ from tidemill.aggregates.functions.totals import SumFunction
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow, Weights
 from tidemill.aggregates.limbs import to_decimal, to_int64
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, listed, nowhere
-from tidemill.aggregates.plain import rank, unsigned_zero
+from tidemill.aggregates.plain import sort_key, unsigned_zero
 from tidemill.arrays import Array, BoolArray
 from tidemill.plan.functions import Parameter, Signature
 from tidemill.plan.query import AggregateCall
@@ -62,10 +62,10 @@ class Top(Function):
         weights: dict[Any, Any] = {}
         values: dict[Any, Any] = {}
         for value, *weight in (values for _, values in rows if None not in values):
-            key = rank(unsigned_zero(value))
+            key = sort_key(unsigned_zero(value))
             values[key] = unsigned_zero(value)
             weights[key] = weights.get(key, 0) + (weight[0] if weight else 1)
-        order = sorted(sorted(values), key=lambda key: rank(weights[key]), reverse=True)
+        order = sorted(sorted(values), key=lambda key: sort_key(weights[key]), reverse=True)
         kind, most = _weight_type(call), whole_constant(call.parameters[0])
         top = [
             {"value": values[key], "weight": _fitting(weights[key], kind)} for key in order[:most]

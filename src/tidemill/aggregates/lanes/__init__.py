@@ -9,12 +9,12 @@ from tidemill.aggregates.lanes.base import (
     PlainRow,
     lane_of_kind,
 )
-from tidemill.aggregates.lanes.counts import ROWS, Count, Rows
+from tidemill.aggregates.lanes.counts import ROWS, Count, RowsLane
 from tidemill.aggregates.lanes.extremes import Max, Min
 from tidemill.aggregates.lanes.moments import Moments
 from tidemill.aggregates.lanes.outermost import First, Last
 from tidemill.aggregates.lanes.sums import Overflow, Sum
 
 __all__ = ["ROWS", "BagLane", "Count", "Counts", "First", "KernelLane", "Lane", "LaneArray"]
-__all__ += ["Last", "Max", "Min", "Moments", "NumberLane", "Overflow", "PlainRow", "Rows", "Sum"]
-__all__ += ["Weights", "lane_of_kind"]
+__all__ += ["Last", "Max", "Min", "Moments", "NumberLane", "Overflow", "PlainRow", "RowsLane"]
+__all__ += ["Sum", "Weights", "lane_of_kind"]

@@ -13,7 +13,7 @@ from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
 
 
-class Rows(NumberLane):
+class RowsLane(NumberLane):
     """The number of rows."""
 
     kind: ClassVar[str] = "rows"
@@ -60,4 +60,4 @@ class Count(NumberLane):
         return (len(known_values(rows)),)
 
 
-ROWS = Rows()
+ROWS = RowsLane()

@@ -16,7 +16,7 @@ from tidemill.aggregates.algebra import (
     INTEGER_MIN,
     Algebra,
 )
-from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank, valid_rows
+from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank_values, valid_rows
 from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
 from tidemill.aggregates.plain import greatest, least
 from tidemill.types import BOOLEAN, DATE, TIMESTAMP, Type
@@ -52,7 +52,7 @@ class Extreme(NumberLane):
 
     def encode(self, arrays: Sequence[pa.Array]) -> Encoded:
         if self._is_ranked:
-            return rank(arrays[0], valid_rows(arrays[0]))
+            return rank_values(arrays[0], valid_rows(arrays[0]))
         return super().encode(arrays)
 
     def decode(self, rows: Encoded) -> list[pa.Array]:

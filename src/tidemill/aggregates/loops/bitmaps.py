@@ -11,7 +11,7 @@ from tidemill.compiling import compiled
 
 
 @compiled
-def rank(codes: Array, words: Array, before: Array, ranks: Array) -> int:
+def rank_codes(codes: Array, words: Array, before: Array, ranks: Array) -> int:
     """The rank of each code among those that occur; `words` has a bit for every code there is.
 
     All bits are clear at first, and those of the codes set afterwards; a rank is the count of

@@ -23,8 +23,8 @@ from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
 from tidemill.aggregates.loops.scatter import order_groups
 from tidemill.aggregates.merging import merged_at, objects
-from tidemill.aggregates.numbering import Digit, number
-from tidemill.aggregates.sketches.keys import Key, float_bits, keys_of
+from tidemill.aggregates.numbering import Digit, number_rows
+from tidemill.aggregates.sketches.keys import SketchKey, float_bits, keys_of
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP
@@ -52,7 +52,7 @@ class Family(Protocol):
 class OfKeys(Family, Protocol):
     """Sketches of values, for which it makes no difference how they are ordered."""
 
-    def make(self, keys: Sequence[Key], counts: Sequence[int]) -> State:
+    def make(self, keys: Sequence[SketchKey], counts: Sequence[int]) -> State:
         """Of distinct values, each with how often it is there."""
 
 
@@ -141,7 +141,9 @@ class KeySketchLane(SketchLane):
         column = rows.column(self.subject)
         places, groups = rows.known(column)
         codes, keys = self._coded(column)
-        pairs = number([Digit(codes[places], len(keys)), Digit(groups, rows.count)], len(places))
+        pairs = number_rows(
+            [Digit(codes[places], len(keys)), Digit(groups, rows.count)], len(places)
+        )
         counts = np.bincount(pairs.ids, minlength=pairs.count)
         order, ends = in_groups(groups[pairs.rows], rows.count)
         pair_keys = keys[codes[places[pairs.rows[order]]]].tolist()

@@ -4,7 +4,7 @@ What it tells is never too little, and too much by more than e / width of all ro
 1,000 at most. As long as there are no more values than a row of the sketch has counters, they
 are counted one by one.
 
->>> CountMin(272).make(["a", "b"], [3, 1]).count(counts.whole("a"))
+>>> CountMin(272).make(["a", "b"], [3, 1]).count(counts.whole_key("a"))
 3
 """
 
@@ -20,8 +20,8 @@ import datasketches
 
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import KeySketchLane, State
-from tidemill.aggregates.sketches.counts import Counts
-from tidemill.aggregates.sketches.keys import Key
+from tidemill.aggregates.sketches.counts import Tally
+from tidemill.aggregates.sketches.keys import SketchKey
 from tidemill.aggregates.sketches.read_counts import COUNT_MIN_ROWS
 
 
@@ -36,13 +36,13 @@ class CountMin:
 
     width: int
 
-    def make(self, keys: Sequence[Key], often: Sequence[int]) -> State:
-        return self._bounded(counts.counted(list(map(counts.whole, keys)), often))
+    def make(self, keys: Sequence[SketchKey], often: Sequence[int]) -> State:
+        return self._bounded(counts.counted(list(map(counts.whole_key, keys)), often))
 
     def merged(self, states: Sequence[State]) -> State:
         read = [self.read(state) for state in states]
-        exact = [state for state in read if isinstance(state, Counts)]
-        sketches = [state for state in read if not isinstance(state, Counts)]
+        exact = [state for state in read if isinstance(state, Tally)]
+        sketches = [state for state in read if not isinstance(state, Tally)]
         if not sketches:
             return self._bounded(counts.added(exact))
         union = self._sketch(exact)
@@ -51,7 +51,7 @@ class CountMin:
         return union
 
     def to_bytes(self, state: State) -> bytes:
-        if isinstance(state, Counts):
+        if isinstance(state, Tally):
             return counts.to_bytes(state)
         return state if isinstance(state, bytes) else bytes(state.serialize())
 
@@ -62,10 +62,10 @@ class CountMin:
             return counts.from_bytes(state)
         return datasketches.count_min_sketch.deserialize(state)
 
-    def _bounded(self, exact: Counts) -> State:
+    def _bounded(self, exact: Tally) -> State:
         return exact if len(exact.keys) <= self.width else self._sketch([exact])
 
-    def _sketch(self, parts: Sequence[Counts]) -> Any:
+    def _sketch(self, parts: Sequence[Tally]) -> Any:
         sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, self.width)
         if parts:
             whole = counts.added(parts)

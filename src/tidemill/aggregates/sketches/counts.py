@@ -1,6 +1,6 @@
 """How often each value is there, as arrays: what is known of counts, and how much is not.
 
-Values are integers, ascending; of texts they are hashes, with the texts beside them. Counts of
+Values are integers, ascending; of texts they are hashes, with the texts beside them. Tally of
 several states are added up by sorting, which is fast since each is in order. What has too many
 values loses the least frequent ones as Misra and Gries have it: all counts become less by the
 largest that is dropped, and no true count is further from what is kept than all of that together
@@ -25,7 +25,7 @@ from hashlib import blake2b
 import numpy as np
 
 from tidemill.aggregates.merging import objects
-from tidemill.aggregates.sketches.keys import Key
+from tidemill.aggregates.sketches.keys import SketchKey
 from tidemill.arrays import Array, IntArray
 
 # How the bytes begin, which no sketch of the library does; then values, what is missed, texts.
@@ -35,7 +35,7 @@ HEAD_SIZE, ROWS_AT = _HEAD.size, struct.calcsize("<5s?")
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Tally:
     """A value is there as often as its count says, or up to `missed` times more."""
 
     keys: IntArray
@@ -43,9 +43,9 @@ class Counts:
     missed: int = 0
     texts: Array | None = None
 
-    def take(self, places: Array) -> Counts:
+    def take(self, places: Array) -> Tally:
         texts = None if self.texts is None else self.texts[places]
-        return Counts(self.keys[places], self.counts[places], self.missed, texts)
+        return Tally(self.keys[places], self.counts[places], self.missed, texts)
 
     def count(self, key: int) -> int:
         place = int(np.searchsorted(self.keys, key))
@@ -53,31 +53,31 @@ class Counts:
         return int(self.counts[place]) if there else 0
 
     @property
-    def values(self) -> list[Key]:
-        found: list[Key] = (self.keys if self.texts is None else self.texts).tolist()
+    def values(self) -> list[SketchKey]:
+        found: list[SketchKey] = (self.keys if self.texts is None else self.texts).tolist()
         return found
 
 
-def counted(values: Sequence[Key], counts: Sequence[int]) -> Counts:
+def counted(values: Sequence[SketchKey], counts: Sequence[int]) -> Tally:
     """Of distinct values, each with how often it is there."""
     texts = objects(values) if values and isinstance(values[0], str) else None
-    keys = np.array(values if texts is None else [whole(text) for text in values], np.int64)
-    found = Counts(keys, np.array(counts, np.int64), 0, texts)
+    keys = np.array(values if texts is None else [whole_key(text) for text in values], np.int64)
+    found = Tally(keys, np.array(counts, np.int64), 0, texts)
     return found.take(np.argsort(keys, kind="stable"))
 
 
 @lru_cache(maxsize=2**16)
-def whole(key: Key) -> int:
+def whole_key(key: SketchKey) -> int:
     """A number in place of any key: of a text 64 bits that are the same everywhere."""
     if isinstance(key, int):
         return key
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little", signed=True)
 
 
-def added(parts: Sequence[Counts]) -> Counts:
+def added(parts: Sequence[Tally]) -> Tally:
     keys = np.concatenate([part.keys for part in parts])
     if not len(keys):
-        return Counts(keys, keys, sum(part.missed for part in parts))
+        return Tally(keys, keys, sum(part.missed for part in parts))
     # The parts are in order, and a stable sort finds their runs.
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -86,7 +86,7 @@ def added(parts: Sequence[Counts]) -> Counts:
     (first,) = is_new.nonzero()
     counts = np.concatenate([part.counts for part in parts])[order]
     texts = [part.texts for part in parts if part.texts is not None]
-    return Counts(
+    return Tally(
         keys[first],
         np.add.reduceat(counts, first),
         sum(part.missed for part in parts),
@@ -94,17 +94,17 @@ def added(parts: Sequence[Counts]) -> Counts:
     )
 
 
-def cut(counts: Counts, room: int) -> Counts:
+def cut(counts: Tally, room: int) -> Tally:
     """So many values at most, those that are there most often."""
     excess = len(counts.keys) - room
     if excess <= 0:
         return counts
     off = int(np.partition(counts.counts, excess - 1)[excess - 1])
     left = counts.take((counts.counts > off).nonzero()[0])
-    return Counts(left.keys, left.counts - off, counts.missed + off, left.texts)
+    return Tally(left.keys, left.counts - off, counts.missed + off, left.texts)
 
 
-def to_bytes(counts: Counts) -> bytes:
+def to_bytes(counts: Tally) -> bytes:
     head = _HEAD.pack(MARK, counts.texts is not None, len(counts.keys), counts.missed)
     plain = head + counts.keys.tobytes() + counts.counts.tobytes()
     if counts.texts is None:
@@ -117,13 +117,13 @@ def is_counts(state: bytes) -> bool:
     return state.startswith(MARK)
 
 
-def from_bytes(state: bytes) -> Counts:
+def from_bytes(state: bytes) -> Tally:
     _, has_texts, rows, missed = _HEAD.unpack_from(state)
     numbers = np.frombuffer(state, np.int64, rows * (3 if has_texts else 2), _HEAD.size)
     keys, counts, *lengths = numbers.reshape(-1, rows) if rows else (numbers, numbers)
     if not has_texts or not rows:
-        return Counts(keys, counts, missed)
+        return Tally(keys, counts, missed)
     text, ends = state[_HEAD.size + numbers.nbytes :], np.cumsum(lengths[0]).tolist()
     starts = [0, *ends[:-1]]
     texts = [text[a:b].decode() for a, b in zip(starts, ends, strict=True)]
-    return Counts(keys, counts, missed, objects(texts))
+    return Tally(keys, counts, missed, objects(texts))

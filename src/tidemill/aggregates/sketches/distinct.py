@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import datasketches
 
 from tidemill.aggregates.sketches.base import KeySketchLane, State
-from tidemill.aggregates.sketches.keys import Key
+from tidemill.aggregates.sketches.keys import SketchKey
 from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
 from tidemill.types import STRING
 
@@ -45,7 +45,7 @@ class HyperLogLog:
 
     log_size: int
 
-    def make(self, keys: Sequence[Key], counts: Sequence[int]) -> State:
+    def make(self, keys: Sequence[SketchKey], counts: Sequence[int]) -> State:
         sketch = datasketches.hll_sketch(self.log_size, datasketches.HLL_8)
         _update(sketch, keys)
         return bytes(sketch.serialize_compact())
@@ -69,7 +69,7 @@ class Theta:
 
     log_size: int
 
-    def make(self, keys: Sequence[Key], counts: Sequence[int]) -> State:
+    def make(self, keys: Sequence[SketchKey], counts: Sequence[int]) -> State:
         sketch = datasketches.update_theta_sketch(self.log_size)
         _update(sketch, keys)
         return sketch.compact(ordered=False)
@@ -90,7 +90,7 @@ class Theta:
         return state if isinstance(state, bytes) else bytes(state.serialize())
 
 
-def _update(sketch: Any, keys: Sequence[Key]) -> None:
+def _update(sketch: Any, keys: Sequence[SketchKey]) -> None:
     if keys and isinstance(keys[0], str):
         keys = [key or _FOR_EMPTY for key in keys]
     # A deque of no length is the fastest way to call something for each.

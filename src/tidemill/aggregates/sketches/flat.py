@@ -1,6 +1,6 @@
 """The bytes of many sketches in one array, for compiled loops to read.
 
->>> found = flat([b"ab", None, b"c"])
+>>> found = flatten_bytes([b"ab", None, b"c"])
 >>> found.data.tolist(), found.at.tolist()
 ([97, 98, 99], [0, 2, 2, 3])
 """
@@ -31,21 +31,21 @@ class Flat:
         return np.diff(self.at)
 
 
-def flat(states: Sequence[bytes | None]) -> Flat:
+def flatten_bytes(states: Sequence[bytes | None]) -> Flat:
     column = pa.array(states, pa.large_binary())
     _, offsets, data = column.buffers()
     at = np.frombuffer(offsets, np.int64)[: len(states) + 1] if states else np.zeros(1, np.int64)
     return Flat(np.frombuffer(data or b"", np.uint8), at)
 
 
-def plain(
+def flatten_plain(
     states: Sequence[bytes | None], place: int, is_plain: Callable[[Array], Array], read: Any
 ) -> Flat:
     """The same, after the library has written those anew that are in another of its forms.
 
     The byte at the place tells which they are.
     """
-    found = flat(states)
+    found = flatten_bytes(states)
     there = np.flatnonzero(found.sizes > place)
     odd = there[~is_plain(found.data[found.at[there] + place])].tolist()
     if not odd:
@@ -53,11 +53,11 @@ def plain(
     written = list(states)
     for row in odd:
         written[row] = read(states[row])
-    return flat(written)
+    return flatten_bytes(written)
 
 
 @compiled
-def whole(data: Array, at: int, size: int) -> Any:
+def read_whole(data: Array, at: int, size: int) -> Any:
     """The number that so many bytes are, the lowest first; bytes of sketches are not aligned."""
     number = np.int64(0)
     for byte in range(size):

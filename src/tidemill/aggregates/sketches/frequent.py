@@ -21,10 +21,10 @@ import datasketches
 
 from tidemill.aggregates.sketches import counts
 from tidemill.aggregates.sketches.base import KeySketchLane, State
-from tidemill.aggregates.sketches.counts import Counts
-from tidemill.aggregates.sketches.keys import Key, is_text_key
+from tidemill.aggregates.sketches.counts import Tally
+from tidemill.aggregates.sketches.keys import SketchKey, is_text_key
 
-Item = tuple[Key, int, int, int]  # value, count, low, high
+Item = tuple[SketchKey, int, int, int]  # value, count, low, high
 _ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES
 _LONGS = datasketches.PyLongsSerDe()
 
@@ -49,7 +49,7 @@ class Items:
     log_size: int
     of_text: bool
 
-    def make(self, keys: Sequence[Key], often: Sequence[int]) -> State:
+    def make(self, keys: Sequence[SketchKey], often: Sequence[int]) -> State:
         return counts.cut(counts.counted(keys, often), items_room(self.log_size))
 
     def merged(self, states: Sequence[State]) -> State:
@@ -59,12 +59,12 @@ class Items:
     def to_bytes(self, state: State) -> bytes:
         return state if isinstance(state, bytes) else counts.to_bytes(state)
 
-    def read(self, state: State) -> Counts:
-        if isinstance(state, Counts):
+    def read(self, state: State) -> Tally:
+        if isinstance(state, Tally):
             return state
         return counts.from_bytes(state) if counts.is_counts(state) else self._of_spark(state)
 
-    def _of_spark(self, state: bytes) -> Counts:
+    def _of_spark(self, state: bytes) -> Tally:
         if self.of_text:
             sketch = datasketches.frequent_strings_sketch.deserialize(state)
         else:

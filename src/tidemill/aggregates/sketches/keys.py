@@ -28,7 +28,7 @@ from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Value
 from tidemill.types import BOOLEAN, DATE, INTEGER_BITS, STRING, Type
 
-Key = int | str
+SketchKey = int | str
 _DAY = timedelta(days=1)
 _MICROSECOND = timedelta(microseconds=1)
 _LATIN = "latin-1"  # every byte is a letter of it
@@ -57,7 +57,7 @@ def float_bits(values: Array) -> IntArray:
     return np.where(np.isnan(canonical), np.nan, canonical).view(np.int64)
 
 
-def values_of(keys: Sequence[Key], kind: Type) -> pa.Array:
+def values_of(keys: Sequence[SketchKey], kind: Type) -> pa.Array:
     if kind.is_float:
         return pa.array(np.array(keys, np.int64).view(np.float64)).cast(kind.arrow)
     if is_text_key(kind):
@@ -74,7 +74,7 @@ def _whole(array: pa.Array) -> pa.Array:
     return array.cast(pa.int64())
 
 
-def key_of(value: Value, kind: Type) -> Key:
+def key_of(value: Value, kind: Type) -> SketchKey:
     """The key of a constant; raises `ValueError` with a reason if the type has no such value."""
     if kind == STRING:
         return _text(value)
@@ -121,7 +121,7 @@ def _micros_of(time: datetime) -> int:
     return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
 
 
-def _digits(value: int | Decimal, kind: Type) -> Key:
+def _digits(value: int | Decimal, kind: Type) -> SketchKey:
     if kind.is_integer:
         bits = INTEGER_BITS[kind.name]
         if value != int(value) or not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):

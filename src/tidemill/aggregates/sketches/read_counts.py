@@ -13,7 +13,7 @@ import datasketches
 import numpy as np
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.flat import Flat, whole
+from tidemill.aggregates.sketches.flat import Flat, read_whole
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
@@ -55,21 +55,21 @@ def _project(data: Array, at: Array, places: Array, key: int, exact: Array, bits
             exact[cell, :rows] = _counted(data, low, key)
             continue
         for row in range(rows):
-            bits[cell, row] = whole(data, low + _COUNTERS_AT + 8 * places[row], 8)
-        bits[cell, rows] = whole(data, low + _WEIGHT_AT, 8)
+            bits[cell, row] = read_whole(data, low + _COUNTERS_AT + 8 * places[row], 8)
+        bits[cell, rows] = read_whole(data, low + _WEIGHT_AT, 8)
 
 
 @compiled
 def _counted(data: Array, at: int, key: int) -> Any:
     """By halving: the keys ascend."""
-    rows = whole(data, at + _ROWS_AT, 8)
+    rows = read_whole(data, at + _ROWS_AT, 8)
     low, high = 0, rows
     while low < high:
         middle = (low + high) // 2
-        if whole(data, at + _KEYS_AT + 8 * middle, 8) < key:
+        if read_whole(data, at + _KEYS_AT + 8 * middle, 8) < key:
             low = middle + 1
         else:
             high = middle
-    if low == rows or whole(data, at + _KEYS_AT + 8 * low, 8) != key:
+    if low == rows or read_whole(data, at + _KEYS_AT + 8 * low, 8) != key:
         return 0
-    return whole(data, at + _KEYS_AT + 8 * (rows + low), 8)
+    return read_whole(data, at + _KEYS_AT + 8 * (rows + low), 8)

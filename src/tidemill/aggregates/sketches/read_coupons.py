@@ -5,7 +5,7 @@ place of a register in the lower 26 bits, its value above. Spark leaves empty pl
 
 >>> from tidemill.aggregates.sketches.distinct import HyperLogLog
 >>> few, many = (HyperLogLog(7).make(range(n), []) for n in (2, 999))
->>> found = read([few, None, many], 7)
+>>> found = read_coupons([few, None, many], 7)
 >>> (found.end - found.begin).tolist(), found.registers.tolist() == [-1, -1, len(few) + 40]
 ([2, 0, 0], True)
 """
@@ -19,7 +19,7 @@ import datasketches
 import numpy as np
 from numpy.typing import NDArray
 
-from tidemill.aggregates.sketches.flat import plain, whole
+from tidemill.aggregates.sketches.flat import flatten_plain, read_whole
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
@@ -41,8 +41,8 @@ class Coupons:
     registers: IntArray  # where they begin, or -1
 
 
-def read(states: Sequence[bytes | None], log_size: int) -> Coupons:
-    sketches = plain(states, MODE_AT, _is_plain, lambda state: _in_bytes(state, log_size))
+def read_coupons(states: Sequence[bytes | None], log_size: int) -> Coupons:
+    sketches = flatten_plain(states, MODE_AT, _is_plain, lambda state: _in_bytes(state, log_size))
     sizes, registers = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     coupons = np.empty(int(sizes.sum()), np.int64)
@@ -79,7 +79,7 @@ def _sizes(data: Array, at: Array) -> tuple[Array, Array]:
             registers[cell] = low + HEAD
             continue
         for place in range(_first(data, low), high - 3, 4):
-            sizes[cell] += whole(data, place, 4) != 0
+            sizes[cell] += read_whole(data, place, 4) != 0
     return sizes, registers
 
 
@@ -90,7 +90,7 @@ def _read(data: Array, at: Array, begin: Array, registers: Array, coupons: Array
         if low == high or registers[cell] >= 0:
             continue
         for place in range(_first(data, low), high - 3, 4):
-            coupon = whole(data, place, 4)
+            coupon = read_whole(data, place, 4)
             if coupon:
                 coupons[to] = coupon
                 to += 1

@@ -5,7 +5,7 @@ dropped any, and the hashes. Spark packs hashes as differences, which the librar
 
 >>> from tidemill.aggregates.sketches.distinct import Theta
 >>> few, many = (Theta(7).to_bytes(Theta(7).make(range(n), [])) for n in (2, 999))
->>> found = read([few, None, many])
+>>> found = read_hashes([few, None, many])
 >>> (found.end - found.begin)[:2].tolist(), (found.limit == ALL).tolist()
 ([2, 0], [True, True, False])
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import datasketches
 import numpy as np
 
-from tidemill.aggregates.sketches.flat import plain, whole
+from tidemill.aggregates.sketches.flat import flatten_plain, read_whole
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
@@ -28,7 +28,7 @@ _PLAIN_VERSION, _EMPTY = 3, 4
 
 
 @dataclass(frozen=True)
-class Hashes:
+class ThetaHashes:
     """Sketch i has the hashes `begin[i]:end[i]`: all below the limit that its values have."""
 
     begin: IntArray
@@ -37,13 +37,15 @@ class Hashes:
     limit: IntArray
 
 
-def read(states: Sequence[bytes | None]) -> Hashes:
-    sketches = plain(states, _VERSION_AT, lambda version: version == _PLAIN_VERSION, _unpacked)
+def read_hashes(states: Sequence[bytes | None]) -> ThetaHashes:
+    sketches = flatten_plain(
+        states, _VERSION_AT, lambda version: version == _PLAIN_VERSION, _unpacked
+    )
     sizes, limit = _sizes(sketches.data, sketches.at)
     end = np.cumsum(sizes)
     hashes = np.empty(int(sizes.sum()), np.int64)
     _read(sketches.data, sketches.at, end - sizes, end, hashes)
-    return Hashes(end - sizes, end, hashes, limit)
+    return ThetaHashes(end - sizes, end, hashes, limit)
 
 
 def _unpacked(state: bytes) -> bytes:
@@ -62,9 +64,9 @@ def _sizes(data: Array, at: Array) -> tuple[Array, Array]:
         if longs == 1:
             sizes[cell] = 0 if data[low + _FLAGS_AT] & _EMPTY else 1
         else:
-            sizes[cell] = whole(data, low + _COUNT_AT, 4)
+            sizes[cell] = read_whole(data, low + _COUNT_AT, 4)
         if longs > 2:
-            limit[cell] = whole(data, low + _LIMIT_AT, 8)
+            limit[cell] = read_whole(data, low + _LIMIT_AT, 8)
     return sizes, limit
 
 
@@ -74,5 +76,5 @@ def _read(data: Array, at: Array, begin: Array, end: Array, hashes: Array) -> No
     for cell in range(len(at) - 1):
         place = at[cell + 1] - 8 * (end[cell] - begin[cell])
         for to in range(begin[cell], end[cell]):
-            hashes[to] = whole(data, place, 8)
+            hashes[to] = read_whole(data, place, 8)
             place += 8

@@ -2,7 +2,7 @@
 
 >>> from tidemill.aggregates.sketches import counts
 >>> states = [counts.to_bytes(counts.counted(keys, [2] * len(keys))) for keys in ([7, 5], [5])]
->>> found = read([states[0], None, states[1]], Items(4, of_text=False))
+>>> found = read_items([states[0], None, states[1]], Items(4, of_text=False))
 >>> found.begin.tolist(), found.end.tolist(), found.keys.to_pylist(), found.counts.tolist()
 ([0, 2, 2], [2, 2, 3], [5, 7, 5], [2, 2, 2])
 """
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.flat import plain, whole
+from tidemill.aggregates.sketches.flat import flatten_plain, read_whole
 from tidemill.aggregates.sketches.frequent import Items
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
@@ -35,7 +35,7 @@ class Tallies:
     missed: IntArray
 
 
-def read(states: Sequence[bytes | None], family: Items) -> Tallies:
+def read_items(states: Sequence[bytes | None], family: Items) -> Tallies:
     return _texts(states, family) if family.of_text else _numbers(states, family)
 
 
@@ -51,7 +51,7 @@ def _texts(states: Sequence[bytes | None], family: Items) -> Tallies:
 
 
 def _numbers(states: Sequence[bytes | None], family: Items) -> Tallies:
-    sketches = plain(
+    sketches = flatten_plain(
         states,
         0,
         lambda mark: mark == _MARK,
@@ -70,8 +70,8 @@ def _sizes(data: Array, at: Array) -> tuple[Array, Array]:
     sizes, missed = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
     for cell in range(cells):
         if at[cell] < at[cell + 1]:
-            sizes[cell] = whole(data, at[cell] + _ROWS_AT, 8)
-            missed[cell] = whole(data, at[cell] + _ROWS_AT + 8, 8)
+            sizes[cell] = read_whole(data, at[cell] + _ROWS_AT, 8)
+            missed[cell] = read_whole(data, at[cell] + _ROWS_AT + 8, 8)
     return sizes, missed
 
 
@@ -80,5 +80,5 @@ def _read(data: Array, at: Array, begin: Array, end: Array, keys: Array, often: 
     for cell in range(len(at) - 1):
         size, place = end[cell] - begin[cell], at[cell] + _KEYS_AT
         for entry in range(size):
-            keys[begin[cell] + entry] = whole(data, place + 8 * entry, 8)
-            often[begin[cell] + entry] = whole(data, place + 8 * (size + entry), 8)
+            keys[begin[cell] + entry] = read_whole(data, place + 8 * entry, 8)
+            often[begin[cell] + entry] = read_whole(data, place + 8 * (size + entry), 8)

@@ -16,7 +16,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tidemill.aggregates.sketches.read_coupons import HEAD, MODE_AT, REGISTERS, VALUE_SHIFT, read
+from tidemill.aggregates.sketches.read_coupons import (
+    HEAD,
+    MODE_AT,
+    REGISTERS,
+    VALUE_SHIFT,
+    read_coupons,
+)
 
 _SUMS = struct.Struct("<dddii")
 _SUMS_AT, _FIRST_SUM = 8, slice(16, 24)
@@ -36,7 +42,7 @@ def merged_registers(full: Sequence[bytes], few: Sequence[bytes]) -> bytes:
     log_size = full[0][_LOG_SIZE_AT]
     rows = b"".join([memoryview(state)[HEAD:] for state in full])
     registers = np.frombuffer(rows, np.uint8).reshape(len(full), -1).max(axis=0)
-    coupons = read(few, log_size).coupons
+    coupons = read_coupons(few, log_size).coupons
     place = coupons & (len(registers) - 1)
     np.maximum.at(registers, place, (coupons >> VALUE_SHIFT).astype(np.uint8))
     head = bytearray(HEAD)

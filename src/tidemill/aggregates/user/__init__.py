@@ -1,6 +1,6 @@
 """Aggregates written by users, run on columns of states."""
 
 from tidemill.aggregates.user.failing import give_back, take_told
-from tidemill.aggregates.user.running import Running, running
+from tidemill.aggregates.user.running import UserAggregate, user_aggregate
 
-__all__ = ["Running", "give_back", "running", "take_told"]
+__all__ = ["UserAggregate", "give_back", "take_told", "user_aggregate"]

@@ -32,7 +32,7 @@ class UserFunction(Function):
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
         lane = self.lane(call)
-        return lane.running.lower(lanes.encoded(lane).values)
+        return lane.user.lower(lanes.encoded(lane).values)
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
         """One row at a time, combined from left to right; rows with a NULL are left out."""

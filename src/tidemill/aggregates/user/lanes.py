@@ -12,7 +12,7 @@ from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
-from tidemill.aggregates.user.running import Running, running
+from tidemill.aggregates.user.running import UserAggregate, user_aggregate
 from tidemill.plan.scalar import Scalar
 
 # States that are lifted and combined at a time. A few megabytes stay in a core's cache; with
@@ -30,13 +30,13 @@ class UserLane(KernelLane):
     kind: ClassVar[str] = "user"
 
     @property
-    def running(self) -> Running:
+    def user(self) -> UserAggregate:
         assert self.code is not None
-        return running(self.code, self.parameters)
+        return user_aggregate(self.code, self.parameters)
 
     @property
     def algebra(self) -> Algebra:
-        return self.running.algebra
+        return self.user.algebra
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
@@ -63,7 +63,7 @@ class UserLane(KernelLane):
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         """Some rows at a time, so that their states are still at hand when they are combined."""
-        user, places = self.running, rows.every_row
+        user, places = self.user, rows.every_row
         states = user.algebra.filled((rows.count,), user.states.dtype)
         step = max(1, _MOST_STATE_BYTES // user.states.dtype.itemsize)
         for begin in range(0, len(places), step):
@@ -82,7 +82,7 @@ class UserLane(KernelLane):
 
         The first column is that of states, which only pieces have.
         """
-        user = self.running
+        user = self.user
         if len(arrays) == 1:
             return Encoded(user.states.from_arrow(arrays[0]), None)
         _, times, *values = arrays
@@ -90,8 +90,8 @@ class UserLane(KernelLane):
         return Encoded(user.power(user.lift(values), counts), None)
 
     def decode(self, rows: Encoded) -> list[pa.Array]:
-        return [self.running.states.to_arrow(rows.values)]
+        return [self.user.states.to_arrow(rows.values)]
 
     def absent(self, rows: int) -> Encoded:
-        user = self.running
+        user = self.user
         return Encoded(user.algebra.filled((rows,), user.states.dtype), None)

@@ -24,11 +24,11 @@ Both = Callable[[Array, Array], Array]
 
 
 @lru_cache(maxsize=1024)
-def running(code: Code, constants: tuple[Value, ...]) -> Running:
-    return Running(code, constants)
+def user_aggregate(code: Code, constants: tuple[Value, ...]) -> UserAggregate:
+    return UserAggregate(code, constants)
 
 
-class Running:
+class UserAggregate:
     """One aggregate with its constants."""
 
     def __init__(self, code: Code, constants: tuple[Any, ...]) -> None:

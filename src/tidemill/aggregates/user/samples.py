@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tidemill.types import INTEGER_BITS, Type
 
-ROWS = 48
+SAMPLE_ROWS = 48
 _SEED = 4
 _NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
 _TIMES = (
@@ -32,10 +32,10 @@ _PLAIN: dict[str, tuple[Any, ...]] = {
 
 
 def sample(kind: Type, place: int) -> pa.Array:
-    """`ROWS` values; those of another argument, by its place, are drawn otherwise."""
+    """`SAMPLE_ROWS` values; those of another argument, by its place, are drawn otherwise."""
     rng = np.random.default_rng(_SEED + place)
     pool = pool_of(kind, rng)
-    return pa.array([pool[at] for at in rng.integers(len(pool), size=ROWS)], kind.arrow)
+    return pa.array([pool[at] for at in rng.integers(len(pool), size=SAMPLE_ROWS)], kind.arrow)
 
 
 def pool_of(kind: Type, rng: np.random.Generator) -> tuple[Any, ...]:

@@ -18,8 +18,8 @@ from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise
 from tidemill.aggregates.laws import agree, broken_law, plain
 from tidemill.aggregates.user.failing import quiet
-from tidemill.aggregates.user.running import Running, running
-from tidemill.aggregates.user.samples import ROWS, sample
+from tidemill.aggregates.user.running import UserAggregate, user_aggregate
+from tidemill.aggregates.user.samples import SAMPLE_ROWS, sample
 from tidemill.aggregates.user.states import MistakeError
 from tidemill.arrays import Array
 from tidemill.catalog import Code
@@ -33,11 +33,11 @@ T = TypeVar("T")
 @lru_cache(maxsize=1024)
 def try_out(code: Code, constants: tuple[Value, ...]) -> None:
     """Refuses an aggregate that cannot be relied on, with what showed it."""
-    _Trial(running(code, constants)).run()
+    _Trial(user_aggregate(code, constants)).run()
 
 
 class _Trial:
-    def __init__(self, mine: Running) -> None:
+    def __init__(self, mine: UserAggregate) -> None:
         self._mine, self._code = mine, mine.code
         kinds = [argument.type for argument in mine.declared.arguments]
         self._rows = [sample(kind, place) for place, kind in enumerate(kinds)]
@@ -54,7 +54,7 @@ class _Trial:
 
     def _lifted(self) -> Array:
         states = self._lift(self._rows)
-        back = pa.array(np.arange(ROWS)[::-1])
+        back = pa.array(np.arange(SAMPLE_ROWS)[::-1])
         self._check_row_by_row("lift", states, self._lift([r.take(back) for r in self._rows])[::-1])
         return states
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.columns import GroupedRows
-from tidemill.aggregates.numbering import Digit, number
+from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.scan.arrays.chunk import Column
@@ -30,7 +30,7 @@ def cells_of(
     signs = Digit(signature[signed.ids], len(signatures))
     digits = [*(key.coded.digit for key in keys), signs, sliced]
     mine = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]
-    found = number(mine, count)
+    found = number_rows(mine, count)
     some = found.rows if rows is None else rows[found.rows]
     group, groups = _groups(feed, keys, some)
     grouped = GroupedRows(chunk, timed.times_us, rows, found.ids, found.count)
@@ -58,7 +58,7 @@ def _own_signatures(feed: Feed, signed: Signed) -> tuple[IntArray, IntArray, Boo
 def _groups(feed: Feed, keys: list[Column], some: IntArray) -> tuple[IntArray, pa.Table]:
     """The group of each cell, of which some row is known, and the keys of each group."""
     digits = [Digit(key.coded.digit.codes[some], key.coded.digit.size) for key in keys]
-    found = number(digits, len(some))
+    found = number_rows(digits, len(some))
     columns = {
         name: key.take(some[found.rows]) for name, key in zip(feed.key_columns, keys, strict=True)
     }

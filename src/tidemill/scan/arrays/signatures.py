@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidemill.aggregates.numbering import Digit, number
+from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
@@ -96,7 +96,7 @@ def signing(predicates: Sequence[Predicate]) -> Signing:
 def sign(how: Signing, chunk: Chunk) -> Signed:
     """The signatures of some rows."""
     digits = [side.digit(chunk.column(side.column)) for side in how.sides]
-    found = number(digits, len(chunk))
+    found = number_rows(digits, len(chunk))
     classes = [digit.codes[found.rows] for digit in digits]
     return Signed(found.ids, how.of(classes, found.count))
 

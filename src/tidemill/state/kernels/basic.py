@@ -17,7 +17,7 @@ from tidemill.arrays import Array, IntArray
 
 # From this many elements a slice on, one `reduce` call a window (1.2 µs and 0.2 ns an element)
 # beats one `reduceat` for all windows (0.3 to 2 ns an element).
-WIDE_ELEMENTS = 96
+BASIC_WIDE_ELEMENTS = 96
 
 
 class Basic:
@@ -32,7 +32,7 @@ class Basic:
         if windows.size == 0:
             return result
         with np.errstate(invalid="ignore", over="ignore"):
-            if self._cells[:1].size < WIDE_ELEMENTS:
+            if self._cells[:1].size < BASIC_WIDE_ELEMENTS:
                 result[windows] = _at_once(self._cells, lo[windows], hi[windows], self._algebra)
             else:
                 _one_by_one(self._cells, lo, hi, self._algebra, result)

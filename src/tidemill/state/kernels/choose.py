@@ -23,11 +23,9 @@ import numpy as np
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.elementwise import Elementwise
 from tidemill.arrays import Array, IntArray
-from tidemill.state.kernels.basic import WIDE_ELEMENTS as BASIC_WIDE_ELEMENTS
-from tidemill.state.kernels.basic import Basic
+from tidemill.state.kernels.basic import BASIC_WIDE_ELEMENTS, Basic
 from tidemill.state.kernels.interval import Interval
-from tidemill.state.kernels.running import WIDE_ELEMENTS as RUNNING_WIDE_ELEMENTS
-from tidemill.state.kernels.running import Running
+from tidemill.state.kernels.running import RUNNING_WIDE_ELEMENTS, Running
 
 Kernel = Literal["running", "interval", "basic"]
 

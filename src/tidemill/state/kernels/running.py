@@ -18,7 +18,7 @@ from tidemill.arrays import Array, IntArray
 
 # From this many elements a slice on, adding slice by slice (0.7 µs and 0.3 ns an element)
 # beats `accumulate` along axis 0 (2 to 3 ns an element).
-WIDE_ELEMENTS = 256
+RUNNING_WIDE_ELEMENTS = 256
 
 
 class Running:
@@ -46,7 +46,7 @@ class Running:
 
 
 def _accumulate(cells: Array, totals: Array, algebra: Algebra) -> None:
-    if cells[:1].size < WIDE_ELEMENTS:
+    if cells[:1].size < RUNNING_WIDE_ELEMENTS:
         algebra.combine.accumulate(cells, axis=0, out=totals[1:])
         return
     for i in range(len(cells)):

@@ -42,18 +42,18 @@ class SortedBags:
     @cached_property
     def before(self) -> IntArray:
         """Entries before each cell."""
-        return np.concatenate([[0], np.cumsum(self.bags.sizes)])
+        return totals_before(self.bags.sizes)
 
     @cached_property
     def counted(self) -> IntArray:
         """What weighs before each entry, for counts alone."""
-        return np.concatenate([[0], np.cumsum(self.bags.weights[0])])
+        return totals_before(self.bags.weights[0])
 
     @cached_property
     def weight(self) -> IntArray:
         """What weighs before each cell, for counts alone."""
         own = self.counted[self.bags.end] - self.counted[self.bags.begin]
-        return np.concatenate([[0], np.cumsum(own)])
+        return totals_before(own)
 
 
 @dataclass(frozen=True)
@@ -187,3 +187,20 @@ def in_order(wanted: IntArray, first: IntArray, cells: int) -> IntArray:
     """Some runs, in the order in which they begin."""
     order, _ = sort_by(first[wanted], cells + 1)
     return wanted[order]
+
+
+def totals_before(values: IntArray) -> IntArray:
+    """Running totals: what all cells before each have, and all there are; of columns, in each.
+
+    >>> totals_before(np.array([3, 4])).tolist()
+    [0, 3, 7]
+    """
+    totals = np.zeros((len(values) + 1, *values.shape[1:]), np.int64)
+    np.cumsum(values, axis=0, out=totals[1:])
+    return totals
+
+
+def totals_within(totals: IntArray, first: IntArray, last: IntArray) -> IntArray:
+    """What the cells of each run have, as a difference of running totals."""
+    sums: IntArray = totals[last] - totals[first]
+    return sums

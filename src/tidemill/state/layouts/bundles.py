@@ -19,9 +19,9 @@ import numpy as np
 from tidemill.aggregates import Lane
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.state.cells import Cells
-from tidemill.state.layouts.combine import CELLS_PER_ROW, LaidOut, Layout, lay_out
+from tidemill.state.layouts.combine import CELLS_PER_ROW, CellLayout, LaidOut, lay_out_cells
 from tidemill.state.layouts.dense import MOST_CELLS
-from tidemill.state.layouts.lane_values import Rows, rows_of
+from tidemill.state.layouts.lane_values import LaneRows, rows_of
 from tidemill.state.sketched.rows import Reader
 
 # Cells left empty for the sake of a common matrix, in all: a lane of them takes about as long
@@ -110,7 +110,7 @@ def _reached(cells: Cells, spans: Spans) -> BoolArray:
 
 def _arranged(
     cells: Cells, spans: Spans, reached: BoolArray, places: IntArray
-) -> list[tuple[list[int], Layout]]:
+) -> list[tuple[list[int], CellLayout]]:
     """Which readings go together, and how they are laid out."""
     readings = len(cells.signatures)
     is_asked = reached.any(axis=1)
@@ -120,7 +120,9 @@ def _arranged(
     width = np.count_nonzero(_is_used(cells).reshape(readings, -1), axis=1)
     fills = height * width < CELLS_PER_ROW * work
     dense = sorted(np.flatnonzero(is_asked & fills).tolist(), key=lambda number: -width[number])
-    runs: list[tuple[list[int], Layout]] = [(run, "dense") for run in _runs(dense, height, width)]
+    runs: list[tuple[list[int], CellLayout]] = [
+        (run, "dense") for run in _runs(dense, height, width)
+    ]
     sparse = np.flatnonzero(is_asked & ~fills).tolist()
     return [*runs, (sparse, "sparse")] if sparse else runs
 
@@ -158,7 +160,7 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
 
 
 def _bundle(
-    lanes: Sequence[Rows], cells: Cells, rows: IntArray, spans: Spans, layout: Layout
+    lanes: Sequence[LaneRows], cells: Cells, rows: IntArray, spans: Spans, layout: CellLayout
 ) -> Bundle:
     places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
@@ -167,7 +169,7 @@ def _bundle(
     width = int(np.diff(first).max())
     windows = before[spans.lo], before[spans.hi]
     axis = before[places], group, width, int(before[-1])
-    laid = lay_out(*axis, *windows, lanes, layout, rows)
+    laid = lay_out_cells(*axis, *windows, lanes, layout, rows)
     # Beyond the last reading's groups there is room for the numbers it does not use.
     return Bundle(laid, before, np.append(groups, np.zeros(width, np.int64)), first[:-1])
 

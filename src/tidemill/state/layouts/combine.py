@@ -5,7 +5,7 @@
 >>> slices, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> lo, hi = np.array([0, 1]), np.array([2, 3])
 >>> lane = LaneValues(np.array([5, 6, 7]), COUNT)
->>> cells = lay_out(slices, groups, 2, 3, lo, hi, [lane], "sparse")
+>>> cells = lay_out_cells(slices, groups, 2, 3, lo, hi, [lane], "sparse")
 >>> (block,) = cells.blocks(lo, hi)
 >>> block.window.tolist(), block.group.tolist(), block.lane(0)[0].tolist()
 ([0, 0, 1], [0, 1, 1], [5, 6, 7])
@@ -21,10 +21,10 @@ import numpy as np
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.state.layouts.cell_runs import AnyRuns
 from tidemill.state.layouts.dense import DenseCells
-from tidemill.state.layouts.lane_values import Rows, Values
+from tidemill.state.layouts.lane_values import CombinedValues, LaneRows
 from tidemill.state.layouts.sparse import SparseCells, rows_before
 
-Layout = Literal["dense", "sparse", "auto"]
+CellLayout = Literal["dense", "sparse", "auto"]
 
 # Measured on two cores, with three lanes, in 129 cases (60 to 2,000 slices, 100 to 100,000
 # groups, 0.1 % to all of the cells filled): a dense cell costs 4 to 100 ns, a sparse row or pair
@@ -52,9 +52,9 @@ class Block(Protocol):
     @property
     def present(self) -> BoolArray | None: ...
 
-    def lane(self, number: int) -> Values | AnyRuns: ...
+    def lane(self, number: int) -> CombinedValues | AnyRuns: ...
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns: ...
+    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns: ...
 
     def windows_at(self, cells: IntArray) -> IntArray: ...
 
@@ -67,20 +67,20 @@ class LaidOut(Protocol):
         one in none. Windows whose `lo` ascends keep their order."""
 
 
-def lay_out(
+def lay_out_cells(
     slice_index: IntArray,
     group: IntArray,
     groups: int,
     slices: int,
     lo: IntArray,
     hi: IntArray,
-    lanes: Sequence[Rows],
-    layout: Layout = "auto",
+    lanes: Sequence[LaneRows],
+    layout: CellLayout = "auto",
     rows: IntArray | None = None,
 ) -> LaidOut:
     """The rows made ready for windows like `lo:hi`.
 
-    Rows are given in any order; `rows` says where the lanes of each are, if not all of them
+    LaneRows are given in any order; `rows` says where the lanes of each are, if not all of them
     are meant. A lane of a window is not NULL where any row behind it was not NULL. Both
     layouts give the same answers, floats up to the order of addition.
     """
@@ -94,7 +94,7 @@ def lay_out(
 
 def pick_layout(
     slice_index: IntArray, groups: int, slices: int, lo: IntArray, hi: IntArray
-) -> Layout:
+) -> CellLayout:
     """Dense unless it has many times more cells than the sparse layout has rows and pairs."""
     before = rows_before(slice_index, slices)
     pairs = int(np.minimum(before[hi] - before[lo], groups).sum())

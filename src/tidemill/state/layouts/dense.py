@@ -19,7 +19,7 @@ from tidemill.aggregates.scatter import at_places
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.kernels import COUNT, Algebra, combiner
 from tidemill.state.layouts.cell_runs import AnyRuns, Apart, RunMatrix
-from tidemill.state.layouts.lane_values import LaneValues, PreparedLane, Rows, Values
+from tidemill.state.layouts.lane_values import CombinedValues, LaneRows, LaneValues, PreparedLane
 
 # Cells of slices by groups made ready at a time: 64 MiB a lane, more when one window is longer.
 MOST_CELLS = 2**23
@@ -44,7 +44,7 @@ class DenseBlock:
             return None
         return np.asarray(self._section.rows.windows(self._lo, self._hi) > 0)
 
-    def lane(self, number: int) -> Values | AnyRuns:
+    def lane(self, number: int) -> CombinedValues | AnyRuns:
         """The lane of every cell, window after window."""
         lane = self._section.lane(number)
         if isinstance(lane, RunMatrix):
@@ -56,7 +56,7 @@ class DenseBlock:
         flat = values.reshape(-1, *values.shape[2:])
         return flat, None if valid is None else valid.ravel()
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns:
+    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns:
         """The lane of some cells, by their place in the flattened block."""
         window, group = np.divmod(cells, self._groups)
         return self._section.lane(number).at(self._lo[window], self._hi[window], group)
@@ -92,7 +92,7 @@ class DenseCells:
         group: IntArray,
         groups: int,
         slices: int,
-        lanes: Sequence[Rows],
+        lanes: Sequence[LaneRows],
         rows: IntArray,
         windows: tuple[IntArray, IntArray],
     ) -> None:
@@ -181,7 +181,7 @@ class _Section:
         self,
         first: int,
         matrix: _Matrix,
-        lanes: Sequence[Rows],
+        lanes: Sequence[LaneRows],
         windows: tuple[IntArray, IntArray],
     ) -> None:
         self.first, self.groups = first, matrix.groups
@@ -197,7 +197,7 @@ class _Section:
             self._made[number] = self._make(self._rows[number])
         return self._made[number]
 
-    def _make(self, lane: Rows) -> PreparedLane | RunMatrix:
+    def _make(self, lane: LaneRows) -> PreparedLane | RunMatrix:
         if isinstance(lane, LaneValues):
             return PreparedLane(lane, self._matrix, self._bounds)
         return self._matrix.apart(lane)

@@ -18,7 +18,7 @@ from tidemill.state.layouts.cell_runs import Apart
 from tidemill.state.sketched.rows import Reader, SketchRows
 
 # Combined values, and which of them are not NULL (None: all). Under a NULL is the identity.
-Values = tuple[Array, BoolArray | None]
+CombinedValues = tuple[Array, BoolArray | None]
 # (values by row, how they combine) ⇒ the cells a kernel takes.
 Lay = Callable[[Array, Algebra], Array]
 
@@ -37,7 +37,7 @@ class LaneValues:
 
 
 # What a lane is given as.
-Rows = LaneValues | Apart
+LaneRows = LaneValues | Apart
 
 
 def rows_of(
@@ -45,7 +45,7 @@ def rows_of(
     lane_rows: LaneArray,
     start_us: IntArray,
     readers: Mapping[Lane, Reader],
-) -> Rows:
+) -> LaneRows:
     """The rows of a lane as cells have it; of sketches they are places in a reader."""
     if isinstance(lane_rows, Bags):
         return replace(lane_rows, start_us=start_us)
@@ -63,11 +63,11 @@ class PreparedLane:
     def __init__(self, lane: LaneValues, lay: Lay, windows: tuple[IntArray, IntArray]) -> None:
         self._lane, self._lay, self._like = lane, lay, windows
 
-    def windows(self, lo: IntArray, hi: IntArray) -> Values:
+    def windows(self, lo: IntArray, hi: IntArray) -> CombinedValues:
         valid = None if self._valid is None else self._valid.windows(lo, hi) > 0
         return self._values.windows(lo, hi), valid
 
-    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Values:
+    def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> CombinedValues:
         valid = None if self._valid is None else self._valid.at(lo, hi, group) > 0
         return self._values.at(lo, hi, group), valid
 

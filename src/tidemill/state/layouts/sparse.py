@@ -1,6 +1,6 @@
 """The sparse layout, for many groups each in few slices.
 
-Rows lie sorted by group, then slice. What a window holds of a group is then a run of rows, so
+LaneRows lie sorted by group, then slice. What a window holds of a group is then a run of rows, so
 the kernels apply as they are, to one column of rows, and no window-by-group matrix is made.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.state.kernels import Algebra
 from tidemill.state.layouts.cell_runs import AnyRuns, RunColumn
-from tidemill.state.layouts.lane_values import LaneValues, PreparedLane, Rows, Values
+from tidemill.state.layouts.lane_values import CombinedValues, LaneRows, LaneValues, PreparedLane
 
 # Pairs of window and group held at a time, at least one window's.
 MOST_PAIRS = 2**21
@@ -38,10 +38,10 @@ class SparseBlock:
     def present(self) -> BoolArray | None:
         return None
 
-    def lane(self, number: int) -> Values | AnyRuns:
+    def lane(self, number: int) -> CombinedValues | AnyRuns:
         return self.lanes[number].windows(self.first, self.last)
 
-    def lane_at(self, number: int, cells: IntArray) -> Values | AnyRuns:
+    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns:
         return self.lanes[number].windows(self.first[cells], self.last[cells])
 
     def windows_at(self, cells: IntArray) -> IntArray:
@@ -60,7 +60,7 @@ class SparseCells:
         group: IntArray,
         groups: int,
         slices: int,
-        lanes: Sequence[Rows],
+        lanes: Sequence[LaneRows],
         rows: IntArray,
     ) -> None:
         key = group.astype(np.int64) * slices + slice_index

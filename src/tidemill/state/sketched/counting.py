@@ -15,11 +15,11 @@ import numpy as np
 
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.sketches import counts, read_counts
-from tidemill.aggregates.sketches.flat import Flat, flat
+from tidemill.aggregates.sketches.flat import Flat, flatten_bytes
 from tidemill.aggregates.sketches.keys import key_of
 from tidemill.arrays import IntArray
 from tidemill.plan.query import AggregateCall
-from tidemill.state.sketched.before import before, within
+from tidemill.state.layouts.bag_runs import totals_before, totals_within
 from tidemill.types import Type
 
 
@@ -35,15 +35,15 @@ class CountMinCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None], width: int, of: Type) -> CountMinCells:
-        return CountMinCells(width, of, flat(states), np.arange(len(states)))
+        return CountMinCells(width, of, flatten_bytes(states), np.arange(len(states)))
 
     def take(self, rows: IntArray) -> CountMinCells:
         return CountMinCells(self.width, self.of, self.states, self.rows[rows])
 
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
         """The value, and its bounds; the upper one, which is the value, is certain."""
-        key = counts.whole(key_of(call.parameters[0], self.of))
-        found = within(self._before(key), first, last)
+        key = counts.whole_key(key_of(call.parameters[0], self.of))
+        found = totals_within(self._before(key), first, last)
         high, weight = found[:, :-1].min(axis=1), found[:, -1]
         low = high - np.ceil(math.e / self.width * weight).astype(np.int64)
         known = np.ones(len(high), np.bool_)
@@ -53,5 +53,5 @@ class CountMinCells:
         """Kept for each value that is asked for."""
         if key not in self._totals:
             of_states = read_counts.counters(self.states, self.width, key)
-            self._totals[key] = before(of_states[self.rows])
+            self._totals[key] = totals_before(of_states[self.rows])
         return self._totals[key]

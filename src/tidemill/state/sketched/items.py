@@ -20,8 +20,7 @@ from tidemill.aggregates.sketches import Items, is_text_key, read_items
 from tidemill.aggregates.sketches.keys import values_of
 from tidemill.arrays import IntArray
 from tidemill.plan.query import AggregateCall
-from tidemill.state.layouts.bag_runs import Runs, SortedBags
-from tidemill.state.sketched.before import before, within
+from tidemill.state.layouts.bag_runs import Runs, SortedBags, totals_before, totals_within
 from tidemill.types import Type
 
 
@@ -34,7 +33,7 @@ class ItemCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None], log_size: int, of: Type) -> ItemCells:
-        counts = read_items.read(states, Items(log_size, is_text_key(of)))
+        counts = read_items.read_items(states, Items(log_size, is_text_key(of)))
         coded = pc.dictionary_encode(counts.keys)
         values = values_of(coded.dictionary.to_pylist(), of)
         codes = coded.indices.to_numpy()
@@ -46,7 +45,7 @@ class ItemCells:
 
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
         """A list is no number: of it there is only whether it is exact."""
-        missed = within(self._missed_before, first, last)
+        missed = totals_within(self._missed_before, first, last)
         nothing = np.zeros(len(first), np.int64)
         return Estimates(nothing, nothing, missed, np.ones(len(first), np.bool_))
 
@@ -55,7 +54,7 @@ class ItemCells:
         runs = Runs(self.cells, first, last)
         picked = runs.pick(int(str(call.parameters[0])), by_weight=True)
         low = picked.weights[0]
-        high = low + within(self._missed_before, first, last)[picked.owner]
+        high = low + totals_within(self._missed_before, first, last)[picked.owner]
         values = runs.dictionary.take(pa.array(picked.codes))
         structs = pa.StructArray.from_arrays(
             [values, *map(pa.array, (high, low, high))], ["value", "count", "low", "high"]
@@ -66,4 +65,4 @@ class ItemCells:
 
     @cached_property
     def _missed_before(self) -> IntArray:
-        return before(self.missed)
+        return totals_before(self.missed)

@@ -19,9 +19,8 @@ from tidemill.aggregates.sketches import read_quantiles
 from tidemill.aggregates.sketches.quantiles import quantile_error
 from tidemill.arrays import BoolArray, FloatArray, IntArray
 from tidemill.plan.query import AggregateCall
-from tidemill.state.layouts.bag_runs import in_order
+from tidemill.state.layouts.bag_runs import in_order, totals_before, totals_within
 from tidemill.state.loops.quantiles import at_shares
-from tidemill.state.sketched.before import before, within
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class QuantileCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None], size: int) -> QuantileCells:
-        found = read_quantiles.read(states)
+        found = read_quantiles.read_quantiles(states)
         bags = from_numbers(found.values, found.begin, found.end, found.weights[None])
         return QuantileCells(size, bags, found.is_thinned)
 
@@ -44,7 +43,7 @@ class QuantileCells:
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
         """The least value with so large a share of all at or below it, and its bounds."""
         share, error = float(str(call.parameters[0])), quantile_error(self.size)
-        doubt = within(self._thinned_before, first, last) > 0
+        doubt = totals_within(self._thinned_before, first, last) > 0
         if share in (0.0, 1.0):
             doubt[:] = False
         codes = np.full((3, len(first)), -1, np.int32)
@@ -66,11 +65,11 @@ class QuantileCells:
 
     @cached_property
     def _entries_before(self) -> IntArray:
-        return before(self.bags.sizes)
+        return totals_before(self.bags.sizes)
 
     @cached_property
     def _thinned_before(self) -> IntArray:
-        return before(self.is_thinned.astype(np.int64))
+        return totals_before(self.is_thinned.astype(np.int64))
 
     @cached_property
     def _numbers(self) -> FloatArray:

@@ -24,10 +24,9 @@ from tidemill.aggregates.sketches import read_coupons
 from tidemill.aggregates.sketches.distinct import HLL_FACTOR
 from tidemill.arrays import FloatArray, IntArray
 from tidemill.plan.query import AggregateCall
-from tidemill.state.layouts.bag_runs import in_order
+from tidemill.state.layouts.bag_runs import in_order, totals_before, totals_within
 from tidemill.state.loops.bags import count_distinct
 from tidemill.state.loops.registers import estimate_registers
-from tidemill.state.sketched.before import before, within
 
 _PLACES = 2.0**read_coupons.VALUE_SHIFT
 # A coupon has the value r once in 2^r; beyond these it hardly ever is.
@@ -47,7 +46,7 @@ class RegisterCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None], log_size: int) -> RegisterCells:
-        found = read_coupons.read(states, log_size)
+        found = read_coupons.read_coupons(states, log_size)
         no_weights = np.zeros((0, len(found.coupons)), np.int64)
         bags = from_numbers(found.coupons, found.begin, found.end, no_weights)
         return RegisterCells(log_size, bags, found.data, found.registers)
@@ -56,7 +55,7 @@ class RegisterCells:
         return RegisterCells(self.log_size, self.bags.take(rows), self.data, self.registers[rows])
 
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
-        is_full = within(self._full_before, first, last) > 0
+        is_full = totals_within(self._full_before, first, last) > 0
         few = in_order(np.flatnonzero((first < last) & ~is_full), first, len(self.bags))
         full = in_order(np.flatnonzero(is_full), first, len(self.bags))
         estimate = from_coupons(self._coupons(few, first, last))
@@ -84,7 +83,7 @@ class RegisterCells:
 
     @cached_property
     def _full_before(self) -> IntArray:
-        return before((self.registers >= 0).astype(np.int64))
+        return totals_before((self.registers >= 0).astype(np.int64))
 
 
 def from_coupons(distinct: IntArray) -> FloatArray:

@@ -22,9 +22,8 @@ from tidemill.aggregates.estimates import DEVIATIONS, Estimates, whole_counts
 from tidemill.aggregates.sketches import read_hashes
 from tidemill.arrays import IntArray
 from tidemill.plan.query import AggregateCall
-from tidemill.state.layouts.bag_runs import in_order
+from tidemill.state.layouts.bag_runs import in_order, totals_before, totals_within
 from tidemill.state.loops.bags import count_distinct
-from tidemill.state.sketched.before import before, within
 
 Floats = NDArray[np.floating[Any]]
 
@@ -38,7 +37,7 @@ class ThetaCells:
 
     @staticmethod
     def read(states: Sequence[bytes | None]) -> ThetaCells:
-        found = read_hashes.read(states)
+        found = read_hashes.read_hashes(states)
         no_weights = np.zeros((0, len(found.hashes)), np.int64)
         bags = from_numbers(found.hashes, found.begin, found.end, no_weights)
         return ThetaCells(bags, found.limit)
@@ -48,7 +47,7 @@ class ThetaCells:
 
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
         limit = np.full(len(first), read_hashes.ALL)
-        doubt = np.flatnonzero(within(self._limited_before, first, last) > 0)
+        doubt = np.flatnonzero(totals_within(self._limited_before, first, last) > 0)
         limit[doubt] = self._least(first[doubt], last[doubt])
         found = self._distinct(first, last, limit)
         return _estimated(found, limit)
@@ -84,7 +83,7 @@ class ThetaCells:
 
     @cached_property
     def _limited_before(self) -> IntArray:
-        return before((self.limit < read_hashes.ALL).astype(np.int64))
+        return totals_before((self.limit < read_hashes.ALL).astype(np.int64))
 
 
 def _estimated(found: IntArray, limit: IntArray) -> Estimates:
