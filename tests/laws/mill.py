@@ -116,7 +116,7 @@ class Mill:
         return self.state.version
 
     def around(self, _stream: str) -> tuple[StreamPosition, Context]:
-        """How the stream stands, as the planner would say."""
+        """The stream's position and the planner's figures."""
         time, version = self.time, self.version
         position = StreamPosition(time.newest_us, time.watermark_us, version.complete_from)
         return position, Context(self.settings, self.costs)

@@ -119,7 +119,7 @@ class Evaluator:
     def _hidden(
         self, slots: Slots, picked: Slots, cells: IntArray, orders: Sequence[BlockOrder]
     ) -> dict[str, pa.Array]:
-        """What the buckets' rows are put in order by, once they are together."""
+        """The columns by which rows of all buckets are put in order."""
         columns = {}
         for number, (order, ordering) in enumerate(zip(orders, self._shape.order_by, strict=True)):
             column = order.column.flat(slots.shape).at(cells)

@@ -137,7 +137,7 @@ class Slots:
         return to_arrow(column.flat(self.shape), node.type), column.raised
 
     def raised(self, node: Node) -> BoolArray:
-        """Where the expression raised; arrays need not be taken apart for that."""
+        """The places at which the expression raised; arrays need not be taken apart for that."""
         return self.rows(node)[1] if node.type.inner else self.evaluate(node).raised
 
     def _column(self, slot: Slot) -> MaskedColumn:

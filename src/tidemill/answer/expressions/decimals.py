@@ -69,7 +69,7 @@ def divide_decimals(left: Array, right: Array, types: tuple[Type, Type], result:
 def remainder_of_decimals(
     left: Array, right: Array, types: tuple[Type, Type], result: Type
 ) -> Computed:
-    """What is left over, with the sign of the dividend."""
+    """The rest of the division, with the sign of the dividend."""
     zero = np.asarray(right == 0, bool)
     scale, digits = _alignment(types)
     over = rescale(_wide(left, digits), scale - types[0].scale)

@@ -1,1 +1,1 @@
-"""What is answered beside the ticks: soft queries and SELECTs."""
+"""Queries that are answered beside the ticks: soft ones and SELECTs."""

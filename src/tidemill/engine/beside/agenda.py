@@ -95,7 +95,7 @@ class Agenda:
         self._carried = tuple(name for name in names if name in self._queries)
 
     def note_tick(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
-        """Where a tick brings several updates, what the next one would find late is due now."""
+        """A tick may bring several updates; queries that the next tick would find late are due."""
         first, last = self._update(before), self._update(after)
         if is_last:
             # Nobody waits after the last row: every query sees the last update.
@@ -129,7 +129,7 @@ class Agenda:
         self._carried = ()
 
     def histories(self, run: JointRun, now_us: int) -> dict[str, History]:
-        """What the queries of a run have had by now, with it."""
+        """The histories of a run's queries, with this run."""
         together = len(run.names)
         return {
             name: self._context.states[name].history.after(

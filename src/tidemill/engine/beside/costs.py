@@ -1,4 +1,4 @@
-"""What a joint run of soft queries costs, by the engine's own figures of this machine."""
+"""The cost of a joint run of soft queries, by the engine's own figures of this machine."""
 
 from __future__ import annotations
 

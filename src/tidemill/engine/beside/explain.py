@@ -24,7 +24,7 @@ def explain_schedule(
     version: Version,
     policy: str,
 ) -> str:
-    """What each policy makes of the soft queries of one stream, on a ruler of updates."""
+    """The runs of the soft queries of one stream by each policy, on a ruler of updates."""
     stream, every_us = source_name(queries[0].relation), queries[0].window.update_us
     joint = JointCosts.of(plan, queries, costs, version)
     softs = [soft_of(plan, query) for query in queries]

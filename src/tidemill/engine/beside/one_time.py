@@ -60,7 +60,7 @@ class OneTimeAnswerer:
 
 
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
-    """What a script declares anew is not what queries have read so far."""
+    """Refuse a SELECT over a stream or table that its script declares anew: nothing is held."""
     sources = [("stream", source.name.written) for source in query.relation.sources]
     tables = [("table", join.table) for join in query.relation.joins]
     for kind, name in (*sources, *tables):

@@ -110,7 +110,7 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
         return self._enough.is_set() or self._stop.is_set()
 
     def _check(self) -> None:
-        """What went wrong on the other thread is raised on this one."""
+        """Raise an error of the other thread on this one."""
         if self._at_work is not None:
             self._at_work.result()
 

@@ -58,7 +58,7 @@ class WaitingSelects:
     def next(
         self, stream: Name, deadlines: Deadlines, update: int, ahead: int
     ) -> WaitingSelect | Joint | None:
-        """What goes first, of the SELECTs and the soft queries; None when nothing waits."""
+        """The first of the SELECTs and the soft queries; None if nothing waits."""
         with self._lock:
             first = self._of(stream).next(deadlines, update, ahead)
             return self._selected[first] if isinstance(first, OneTimeRequest) else first

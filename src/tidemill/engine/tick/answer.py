@@ -92,7 +92,7 @@ class QueryBatches:
         )
 
     def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
-        """How the query's answers leave their task, and if their columns are read by name."""
+        """The way of the query's answers out of their task; true if their columns need names."""
         is_watched = query in self._context.subscribers
         of_sink = self._context.sinks[query].delivery
         delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])

@@ -1,4 +1,4 @@
-"""What ticks need and do not own. Each step takes the part that it needs."""
+"""The context of ticks: values that they need and do not own, a part for each step."""
 
 from __future__ import annotations
 

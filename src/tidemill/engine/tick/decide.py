@@ -72,7 +72,7 @@ class Decider:
         return needs_snapshot(live, horizon_us, most)
 
     def _next_update(self, time: StreamTime) -> list[int]:
-        """Where the last row is in for soft queries, if there are any and it is not."""
+        """The end of the update that has the last row, if soft queries wait for it."""
         if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
         return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]

@@ -96,7 +96,7 @@ class Deliverer:
         self._published.update({name: rows for name, rows in carried.tables() if name in owners})
 
     def _user_errors_of(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
-        """What the code of users raised, by query that calls it; answers show it later."""
+        """Errors of users' code, by query that calls it; answers show them later."""
         errors = dict(folded.told)
         for result in results:
             errors = {**result.user_errors, **errors}

@@ -37,7 +37,7 @@ class ScanFolder:
         self._program = write_program(stream, plain) if plain else None
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
-        """What was folded; the record comes back without files that cannot be read."""
+        """The record without files that cannot be read, and the report of the fold."""
         self._context.failpoint.reach("admit", record.number)
         if record.portion is None or not self._feeds:
             return record, FoldReport()

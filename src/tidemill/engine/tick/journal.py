@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)
 
 @dataclass
 class StreamState:
-    """Where a stream stands after its last committed tick."""
+    """The position and totals of a stream after its last committed tick."""
 
     tick: int = 0
     time: StreamTime = field(default_factory=StreamTime)
@@ -76,7 +76,7 @@ class Journal:
         connection.executescript(_TABLES)
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
-        """Where the stream stands; what it has taken can be much, and only ticks need to know."""
+        """The state of a stream. The list of inputs may be long, and only ticks need it."""
         key = Name(stream)
         row = self._connection.execute("SELECT * FROM streams WHERE stream = ?", (key,)).fetchone()
         if row is None:

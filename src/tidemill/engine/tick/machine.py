@@ -35,7 +35,7 @@ class RowFolder(Protocol):
     """Steps 1 to 3: the rows that a record names, as pieces."""
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
-        """What was folded; the record comes back without files that cannot be read."""
+        """The record without files that cannot be read, and the report of the fold."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a tick writes down, and how it reads it back."""
+"""The record and the decision of a tick, and their JSON in the journal."""
 
 from __future__ import annotations
 

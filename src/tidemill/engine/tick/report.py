@@ -1,4 +1,4 @@
-"""What a tick reports: counts for progress and metrics, and seconds by step."""
+"""The report of a tick: counts for progress and metrics, and seconds by step."""
 
 from __future__ import annotations
 

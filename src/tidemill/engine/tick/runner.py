@@ -73,7 +73,7 @@ class StreamRunner:
         return self._agenda.is_due(self.state)
 
     def next_soft(self) -> JointRun | OneTimeRun | None:
-        """What is due first, if anything; what it reads is kept until it has ended."""
+        """The run that is due first, if any; the pieces it reads stay until it has ended."""
         return self._pins.pin(lambda: self._agenda.next(self.state))
 
     def answer_soft(self, run: JointRun) -> list[TaskResult]:
