@@ -23,7 +23,6 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.answer.expressions import decimals, numbers
-from tidemill.answer.expressions.casts import cast_column
 from tidemill.answer.expressions.columns import MaskedColumn, from_arrow, nulls, to_arrow
 from tidemill.answer.expressions.logic import OPERATORS as LOGIC
 from tidemill.answer.expressions.rounding import round_column
@@ -111,9 +110,11 @@ def _call(node: Call, args: list[MaskedColumn]) -> MaskedColumn:
         return _comparison(node.op, *args)
     source = node.args[0].type
     if node.op == "cast":
-        return cast_column(args[0], source, node.type)
+        return numbers.cast_column(args[0], source, node.type)
     if node.op == "try_cast":
-        return MaskedColumn(*_first_two(cast_column(args[0], source, node.type)), args[0].raised)
+        return MaskedColumn(
+            *_first_two(numbers.cast_column(args[0], source, node.type)), args[0].raised
+        )
     return _unary(node, args[0])
 
 
