@@ -1,6 +1,7 @@
-"""Where the runs of cells are that windows have of a group, in either layout.
+"""Runs of cells: the cells that one window has of one group, in either layout.
 
-What is asked of the cells behind a window, bags or sketches, is asked of a run of them.
+Cells lie sorted by group and slice, so these are neighbours. Bags and sketches are not combined
+ahead of time: a question about a window is answered from its run.
 """
 
 from __future__ import annotations
