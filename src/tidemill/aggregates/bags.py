@@ -70,11 +70,11 @@ class Bags:
 
 def from_rows(values: pa.Array, weights: Array) -> Bags:
     """A bag for each row, of one value and its weight; NULL is none."""
-    found = from_codes(*_coded(_one_of_each(values)), weights)
+    bags = from_codes(*_coded(_one_of_each(values)), weights)
     if not values.null_count:
-        return found
+        return bags
     valid = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
-    return Bags(found.begin, found.begin + valid, found.codes, weights, found.dictionary)
+    return Bags(bags.begin, bags.begin + valid, bags.codes, weights, bags.dictionary)
 
 
 def from_codes(codes: Array, values: pa.Array, weights: Array) -> Bags:
@@ -106,8 +106,8 @@ def from_lists(values: pa.ListArray, weights: Sequence[pa.ListArray], limbs: Any
     low, high = int(offsets[0]), int(offsets[-1])
     inner = values.values
     codes = inner.indices.to_numpy()[low:high].astype(np.int32)
-    found = limbs([one.values.slice(low, high - low) for one in weights])
-    return Bags(offsets[:-1] - low, offsets[1:] - low, codes, found, inner.dictionary)
+    entry_weights = limbs([one.values.slice(low, high - low) for one in weights])
+    return Bags(offsets[:-1] - low, offsets[1:] - low, codes, entry_weights, inner.dictionary)
 
 
 def to_lists(bags: Bags, weights: Sequence[pa.Array]) -> list[pa.Array]:
@@ -123,12 +123,12 @@ def concatenate_bags(parts: Sequence[Bags]) -> Bags:
     dictionaries = [part.dictionary for part in parts]
     codes, distinct = _coded(pa.concat_arrays(dictionaries))
     ranks, dictionary = _sorted(distinct)
-    mine = np.split(ranks[codes], np.cumsum([len(one) for one in dictionaries])[:-1])
+    part_codes = np.split(ranks[codes], np.cumsum([len(one) for one in dictionaries])[:-1])
     first = np.cumsum([0, *(len(part.codes) for part in parts)])
     return Bags(
         np.concatenate([part.begin + low for part, low in zip(parts, first, strict=False)]),
         np.concatenate([part.end + low for part, low in zip(parts, first, strict=False)]),
-        np.concatenate([rank[part.codes] for part, rank in zip(parts, mine, strict=True)]),
+        np.concatenate([rank[part.codes] for part, rank in zip(parts, part_codes, strict=True)]),
         np.concatenate([part.weights for part in parts], axis=1),
         dictionary,
     )

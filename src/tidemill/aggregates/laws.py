@@ -77,28 +77,30 @@ def _laws(algebra: Algebra, a: Array, b: Array, c: Array) -> Iterator[_Sides]:
             found: Array = algebra.combine(left, right)
         return found
 
-    one, two, three = {"a": a}, {"a": a, "b": b}, {"a": a, "b": b, "c": c}
+    unary, binary, ternary = {"a": a}, {"a": a, "b": b}, {"a": a, "b": b, "c": c}
     # First, since what changes from call to call seems to break any law.
     yield _Sides(
-        "determinism", ("a ∘ b", "a ∘ b once more"), lambda: both(a, b), lambda: both(a, b), two
+        "determinism", ("a ∘ b", "a ∘ b once more"), lambda: both(a, b), lambda: both(a, b), binary
     )
-    yield _Sides("identity", ("nothing ∘ a", "a"), lambda: both(nothing, a), lambda: a, one)
-    yield _Sides("identity", ("a ∘ nothing", "a"), lambda: both(a, nothing), lambda: a, one)
+    yield _Sides("identity", ("nothing ∘ a", "a"), lambda: both(nothing, a), lambda: a, unary)
+    yield _Sides("identity", ("a ∘ nothing", "a"), lambda: both(a, nothing), lambda: a, unary)
     if algebra.commutative:
         names = ("a ∘ b", "b ∘ a")
-        yield _Sides("commutativity", names, lambda: both(a, b), lambda: both(b, a), two)
+        yield _Sides("commutativity", names, lambda: both(a, b), lambda: both(b, a), binary)
     yield _Sides(
         "associativity",
         ("(a ∘ b) ∘ c", "a ∘ (b ∘ c)"),
         lambda: both(both(a, b), c),
         lambda: both(a, both(b, c)),
-        three,
+        ternary,
     )
     if algebra.idempotent:
-        yield _Sides("idempotence", ("a ∘ a", "a"), lambda: both(a, a), lambda: a, one)
+        yield _Sides("idempotence", ("a ∘ a", "a"), lambda: both(a, a), lambda: a, unary)
     if algebra.subtractable:
         less = algebra.subtract
-        yield _Sides("subtract", ("(a ∘ b) − b", "a"), lambda: less(both(a, b), b), lambda: a, two)
+        yield _Sides(
+            "subtract", ("(a ∘ b) − b", "a"), lambda: less(both(a, b), b), lambda: a, binary
+        )
 
 
 def agree(left: Array, right: Array, behind: tuple[Array, ...] = ()) -> BoolArray:

@@ -58,9 +58,9 @@ def number_rows(digits: Sequence[Digit], rows: int) -> Numbered:
         return Numbered(np.zeros(rows, np.int64), packed.size, np.zeros(packed.size, np.int64))
     ranked, _ = distinct_codes(packed)
     ids = ranked.codes.astype(np.int64, copy=False)
-    some = np.empty(ranked.size, dtype=np.int64)
-    some[ids] = np.arange(rows)
-    return Numbered(ids, ranked.size, some)
+    last_rows = np.empty(ranked.size, dtype=np.int64)
+    last_rows[ids] = np.arange(rows)
+    return Numbered(ids, ranked.size, last_rows)
 
 
 def _joined(low: Digit, high: Digit) -> Digit:

@@ -99,22 +99,22 @@ def merged(lanes: tuple[Lane, ...], cells: Cells) -> Cells:
         Digit(cells.signature, len(cells.signatures)),
         Digit(cells.slice_index, max(1, len(cells.slices))),
     ]
-    found = number_rows(digits, len(cells))
-    if found.count == len(cells):
+    numbered = number_rows(digits, len(cells))
+    if numbered.count == len(cells):
         return cells
-    kept = replace(cells, lanes=()).at(found.rows)
+    distinct = replace(cells, lanes=()).at(numbered.rows)
     combined_lanes = (
-        lane.combined(lane_rows, found.ids, found.count)
+        lane.combined(lane_rows, numbered.ids, numbered.count)
         for lane, lane_rows in zip(lanes, cells.lanes, strict=True)
     )
-    return replace(kept, lanes=tuple(combined_lanes))
+    return replace(distinct, lanes=tuple(combined_lanes))
 
 
 def rolled_up(lanes: tuple[Lane, ...], cells: Cells, keys: Sequence[str]) -> Cells:
     """The cells by some of their keys: groups that become equal are combined."""
     groups = cells.groups.select(list(keys))
-    number, some = factorise(groups, cells.group_count)
-    groups = groups.take(pa.array(some)) if keys else groups
+    number, first_rows = factorise(groups, cells.group_count)
+    groups = groups.take(pa.array(first_rows)) if keys else groups
     return merged(lanes, replace(cells, group=number[cells.group], groups=groups))
 
 
@@ -125,13 +125,13 @@ def narrow(cells: Cells, readings: Sequence[Reading]) -> Cells:
     """
     if tuple(readings) == (ALL_ROWS,) and not cells.signatures.shape[1]:
         return cells
-    wanted = np.array([reading.matches(cells.signatures) for reading in readings])
+    is_read = np.array([reading.matches(cells.signatures) for reading in readings])
     read_as = np.zeros((len(readings) + 1, 0), np.int64)
-    if wanted.sum(axis=0).max() <= 1:
+    if is_read.sum(axis=0).max() <= 1:
         # As in a routed synopsis: no cell is read twice.
-        numbers = np.where(wanted.any(axis=0), wanted.argmax(axis=0), len(readings))
+        numbers = np.where(is_read.any(axis=0), is_read.argmax(axis=0), len(readings))
         return replace(cells, signature=numbers[cells.signature], signatures=read_as)
-    runs = [cells.with_signatures(mine) for mine in wanted]
+    runs = [cells.with_signatures(mine) for mine in is_read]
     numbers = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
     return replace(cells.at(np.concatenate(runs)), signature=numbers, signatures=read_as)
 
@@ -140,9 +140,9 @@ def _same_groups(tables: Sequence[pa.Table]) -> tuple[pa.Table, list[IntArray]]:
     """One table with every group once, and where those of each table are in it."""
     if not tables[0].column_names:
         return tables[0], [np.zeros(1, np.int64) for _ in tables]
-    whole = pa.concat_tables(tables)
-    numbers, first = factorise(whole, len(whole))
-    return whole.take(pa.array(first)), _parted(numbers, [len(table) for table in tables])
+    groups = pa.concat_tables(tables)
+    numbers, first = factorise(groups, len(groups))
+    return groups.take(pa.array(first)), _parted(numbers, [len(table) for table in tables])
 
 
 def _same_signatures(words: Sequence[IntArray]) -> tuple[IntArray, list[IntArray]]:

@@ -38,17 +38,17 @@ def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
 
 def _signed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
     """The signatures in the synopsis's own bits, and its lanes; what it does not keep goes."""
-    own = np.zeros((len(cells.signatures), len(synopsis.signature_columns)), dtype=np.int64)
-    kept = np.full(len(own), synopsis.all_since_us is not None)
+    words = np.zeros((len(cells.signatures), len(synopsis.signature_columns)), dtype=np.int64)
+    is_wanted = np.full(len(words), synopsis.all_since_us is not None)
     for bit in synopsis.bits:
         holds = has_bit(cells.signatures, feed.bit(bit.predicate))
-        set_bit(own, bit.number, holds)
-        kept |= holds
+        set_bit(words, bit.number, holds)
+        is_wanted |= holds
     places = [feed.lanes.index(lane) for lane in synopsis.lanes]
     cells = replace(cells, lanes=tuple(cells.lanes[place] for place in places))
-    cells = cells if kept.all() else cells.where(kept[cells.signature])
-    number, some = factorise_words(own)
-    return replace(cells, signature=number[cells.signature], signatures=own[some])
+    cells = cells if is_wanted.all() else cells.where(is_wanted[cells.signature])
+    number, first_rows = factorise_words(words)
+    return replace(cells, signature=number[cells.signature], signatures=words[first_rows])
 
 
 def _cut(synopsis: Synopsis, cells: Cells) -> Cells:

@@ -26,20 +26,20 @@ SLICE, GROUP, SIGNATURE = "slice", "group", "signature"
 def gather(partials: Partials, rows: pa.Table) -> Cells:
     """The cells of the rows of a sub-aggregation; those of one cell are combined."""
     keys = rows.select(partials.key_columns)
-    group, some = factorise(keys, len(rows))
+    group, first_rows = factorise(keys, len(rows))
     slices, slice_index = np.unique(rows.column(SLICE).to_numpy(), return_inverse=True)
     words = rows.select(partials.signature_columns)
     signature, one_of_each = factorise(words, len(rows))
-    found = Cells(
+    cells = Cells(
         slices=slices,
         slice_index=slice_index,
         group=group,
-        groups=_taken(keys, some),
+        groups=_taken(keys, first_rows),
         signature=signature,
         signatures=_words(partials, _taken(words, one_of_each)),
         lanes=_lanes(partials, rows),
     )
-    return merged(partials.lanes, found)
+    return merged(partials.lanes, cells)
 
 
 def code_rows(partials: Partials, cells: Cells, order: IntArray) -> pa.Table:
@@ -105,11 +105,11 @@ def _structs(table: pa.Table) -> pa.Array:
 
 def _words(partials: Partials, words: pa.Table) -> IntArray:
     """One row for each signature; rows from before there was a word have none of its bits."""
-    found = np.zeros((max(1, len(words)), len(partials.signature_columns)), dtype=np.int64)
+    signatures = np.zeros((max(1, len(words)), len(partials.signature_columns)), dtype=np.int64)
     for place, name in enumerate(partials.signature_columns):
         if name in words.column_names:
-            found[: len(words), place] = pc.fill_null(words.column(name), 0).to_numpy()
-    return found
+            signatures[: len(words), place] = pc.fill_null(words.column(name), 0).to_numpy()
+    return signatures
 
 
 def _lanes(partials: Partials, rows: pa.Table) -> tuple[LaneArray, ...]:
@@ -134,9 +134,9 @@ def _note_overflows(
             continue
         place = partials.lanes.index(lane.sum)
         (sums,), (flags,) = partials.lane_columns(place), partials.lane_columns(number)
-        whole = cells.lanes[place]
-        assert isinstance(whole, Encoded)
-        had = whole.take(order).valid
+        sum_lane = cells.lanes[place]
+        assert isinstance(sum_lane, Encoded)
+        had = sum_lane.take(order).valid
         lost = (
             columns[sums].is_null()
             if had is None

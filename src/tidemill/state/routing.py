@@ -53,11 +53,11 @@ def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
     for place, bit in enumerate(synopsis.bits):
         starts = bit.cuts.starts(cells.slices)
         useful = bit.cuts.in_some_window(starts)
-        own, number = np.unique(starts[useful], return_inverse=True)
+        slices, number = np.unique(starts[useful], return_inverse=True)
         home[place, useful] = count + number
-        predicate.append(np.full(len(own), place))
-        start.append(own)
-        count += len(own)
+        predicate.append(np.full(len(slices), place))
+        start.append(slices)
+        count += len(slices)
     return _Homes(home, np.concatenate(predicate), np.concatenate(start))
 
 
@@ -81,8 +81,8 @@ def _handed(holds: BoolArray, home: IntArray, cells: Cells) -> tuple[Array, Arra
     dtype = np.int32 if max(len(cells), (home.max(initial=0) + 1) * groups) < 2**31 else np.int64
     codes, rows = np.empty(most, dtype), np.empty(most, dtype)
     whose = cells.signature, cells.slice_index, cells.group
-    found = hand_out(first, takers, home, *whose, groups, codes, rows)
-    return codes[:found], rows[:found]
+    count = hand_out(first, takers, home, *whose, groups, codes, rows)
+    return codes[:count], rows[:count]
 
 
 def _signatures(synopsis: Synopsis) -> IntArray:

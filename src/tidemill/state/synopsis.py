@@ -130,9 +130,11 @@ class Synopsis:
 
     def with_lanes(self, lanes: Iterable[Lane], since_us: int) -> Synopsis:
         """With exactly these lanes; new ones are complete from `since_us` on."""
-        wanted = tuple(dict.fromkeys(lanes))
+        distinct = tuple(dict.fromkeys(lanes))
         standing = {kept.lane: kept for kept in self.kept}
-        fresh = [lane for lane in wanted if lane not in standing]
-        made = {lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)}
-        kept = tuple(standing.get(lane) or made[lane] for lane in wanted)
+        fresh = [lane for lane in distinct if lane not in standing]
+        fresh_lanes = {
+            lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)
+        }
+        kept = tuple(standing.get(lane) or fresh_lanes[lane] for lane in distinct)
         return replace(self, kept=kept, next_lane=self.next_lane + len(fresh))

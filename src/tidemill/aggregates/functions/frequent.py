@@ -87,15 +87,15 @@ def plain_frequent(subwindows: Sequence[Mapping[Any, int]], most: int) -> tuple[
     >>> plain_frequent([{"a": 5, "b": 3}, {"a": 4, "c": 1}], most=2)
     (4, [('a', 9, 9)])
     """
-    delta, held, listed_deltas = 0, Counter[Any](), Counter[Any]()
+    delta, totals, listed_deltas = 0, Counter[Any](), Counter[Any]()
     for counts in subwindows:
         order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
         least = order[-1][1] if len(order) == most else 0
         delta += least
         for value, count in order:
-            held[value] += count
+            totals[value] += count
             listed_deltas[value] += least
-    above = [(v, n, n + delta - listed_deltas[v]) for v, n in held.items() if n > delta]
+    above = [(v, n, n + delta - listed_deltas[v]) for v, n in totals.items() if n > delta]
     return delta, sorted(above, key=lambda bounded: (-bounded[1], bounded[0]))
 
 

@@ -102,13 +102,13 @@ class AverageFunction(Function):
         return sums / np.where(empty, 1, count.values), ~empty, None
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
-        sums, counts, gone, raised = _decimal_sums(call, lanes)
+        sums, counts, is_null, raised = _decimal_sums(call, lanes)
         result = call.slot.type
         unit = Decimal(1).scaleb(-result.scale)
         limit = Decimal(10) ** (result.precision - result.scale)
         means = [
             None if none else _divide(total, int(count), unit)
-            for total, count, none in zip(sums.to_pylist(), counts, gone, strict=True)
+            for total, count, none in zip(sums.to_pylist(), counts, is_null, strict=True)
         ]
         large = np.array([mean is not None and abs(mean) >= limit for mean in means], np.bool_)
         fitting = [None if wide else mean for mean, wide in zip(means, large, strict=True)]

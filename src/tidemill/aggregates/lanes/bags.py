@@ -56,9 +56,9 @@ class BagLane(Lane):
         """Of each row of the chunk the one value, with its weight; none without either."""
         columns = [rows.column(scalar) for scalar in self.arguments]
         distinct, weights = columns[0].distinct, self._row_weights(rows)
-        found = bags.from_codes(distinct.digit.codes, distinct.values, weights)
-        end = found.begin + _known(columns)
-        single = Bags(found.begin, end, found.codes, weights, found.dictionary)
+        single = bags.from_codes(distinct.digit.codes, distinct.values, weights)
+        end = single.begin + _known(columns)
+        single = Bags(single.begin, end, single.codes, weights, single.dictionary)
         return self.combined(single, rows.groups, rows.count, rows.rows)
 
     def encode(self, arrays: Sequence[pa.Array]) -> Bags:
@@ -66,8 +66,8 @@ class BagLane(Lane):
         if pa.types.is_list(values.type):
             return bags.from_lists(values, weights, self._read_weights)
         # What has no weight is not there, as what has no value.
-        known = pc.if_else(pc.is_valid(weights[0]), values, pa.scalar(None, values.type))
-        return bags.from_rows(known, self._read_weights(weights))
+        weighed = pc.if_else(pc.is_valid(weights[0]), values, pa.scalar(None, values.type))
+        return bags.from_rows(weighed, self._read_weights(weights))
 
     def decode(self, rows: Bags) -> list[pa.Array]:
         whole = rows.compact()

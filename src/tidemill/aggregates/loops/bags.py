@@ -42,24 +42,24 @@ def merge(
     most = 0
     for i in range(len(rows)):
         most += end[rows[i]] - begin[rows[i]]
-    first, found = np.empty(places + 1, np.int64), 0
-    mine, added = np.empty(most, np.int32), np.empty((len(weights), most), weights.dtype)
-    seen = np.full(size, -1, np.int64)
+    first, entries = np.empty(places + 1, np.int64), 0
+    merged_codes, added = np.empty(most, np.int32), np.empty((len(weights), most), weights.dtype)
+    place_of = np.full(size, -1, np.int64)
     for at in range(places):
-        first[at] = found
+        first[at] = entries
         for i in range(by_place[at], by_place[at + 1]):
             row = rows[order[i]]
             for entry in range(begin[row], end[row]):
                 code = codes[entry]
-                to = seen[code]
+                to = place_of[code]
                 if to < first[at]:
-                    to = found
-                    seen[code], mine[to] = to, code
+                    to = entries
+                    place_of[code], merged_codes[to] = to, code
                     for limb in range(len(weights)):
                         added[limb, to] = weights[limb, entry]
-                    found += 1
+                    entries += 1
                 else:
                     for limb in range(len(weights)):
                         added[limb, to] += weights[limb, entry]
-    first[places] = found
-    return first, mine[:found].copy(), added[:, :found].copy()
+    first[places] = entries
+    return first, merged_codes[:entries].copy(), added[:, :entries].copy()

@@ -148,8 +148,8 @@ class KeySketchLane(SketchLane):
         order, ends = in_groups(groups[pairs.rows], rows.count)
         pair_keys = keys[codes[places[pairs.rows[order]]]].tolist()
         often, make = counts[order].tolist(), self.family.make
-        made = [make(pair_keys[a:b], often[a:b]) if a < b else None for a, b in runs(ends)]
-        return Encoded(objects(made), None)
+        sketches = [make(pair_keys[a:b], often[a:b]) if a < b else None for a, b in runs(ends)]
+        return Encoded(objects(sketches), None)
 
     def _coded(self, column: ColumnRows) -> tuple[Array, Array]:
         """A code of each row, and the key of each code."""

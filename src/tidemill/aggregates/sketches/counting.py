@@ -68,8 +68,8 @@ class CountMin:
     def _sketch(self, parts: Sequence[Tally]) -> Any:
         sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, self.width)
         if parts:
-            whole = counts.added(parts)
-            deque(map(sketch.update, whole.keys.tolist(), whole.counts.tolist()), maxlen=0)
+            total = counts.added(parts)
+            deque(map(sketch.update, total.keys.tolist(), total.counts.tolist()), maxlen=0)
         return sketch
 
 

@@ -62,8 +62,8 @@ def counted(values: Sequence[SketchKey], counts: Sequence[int]) -> Tally:
     """Of distinct values, each with how often it is there."""
     texts = objects(values) if values and isinstance(values[0], str) else None
     keys = np.array(values if texts is None else [whole_key(text) for text in values], np.int64)
-    found = Tally(keys, np.array(counts, np.int64), 0, texts)
-    return found.take(np.argsort(keys, kind="stable"))
+    unsorted = Tally(keys, np.array(counts, np.int64), 0, texts)
+    return unsorted.take(np.argsort(keys, kind="stable"))
 
 
 @lru_cache(maxsize=2**16)

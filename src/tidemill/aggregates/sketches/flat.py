@@ -45,11 +45,11 @@ def flatten_plain(
 
     The byte at the place tells which they are.
     """
-    found = flatten_bytes(states)
-    there = np.flatnonzero(found.sizes > place)
-    odd = there[~is_plain(found.data[found.at[there] + place])].tolist()
+    sketches = flatten_bytes(states)
+    there = np.flatnonzero(sketches.sizes > place)
+    odd = there[~is_plain(sketches.data[sketches.at[there] + place])].tolist()
     if not odd:
-        return found
+        return sketches
     written = list(states)
     for row in odd:
         written[row] = read(states[row])

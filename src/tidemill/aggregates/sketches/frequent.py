@@ -69,11 +69,11 @@ class Items:
             sketch = datasketches.frequent_strings_sketch.deserialize(state)
         else:
             sketch = datasketches.frequent_items_sketch.deserialize(state, _LONGS)
-        found: list[Item] = sketch.get_frequent_items(_ALL, 0)
-        exact = counts.counted([item[0] for item in found], [item[2] for item in found])
+        items: list[Item] = sketch.get_frequent_items(_ALL, 0)
+        exact = counts.counted([item[0] for item in items], [item[2] for item in items])
         # How far apart the bounds are is the same for any value.
-        some = "" if self.of_text else 0
-        missed = int(sketch.get_upper_bound(some) - sketch.get_lower_bound(some))
+        any_value = "" if self.of_text else 0
+        missed = int(sketch.get_upper_bound(any_value) - sketch.get_lower_bound(any_value))
         return replace(exact, missed=missed)
 
 

@@ -44,8 +44,8 @@ def keys_of(array: pa.Array, kind: Type) -> list[Any]:
         return [None if value is None else value.decode(_LATIN) for value in array.to_pylist()]
     if kind.is_float:
         bits = float_bits(array.cast(pa.float64()).fill_null(0).to_numpy(zero_copy_only=False))
-        known = array.is_valid().to_pylist()
-        return [key if there else None for key, there in zip(bits.tolist(), known, strict=True)]
+        is_valid = array.is_valid().to_pylist()
+        return [key if there else None for key, there in zip(bits.tolist(), is_valid, strict=True)]
     if is_text_key(kind):
         return list(array.cast(pa.string()).to_pylist())
     return list(_whole(array).to_pylist())
@@ -62,10 +62,10 @@ def values_of(keys: Sequence[SketchKey], kind: Type) -> pa.Array:
         return pa.array(np.array(keys, np.int64).view(np.float64)).cast(kind.arrow)
     if is_text_key(kind):
         return pa.array(keys, pa.string()).cast(kind.arrow)
-    whole = pa.array(keys, pa.int64())
+    numbers = pa.array(keys, pa.int64())
     if kind == BOOLEAN:
-        return whole.cast(pa.bool_())
-    return (whole.cast(pa.int32()) if kind == DATE else whole).cast(kind.arrow)
+        return numbers.cast(pa.bool_())
+    return (numbers.cast(pa.int32()) if kind == DATE else numbers).cast(kind.arrow)
 
 
 def _whole(array: pa.Array) -> pa.Array:

@@ -37,10 +37,10 @@ def counters(states: Flat, width: int, key: int) -> IntArray:
 
     Of exact counts the last is 0, as they leave no doubt.
     """
-    found = np.zeros((len(states.at) - 1, COUNT_MIN_ROWS + 1), np.int64)
-    bits = np.zeros(found.shape, np.int64)
-    _project(states.data, states.at, np.array(places(width, key)), key, found, bits)
-    return found + bits.view(np.float64).astype(np.int64)
+    counters = np.zeros((len(states.at) - 1, COUNT_MIN_ROWS + 1), np.int64)
+    bits = np.zeros(counters.shape, np.int64)
+    _project(states.data, states.at, np.array(places(width, key)), key, counters, bits)
+    return counters + bits.view(np.float64).astype(np.int64)
 
 
 @compiled

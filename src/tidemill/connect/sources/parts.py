@@ -14,8 +14,8 @@ def array_parts(program: Program, source: AnySource, portion: Input) -> tuple[Pa
     reading = source.read(portion, [name for name, _ in program.columns])
     if isinstance(reading, ArrowBlocks):
         most_rows = source.most_rows(portion) or 0
-        each = -(-most_rows // max(1, len(reading.numbers)))
+        rows_each = -(-most_rows // max(1, len(reading.numbers)))
         return tuple(
-            MadeRows(number, partial(reading.make, number), each) for number in reading.numbers
+            MadeRows(number, partial(reading.make, number), rows_each) for number in reading.numbers
         )
     return None if reading.where else parts_of(program, reading.paths)

@@ -99,14 +99,16 @@ class Runs:
         at_fraction(
             *requests, self.cells.before, *self._runs, counts, fraction, lower, upper, position
         )
-        known = ~np.isnan(position)
-        if not known.any():
-            return np.zeros(len(self)), known
+        is_known = ~np.isnan(position)
+        if not is_known.any():
+            return np.zeros(len(self)), is_known
         with np.errstate(invalid="ignore", over="ignore"):
             low, high = numbers[lower], numbers[upper]
             share = position - np.floor(position)
-            found = low + (high - low) * share
-        return np.where(known, np.where((share == 0) | (lower == upper), low, found), 0.0), known
+            between = low + (high - low) * share
+        return np.where(
+            is_known, np.where((share == 0) | (lower == upper), low, between), 0.0
+        ), is_known
 
     def pick(self, most: int, by_weight: bool) -> Picked:
         """The heaviest values, or the least."""
@@ -122,15 +124,15 @@ class Runs:
         by_begin, _ = sort_by(first[order], len(self.cells.bags) + 1)
         order = order[by_begin]
         to_and_fro(order, first)
-        begin, end, held = self._runs
-        found = pick(
+        begin, end, cell_codes = self._runs
+        counts = pick(
             order,
             first,
             last,
             before,
             begin,
             end,
-            held,
+            cell_codes,
             weights,
             self._size,
             most,
@@ -140,8 +142,10 @@ class Runs:
             codes,
             weighing,
         )
-        taken = np.repeat(room[:-1] - (np.cumsum(found) - found), found) + np.arange(found.sum())
-        return Picked(found, codes[taken], weighing[:, taken])
+        places = np.repeat(room[:-1] - (np.cumsum(counts) - counts), counts) + np.arange(
+            counts.sum()
+        )
+        return Picked(counts, codes[places], weighing[:, places])
 
     def frequent(self, most: int, length_us: int) -> FrequentValues:
         """The values that are surely there more than `delta` times, the most frequent first.
@@ -160,13 +164,13 @@ class Runs:
         room = np.concatenate([[0], np.cumsum(picked.sizes[lists])])[begin]
         delta = np.zeros(len(self), np.int64)
         codes, low, high = (np.zeros(int(room[-1]), np.int64) for _ in range(3))
-        held = picked.offsets, picked.codes, picked.weights[0]
+        entries = picked.offsets, picked.codes, picked.weights[0]
         into = room, delta, codes, low, high
-        sizes = together(begin, lists, *held, most, self._size, *into)
-        taken = np.repeat(room[:-1] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        sizes = together(begin, lists, *entries, most, self._size, *into)
+        places = np.repeat(room[:-1] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
         owner = np.repeat(np.arange(len(self)), sizes)
-        mine = taken[np.lexsort((codes[taken], -low[taken], owner))]
-        return FrequentValues(delta, sizes, codes[mine], low[mine], high[mine])
+        order = places[np.lexsort((codes[places], -low[places], owner))]
+        return FrequentValues(delta, sizes, codes[order], low[order], high[order])
 
     @property
     def _size(self) -> int:

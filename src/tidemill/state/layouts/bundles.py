@@ -84,26 +84,26 @@ def bundles(
     Of lanes that are sketches the cells have places in what their readers hold.
     """
     start_us = cells.slices[cells.slice_index]
-    kept = zip(lanes, cells.lanes, strict=True)
-    given = [rows_of(lane, mine, start_us, sketches) for lane, mine in kept]
+    cells_of_lanes = zip(lanes, cells.lanes, strict=True)
+    lane_rows = [rows_of(lane, mine, start_us, sketches) for lane, mine in cells_of_lanes]
     reached, places = _reached(cells, spans), _places(cells)
     for readings, layout in _arranged(cells, spans, reached, places):
-        wanted = np.zeros_like(reached)
-        wanted[readings] = reached[readings]
-        rows = np.flatnonzero(wanted.ravel()[places])
+        is_read = np.zeros_like(reached)
+        is_read[readings] = reached[readings]
+        rows = np.flatnonzero(is_read.ravel()[places])
         # The lanes stay where they are: of each, only what is asked for will be looked at.
-        mine = replace(cells, lanes=()).at(rows)
-        yield _bundle(given, mine, rows, spans, layout)
+        members = replace(cells, lanes=()).at(rows)
+        yield _bundle(lane_rows, members, rows, spans, layout)
 
 
 def _reached(cells: Cells, spans: Spans) -> BoolArray:
     """By reading and slice, whether it lies between the first and the last of any window."""
     readings, slices = len(cells.signatures), len(cells.slices)
-    asked = spans.lo < spans.hi
-    reading = spans.reading[asked]
+    is_read = spans.lo < spans.hi
+    reading = spans.reading[is_read]
     first, last = np.full(readings, slices), np.zeros(readings, dtype=np.int64)
-    np.minimum.at(first, reading, spans.lo[asked] - reading * slices)
-    np.maximum.at(last, reading, spans.hi[asked] - reading * slices)
+    np.minimum.at(first, reading, spans.lo[is_read] - reading * slices)
+    np.maximum.at(last, reading, spans.hi[is_read] - reading * slices)
     place = np.arange(slices)
     return (place >= first[:, None]) & (place < last[:, None])
 
@@ -135,12 +135,12 @@ def _sizes(
     rows = np.bincount(places, minlength=readings * slices) * reached.ravel()
     before = np.concatenate([[0], np.cumsum(rows)])
     pairs = np.minimum(before[spans.hi] - before[spans.lo], cells.group_count)
-    wanted = pairs > 0
-    asked = spans.reading[wanted]
+    is_full = pairs > 0
+    reading = spans.reading[is_full]
     work = rows.reshape(readings, slices).sum(axis=1)
-    work += np.bincount(asked, pairs[wanted], minlength=readings).astype(np.int64)
+    work += np.bincount(reading, pairs[is_full], minlength=readings).astype(np.int64)
     height = np.count_nonzero(rows.reshape(readings, slices), axis=1)
-    return work, height + np.bincount(asked, minlength=readings)
+    return work, height + np.bincount(reading, minlength=readings)
 
 
 def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[list[int]]:

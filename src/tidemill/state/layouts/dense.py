@@ -136,8 +136,8 @@ class DenseCells:
             first, last = 0, self._slices
         at, group, rows = self._at, self._group, self._rows
         if (first, last) != (0, self._slices):
-            mine = np.flatnonzero((at >= first) & (at < last))
-            at, group, rows = at[mine] - first, group[mine], rows[mine]
+            within = np.flatnonzero((at >= first) & (at < last))
+            at, group, rows = at[within] - first, group[within], rows[within]
         matrix = _Matrix(at, group, last - first, self._groups, rows)
         return _Section(first, matrix, self._lanes, (lo, hi))
 

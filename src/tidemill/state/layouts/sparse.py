@@ -72,13 +72,13 @@ class SparseCells:
 
     def blocks(self, lo: IntArray, hi: IntArray) -> Iterator[SparseBlock]:
         """Every window that is not empty, in runs of about `MOST_PAIRS` pairs at most."""
-        wanted = np.nonzero(lo < hi)[0]
-        pairs = np.minimum(self._before[hi[wanted]] - self._before[lo[wanted]], self._groups)
+        full = np.nonzero(lo < hi)[0]
+        pairs = np.minimum(self._before[hi[full]] - self._before[lo[full]], self._groups)
         run = np.cumsum(pairs) // MOST_PAIRS
         for number in range(int(run[-1]) + 1 if run.size else 0):
-            mine = wanted[np.searchsorted(run, number) : np.searchsorted(run, number + 1)]
-            if mine.size:
-                yield self._block(mine, lo[mine], hi[mine])
+            windows = full[np.searchsorted(run, number) : np.searchsorted(run, number + 1)]
+            if windows.size:
+                yield self._block(windows, lo[windows], hi[windows])
 
     def _block(self, numbers: IntArray, lo: IntArray, hi: IntArray) -> SparseBlock:
         window, first, last = _pairs(self._key, self._slices, lo, hi)

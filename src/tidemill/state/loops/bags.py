@@ -30,7 +30,7 @@ def count_distinct(
     The cells of a cluster are gone through from right to left, and each value is noted at the
     leftmost cell met so far; a request that begins there has those noted before its end.
     """
-    found, nearest = np.zeros(len(first), np.int64), np.full(size, -1, np.int64)
+    counts, nearest = np.zeros(len(first), np.int64), np.full(size, -1, np.int64)
     low, passed = 0, 0
     while low < len(order):
         high, reach = cluster(order, first, last, limit, low)
@@ -51,10 +51,10 @@ def count_distinct(
                         nearest[code] = passed + cell - base
                         new += 1
                 _note(noted, cell - base, new)
-            found[request] = _noted(noted, last[request] - base)
+            counts[request] = _noted(noted, last[request] - base)
         passed += reach - base
         low = high
-    return found
+    return counts
 
 
 @compiled

@@ -43,11 +43,11 @@ class CountMinCells:
     def estimates(self, call: AggregateCall, first: IntArray, last: IntArray) -> Estimates:
         """The value, and its bounds; the upper one, which is the value, is certain."""
         key = counts.whole_key(key_of(call.parameters[0], self.of))
-        found = totals_within(self._before(key), first, last)
-        high, weight = found[:, :-1].min(axis=1), found[:, -1]
+        counters = totals_within(self._before(key), first, last)
+        high, weight = counters[:, :-1].min(axis=1), counters[:, -1]
         low = high - np.ceil(math.e / self.width * weight).astype(np.int64)
-        known = np.ones(len(high), np.bool_)
-        return Estimates(high, np.maximum(low, 0), high, known)
+        is_known = np.ones(len(high), np.bool_)
+        return Estimates(high, np.maximum(low, 0), high, is_known)
 
     def _before(self, key: int) -> IntArray:
         """Kept for each value that is asked for."""

@@ -71,10 +71,10 @@ class RegisterCells:
     def _coupons(self, order: IntArray, first: IntArray, last: IntArray) -> IntArray:
         bags, size = self.bags, len(self._numbers)
         limit = np.full(len(first), size)
-        found: IntArray = count_distinct(
+        coupons: IntArray = count_distinct(
             order, first, last, limit, bags.begin, bags.end, bags.codes, size
         )
-        return found
+        return coupons
 
     @cached_property
     def _numbers(self) -> IntArray:
@@ -92,11 +92,11 @@ def from_coupons(distinct: IntArray) -> FloatArray:
     >>> from_coupons(np.array([0, 100, 10**6])).round(1).tolist()
     [0.0, 100.0, 1002490.6]
     """
-    wanted, place = np.unique(distinct, return_inverse=True)
-    found = wanted.astype(np.float64)
+    coupons, place = np.unique(distinct, return_inverse=True)
+    values = coupons.astype(np.float64)
     for _ in range(4):
         # The share of the places that the coupons of each value are expected to have.
-        met = -np.expm1(-found[:, None] * _SHARES / _PLACES)
+        met = -np.expm1(-values[:, None] * _SHARES / _PLACES)
         slope = ((1 - met) * _SHARES).sum(axis=1)
-        found = found + (wanted - _PLACES * met.sum(axis=1)) / slope
-    return found[place.ravel()]
+        values = values + (coupons - _PLACES * met.sum(axis=1)) / slope
+    return values[place.ravel()]

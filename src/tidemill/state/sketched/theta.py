@@ -49,8 +49,8 @@ class ThetaCells:
         limit = np.full(len(first), read_hashes.ALL)
         doubt = np.flatnonzero(totals_within(self._limited_before, first, last) > 0)
         limit[doubt] = self._least(first[doubt], last[doubt])
-        found = self._distinct(first, last, limit)
-        return _estimated(found, limit)
+        hashes = self._distinct(first, last, limit)
+        return _estimated(hashes, limit)
 
     def _least(self, first: IntArray, last: IntArray) -> IntArray:
         """The least limit of runs that are not empty."""
@@ -68,10 +68,10 @@ class ThetaCells:
         if len(self._limited):
             order = order[np.argsort(codes[order], kind="stable")]
         bags = self.bags
-        found: IntArray = count_distinct(
+        hashes: IntArray = count_distinct(
             order, first, last, codes, bags.begin, bags.end, bags.codes, len(self._hashes)
         )
-        return found
+        return hashes
 
     @cached_property
     def _hashes(self) -> IntArray:
@@ -86,18 +86,18 @@ class ThetaCells:
         return totals_before((self.limit < read_hashes.ALL).astype(np.int64))
 
 
-def _estimated(found: IntArray, limit: IntArray) -> Estimates:
+def _estimated(hashes: IntArray, limit: IntArray) -> Estimates:
     share = np.where(limit < read_hashes.ALL, limit / 2.0**63, 1.0)
-    estimate = found / share
-    low = np.maximum(found, _bound(found - 0.5, share, -1) - 0.5)
-    high = _bound(found + 0.5, share, 1) + 0.5
+    estimate = hashes / share
+    low = np.maximum(hashes, _bound(hashes - 0.5, share, -1) - 0.5)
+    high = _bound(hashes + 0.5, share, 1) + 0.5
     is_exact = share == 1.0
-    return whole_counts(estimate, np.where(is_exact, found, low), np.where(is_exact, found, high))
+    return whole_counts(estimate, np.where(is_exact, hashes, low), np.where(is_exact, hashes, high))
 
 
 def _bound(hashes: Floats, share: Floats, side: int) -> Floats:
     """So many hashes are as far from what is expected as the deviations allow."""
     middle = np.maximum(hashes, 0) / share
     spread = DEVIATIONS * np.sqrt((1 - share) / share)
-    found: Floats = middle + spread**2 / 2 + side * spread / 2 * np.sqrt(spread**2 + 4 * middle)
-    return found
+    bound: Floats = middle + spread**2 / 2 + side * spread / 2 * np.sqrt(spread**2 + 4 * middle)
+    return bound
