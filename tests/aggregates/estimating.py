@@ -44,7 +44,7 @@ def told(
 ) -> list[Told | None]:
     """Of each run of the states; the lane that is behind the call, if it is not another."""
     found = runs_of(lane or lane_of(sql), states, bounds).estimates(call_of(sql))
-    columns = (found.value, found.low, found.high, found.known)
+    columns = (found.value, found.low, found.high, found.is_known)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [tuple(row) if known else None for *row, known in rows]
 

@@ -46,7 +46,7 @@ def asked(call: Any, runs: SketchRuns) -> list[Any]:
     if call.function == "APPROX_TOP_K":
         return list(runs.most_frequent(call).to_pylist())
     found = runs.estimates(call)
-    columns = (found.value, found.low, found.high, found.known)
+    columns = (found.value, found.low, found.high, found.is_known)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

@@ -87,7 +87,7 @@ class GroupedRows:
         valid = self._valid(column)
         return self.groups if valid is None else self.groups[valid]
 
-    def known(self, column: ColumnRows) -> tuple[IntArray, IntArray]:
+    def valid_rows(self, column: ColumnRows) -> tuple[IntArray, IntArray]:
         """The rows where the column has a value, and their groups."""
         valid, rows = self._valid(column), self.every_row
         return (rows, self.groups) if valid is None else (rows[valid], self.groups[valid])

@@ -22,13 +22,13 @@ class Estimates:
     value: Array
     low: Array
     high: Array
-    known: Array
+    is_known: Array
 
     def part(self, name: str) -> tuple[Array, Array]:
         """The value, a bound, or whether it is estimated: exact is what leaves no doubt."""
         if name == "estimated":
             return (self.low < self.high).astype(np.float64), np.ones(len(self.low), np.bool_)
-        return {"": self.value, "low": self.low, "high": self.high}[name], self.known
+        return {"": self.value, "low": self.low, "high": self.high}[name], self.is_known
 
 
 class Sketched(Protocol):

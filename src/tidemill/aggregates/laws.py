@@ -35,11 +35,11 @@ class Broken:
     law: str
     sides: tuple[str, str]
     states: tuple[tuple[str, Any], ...]
-    found: tuple[Any, Any]
+    values: tuple[Any, Any]
 
     def __str__(self) -> str:
         left, right = self.sides
-        shown = {**dict(self.states), left: self.found[0], right: self.found[1]}
+        shown = {**dict(self.states), left: self.values[0], right: self.values[1]}
         lines = [f"  {name} = {plain(value)}" for name, value in shown.items()]
         return "\n".join([f"{self.law}: {left} is not {right}", *lines])
 
@@ -72,34 +72,38 @@ def broken_law(algebra: Algebra, states: Array) -> Broken | None:
 def _laws(algebra: Algebra, a: Array, b: Array, c: Array) -> Iterator[_Sides]:
     nothing = algebra.filled(a.shape, a.dtype)
 
-    def both(left: Array, right: Array) -> Array:
+    def combine(left: Array, right: Array) -> Array:
         with np.errstate(all="ignore"):
-            found: Array = algebra.combine(left, right)
-        return found
+            result: Array = algebra.combine(left, right)
+        return result
 
     unary, binary, ternary = {"a": a}, {"a": a, "b": b}, {"a": a, "b": b, "c": c}
     # First, since what changes from call to call seems to break any law.
     yield _Sides(
-        "determinism", ("a ∘ b", "a ∘ b once more"), lambda: both(a, b), lambda: both(a, b), binary
+        "determinism",
+        ("a ∘ b", "a ∘ b once more"),
+        lambda: combine(a, b),
+        lambda: combine(a, b),
+        binary,
     )
-    yield _Sides("identity", ("nothing ∘ a", "a"), lambda: both(nothing, a), lambda: a, unary)
-    yield _Sides("identity", ("a ∘ nothing", "a"), lambda: both(a, nothing), lambda: a, unary)
+    yield _Sides("identity", ("nothing ∘ a", "a"), lambda: combine(nothing, a), lambda: a, unary)
+    yield _Sides("identity", ("a ∘ nothing", "a"), lambda: combine(a, nothing), lambda: a, unary)
     if algebra.commutative:
         names = ("a ∘ b", "b ∘ a")
-        yield _Sides("commutativity", names, lambda: both(a, b), lambda: both(b, a), binary)
+        yield _Sides("commutativity", names, lambda: combine(a, b), lambda: combine(b, a), binary)
     yield _Sides(
         "associativity",
         ("(a ∘ b) ∘ c", "a ∘ (b ∘ c)"),
-        lambda: both(both(a, b), c),
-        lambda: both(a, both(b, c)),
+        lambda: combine(combine(a, b), c),
+        lambda: combine(a, combine(b, c)),
         ternary,
     )
     if algebra.idempotent:
-        yield _Sides("idempotence", ("a ∘ a", "a"), lambda: both(a, a), lambda: a, unary)
+        yield _Sides("idempotence", ("a ∘ a", "a"), lambda: combine(a, a), lambda: a, unary)
     if algebra.subtractable:
         less = algebra.subtract
         yield _Sides(
-            "subtract", ("(a ∘ b) − b", "a"), lambda: less(both(a, b), b), lambda: a, binary
+            "subtract", ("(a ∘ b) − b", "a"), lambda: less(combine(a, b), b), lambda: a, binary
         )
 
 

@@ -27,10 +27,10 @@ def fold_feed(feed: Feed, root: Cells) -> Iterator[tuple[Synopsis, Cells]]:
         keys = [f"_f{place}" for place in node.keys]
         cells_of.append(rolled_up(feed.lanes, cells_of[node.parent], keys) if number else root)
         for synopsis in (feed.by_id[name] for name in node.synopses):
-            yield synopsis, _named(feed, synopsis, _kept(feed, synopsis, cells_of[number]))
+            yield synopsis, _named(feed, synopsis, _cells_for(feed, synopsis, cells_of[number]))
 
 
-def _kept(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
+def _cells_for(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
     if synopsis.routed:
         return routed(feed, synopsis, cells)
     return _cut(synopsis, _signed(feed, synopsis, cells))

@@ -34,9 +34,9 @@ def gather(partials: Partials, rows: pa.Table) -> Cells:
         slices=slices,
         slice_index=slice_index,
         group=group,
-        groups=_taken(keys, first_rows),
+        groups=_take_rows(keys, first_rows),
         signature=signature,
-        signatures=_words(partials, _taken(words, one_of_each)),
+        signatures=_words(partials, _take_rows(words, one_of_each)),
         lanes=_lanes(partials, rows),
     )
     return merged(partials.lanes, cells)
@@ -95,7 +95,7 @@ def _parted(rows: pa.Table, name: str) -> tuple[IntArray, pa.Array]:
     return numbers - low, column.dictionary.slice(low, high - low + 1)
 
 
-def _taken(table: pa.Table, rows: IntArray) -> pa.Table:
+def _take_rows(table: pa.Table, rows: IntArray) -> pa.Table:
     return table.take(pa.array(rows)) if table.column_names else table
 
 

@@ -57,7 +57,7 @@ class BagLane(Lane):
         columns = [rows.column(scalar) for scalar in self.arguments]
         distinct, weights = columns[0].distinct, self._row_weights(rows)
         single = bags.from_codes(distinct.digit.codes, distinct.values, weights)
-        end = single.begin + _known(columns)
+        end = single.begin + _is_valid(columns)
         single = Bags(single.begin, end, single.codes, weights, single.dictionary)
         return self.combined(single, rows.groups, rows.count, rows.rows)
 
@@ -177,7 +177,7 @@ class Weights(BagLane):
         return super()._weight_columns(weights)
 
 
-def _known(columns: Sequence[ColumnRows]) -> Any:
+def _is_valid(columns: Sequence[ColumnRows]) -> Any:
     """One for rows where all columns have a value, else zero."""
     valid = [column.valid for column in columns if column.valid is not None]
     return np.logical_and.reduce(valid) if valid else 1

@@ -109,7 +109,7 @@ class Moments(KernelLane):
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         column = rows.column(self.subject)
         n, mean, m2 = np.zeros(rows.count), np.zeros(rows.count), np.zeros(rows.count)
-        places, groups = rows.known(column)
+        places, groups = rows.valid_rows(column)
         moments_at(n, mean, m2, groups, column.numbers, places)
         return Encoded(records(DTYPE, n, mean, m2), None)
 

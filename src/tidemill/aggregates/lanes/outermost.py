@@ -44,7 +44,7 @@ class Outermost(KernelLane):
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         """NULL for groups without a value."""
         column, best = rows.column(self.subject), np.full(rows.count, -1, np.int64)
-        places, groups = rows.known(column)
+        places, groups = rows.valid_rows(column)
         outermost_at(best, groups, rows.times_us, column.numbers, places, self.is_last)
         valid = best >= 0
         some_row = np.where(valid, best, 0)

@@ -139,7 +139,7 @@ class KeySketchLane(SketchLane):
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         column = rows.column(self.subject)
-        places, groups = rows.known(column)
+        places, groups = rows.valid_rows(column)
         codes, keys = self._coded(column)
         pairs = number_rows(
             [Digit(codes[places], len(keys)), Digit(groups, rows.count)], len(places)

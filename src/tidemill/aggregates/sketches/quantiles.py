@@ -85,7 +85,7 @@ class KllLane(SketchLane):
 
     def lift_rows(self, rows: GroupedRows) -> Encoded:
         column = rows.column(self.subject)
-        places, groups = rows.known(column)
+        places, groups = rows.valid_rows(column)
         order, ends = in_groups(groups, rows.count)
         values = column.numbers[places[order]].astype(np.float64, copy=False)
         of = self.family.of

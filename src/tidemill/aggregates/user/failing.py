@@ -21,7 +21,7 @@ T = TypeVar("T")
 MOST_CALLS = 2_000
 
 _lock = threading.Lock()
-_told: dict[str, str] = {}
+_messages: dict[str, str] = {}
 
 
 def in_parts(
@@ -55,18 +55,18 @@ def note(code: Code, method: str, error: Exception) -> None:
     where = user_line(code, error)
     message = f"{code.name}.{method}: {described(error)}{f' ({where})' if where else ''}"
     with _lock:
-        _told.setdefault(code.name, message)
+        _messages.setdefault(code.name, message)
 
 
 def give_back(told: Mapping[str, str]) -> None:
     """Messages that were taken and are for others."""
     with _lock:
-        _told.update({name: text for name, text in told.items() if name not in _told})
+        _messages.update({name: text for name, text in told.items() if name not in _messages})
 
 
 def take_told() -> Mapping[str, str]:
     """The first messages since the last time, by aggregate."""
     with _lock:
-        messages = dict(_told)
-        _told.clear()
+        messages = dict(_messages)
+        _messages.clear()
     return messages

@@ -64,7 +64,7 @@ class UserAggregate:
             array.cast(argument.type.arrow, safe=False)
             for array, argument in zip(arrays, self.declared.arguments, strict=True)
         ]
-        rows = _known(typed)
+        rows = _rows_without_null(typed)
         arguments = typed if rows is None else [array.take(pa.array(rows)) for array in typed]
 
         def work(part: slice) -> Array:
@@ -78,12 +78,12 @@ class UserAggregate:
         return states
 
     def combine(self, left: Array, right: Array) -> Array:
-        found = self._both("combine", self.combine_all, left, right)
+        found = self._state_by_state("combine", self.combine_all, left, right)
         found[RAISED] += left[RAISED] + right[RAISED]
         return found
 
     def subtract(self, left: Array, right: Array) -> Array:
-        found = self._both("subtract", self.subtract_all, left, right)
+        found = self._state_by_state("subtract", self.subtract_all, left, right)
         found[RAISED] += left[RAISED] - right[RAISED]
         return found
 
@@ -134,7 +134,7 @@ class UserAggregate:
         given = self.user.lower(self.states.columns(records))
         return as_result(given, self.declared.result, len(records))
 
-    def _both(self, method: str, work: Both, left: Array, right: Array) -> Array:
+    def _state_by_state(self, method: str, work: Both, left: Array, right: Array) -> Array:
         """State by state, whatever the shape of the arrays."""
         left, right = np.broadcast_arrays(left, right)
         flat, other, shape = left.ravel(), right.ravel(), left.shape
@@ -155,7 +155,7 @@ class UserAggregate:
         return np.zeros(0, self.states.dtype) if states is None else states
 
 
-def _known(arrays: Sequence[pa.Array]) -> IntArray | None:
+def _rows_without_null(arrays: Sequence[pa.Array]) -> IntArray | None:
     """The rows of which every argument is there; None: all."""
     if not any(array.null_count for array in arrays):
         return None

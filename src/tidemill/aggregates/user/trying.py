@@ -87,12 +87,12 @@ class _Trial:
             is_finite &= np.isfinite(column).reshape(len(states), -1).all(axis=1)
         return is_finite
 
-    def _check_row_by_row(self, method: str, found: Array, again: Array) -> None:
+    def _check_row_by_row(self, method: str, results: Array, again: Array) -> None:
         """The same rows in another order must give the same, in that order."""
-        wrong = np.flatnonzero(~agree(found, again, (found,)))
+        wrong = np.flatnonzero(~agree(results, again, (results,)))
         if len(wrong):
             at = int(wrong[0])
-            shown = [f"{plain(found[at])}", f"{plain(again[at])} with the rows turned round"]
+            shown = [f"{plain(results[at])}", f"{plain(again[at])} with the rows turned round"]
             self._refuse(
                 f"its {method} does not look at each row by itself",
                 f"row {at} is {' and '.join(shown)}",
