@@ -53,12 +53,12 @@ class _Loop:
         return self._machine
 
 
-def _reveal(names: dict[str, Any], seen: set[int]) -> None:
+def _reveal(names: dict[str, Any], visited: set[int]) -> None:
     """Let Numba see the loops that a module's loops call, and those that these call, as its own."""
-    if id(names) in seen:
+    if id(names) in visited:
         return
-    seen.add(id(names))
+    visited.add(id(names))
     for name, value in list(names.items()):
         if isinstance(value, _Loop):
             names[name] = value.machine()
-            _reveal(value.function.__globals__, seen)
+            _reveal(value.function.__globals__, visited)

@@ -175,7 +175,7 @@ class Story:
             )
             self.seen["cells per predicate"] += synopsis.routed
             self.seen["lanes that came later"] += any(
-                kept.since_us > synopsis.made_us for kept in synopsis.kept
+                kept.since_us > synopsis.made_us for kept in synopsis.kept_lanes
             )
         self.seen["snapshot"] = max(self.seen["snapshot"], self.mill.snapshots)
 

@@ -73,7 +73,7 @@ def counted(made: FittedSynopsis, parts: list[Cells], reading: Any) -> Counter[t
     cells = narrow(joined(parts), [reading])
     # Under the number after the reading's lies what it does not read.
     cells = cells.where(cells.signature == 0)
-    place = [kept.lane.kind for kept in made.synopsis.kept].index("rows")
+    place = [kept.lane.kind for kept in made.synopsis.kept_lanes].index("rows")
     lane = cells.lanes[place]
     assert isinstance(lane, Encoded)
     numbers = lane.values.tolist()

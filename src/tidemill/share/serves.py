@@ -154,7 +154,9 @@ def _serving(verdict: Verdict, position: StreamPosition) -> Serving:
 def _narrowed(synopsis: Synopsis, query: QueryPlan) -> Synopsis:
     """With the lanes that the query reads and no others."""
     lanes = {ROWS, *lanes_of(query)}
-    return replace(synopsis, kept=tuple(kept for kept in synopsis.kept if kept.lane in lanes))
+    return replace(
+        synopsis, kept_lanes=tuple(kept for kept in synopsis.kept_lanes if kept.lane in lanes)
+    )
 
 
 def _refuse_unserved(verdicts: list[Verdict], query: QueryPlan) -> NoReturn:

@@ -127,7 +127,7 @@ def complete_since(
 ) -> int:
     """The time from which on the synopsis has all that the query needs."""
     bits = {bit.number: bit.since_us for bit in synopsis.bits}
-    lanes = {kept.lane: kept.since_us for kept in synopsis.kept}
+    lanes = {kept.lane: kept.since_us for kept in synopsis.kept_lanes}
     needed = lanes_of(query)
     times = [synopsis.made_us, position.complete_from.get(synopsis.id, BEGINNING_US)]
     times += [bits[number] for number in reading.bits]

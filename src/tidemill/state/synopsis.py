@@ -71,7 +71,7 @@ class Synopsis:
     keys: tuple[Key, ...]
     # It has seen every row from then on.
     made_us: int = BEGINNING_US
-    kept: tuple[KeptLane, ...] = ()
+    kept_lanes: tuple[KeptLane, ...] = ()
     bits: tuple[Bit, ...] = ()
     # From when on rows that satisfy no bit are kept as well; None: they are left out.
     all_since_us: int | None = None
@@ -104,10 +104,10 @@ class Synopsis:
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        return tuple(kept.lane for kept in self.kept)
+        return tuple(kept.lane for kept in self.kept_lanes)
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
-        kept = self.kept[position]
+        kept = self.kept_lanes[position]
         return tuple(f"p{kept.number}{part}" for part in kept.lane.parts)
 
     @property
@@ -131,10 +131,10 @@ class Synopsis:
     def with_lanes(self, lanes: Iterable[Lane], since_us: int) -> Synopsis:
         """With exactly these lanes; new ones are complete from `since_us` on."""
         distinct = tuple(dict.fromkeys(lanes))
-        standing = {kept.lane: kept for kept in self.kept}
+        standing = {kept.lane: kept for kept in self.kept_lanes}
         fresh = [lane for lane in distinct if lane not in standing]
         fresh_lanes = {
             lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)
         }
-        kept = tuple(standing.get(lane) or fresh_lanes[lane] for lane in distinct)
-        return replace(self, kept=kept, next_lane=self.next_lane + len(fresh))
+        stored = tuple(standing.get(lane) or fresh_lanes[lane] for lane in distinct)
+        return replace(self, kept_lanes=stored, next_lane=self.next_lane + len(fresh))

@@ -48,7 +48,7 @@ def keys_of(array: pa.Array, kind: Type) -> list[Any]:
         return [key if there else None for key, there in zip(bits.tolist(), is_valid, strict=True)]
     if is_text_key(kind):
         return list(array.cast(pa.string()).to_pylist())
-    return list(_whole(array).to_pylist())
+    return list(_as_int64(array).to_pylist())
 
 
 def float_bits(values: Array) -> IntArray:
@@ -68,7 +68,7 @@ def values_of(keys: Sequence[SketchKey], kind: Type) -> pa.Array:
     return (numbers.cast(pa.int32()) if kind == DATE else numbers).cast(kind.arrow)
 
 
-def _whole(array: pa.Array) -> pa.Array:
+def _as_int64(array: pa.Array) -> pa.Array:
     if pa.types.is_date(array.type):
         array = array.cast(pa.int32())
     return array.cast(pa.int64())

@@ -11,12 +11,19 @@ from tidemill.plan.bind.binder import source_of
 from tidemill.plan.expressions import Slot
 from tidemill.plan.scalar import TableColumn
 
+# Fields of a synopsis that had another name.
+_RENAMED = {"kept": "kept_lanes"}
+
 
 def with_relation(synopsis: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     """A synopsis as JSON; one that names a stream and its joins gets the relation they make."""
     if "relation" in synopsis:
         return synopsis
-    body = {name: item for name, item in synopsis.items() if name not in ("stream", "joins")}
+    body = {
+        _RENAMED.get(name, name): item
+        for name, item in synopsis.items()
+        if name not in ("stream", "joins")
+    }
     relation = to_plain(source_of(catalog.stream(synopsis["stream"])))
     for join in synopsis["joins"]:
         relation = {"is": "TableJoin", "over": relation, "join": _with_columns(join, catalog)}
