@@ -1,8 +1,8 @@
 """Constants as Spark types them, and the few texts that are surely a date or a timestamp.
 
->>> str(number("0.05", negative=True).type)
+>>> str(numeric("0.05", negative=True).type)
 'DECIMAL(2,2)'
->>> str(number("3000000000").type)
+>>> str(numeric("3000000000").type)
 'BIGINT'
 """
 
