@@ -47,6 +47,7 @@ AGGREGATES = (
     "COUNT(*)",
     "COUNT(n)",
     *(f"{f}({c})" for f in ("SUM", "AVG", "MIN", "MAX") for c in ("n", "big", "x", "price")),
+    *(f"GEOMETRIC_MEAN({c})" for c in ("n", "big", "x", "price")),
     "MIN(k)",
     "MAX(k)",
     *(f"{f}({c})" for f in ("VARIANCE", "STDDEV_POP") for c in ("n", "x", "price")),

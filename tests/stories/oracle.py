@@ -107,6 +107,10 @@ AGGREGATES = (
     Term("AVG(x)", approximate=True),
     Term("AVG(f)", approximate=True),
     *(
+        Term(f"GEOMETRIC_MEAN({c})", f"EXP(AVG(LN({c})))", approximate=True, odd=c in ("d", "w"))
+        for c in "m n x f d w".split()
+    ),
+    *(
         Term(f"{f}({c})", odd=c in ("k", "d", "w", "name"))
         for f in ("MIN", "MAX")
         for c in "k b m n x f d w name day at".split()

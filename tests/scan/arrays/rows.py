@@ -17,6 +17,7 @@ from tests.aggregates.estimating import told_of_all
 from tests.aggregates.written import CODES
 from tidemill.aggregates import Encoded, Lane
 from tidemill.aggregates.functions import signatures_with
+from tidemill.aggregates.functions.geometric import LogCount, LogSum
 from tidemill.aggregates.functions.spread import plain_variance
 from tidemill.aggregates.lanes import BagLane, Count, Min, Moments, Sum
 from tidemill.aggregates.lanes.outermost import Outermost
@@ -86,6 +87,7 @@ AGGREGATES = (
     *(f"COUNT(DISTINCT {c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
     *(f"TOP(k, 3, SUM({c}))" for c in ("t", "n", "big", "x")),
     *("TOP(x, 3, SUM(big))", "TOP(at, 3, SUM(n))"),
+    *(f"GEOMETRIC_MEAN({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
     *(f"APPROX_COUNT_DISTINCT({c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
@@ -196,6 +198,8 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if isinstance(lane, UserLane):
         rows = [(row["ts"], tuple(row[s.sql] for s in lane.arguments)) for row in mine]
         return UserFunction().reference(call_of(lane), rows, 0)
+    if isinstance(lane, LogSum | LogCount):
+        return lane.lift_plain([(row["ts"], (row[lane.argument.sql],)) for row in mine])[0]
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if isinstance(lane, SketchLane):

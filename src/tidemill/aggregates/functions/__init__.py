@@ -16,6 +16,7 @@ from tidemill.aggregates.functions.collect import Collect
 from tidemill.aggregates.functions.count import CountDistinct, CountFunction
 from tidemill.aggregates.functions.extremes import Maximum, Minimum
 from tidemill.aggregates.functions.frequent import FrequentFunction
+from tidemill.aggregates.functions.geometric import GeometricMean
 from tidemill.aggregates.functions.outermost import FirstFunction, LastFunction
 from tidemill.aggregates.functions.percentile import Median, Percentile
 from tidemill.aggregates.functions.spread import (
@@ -41,6 +42,7 @@ FUNCTIONS: Mapping[str, Function] = {
         CountFunction(),
         SumFunction(),
         AverageFunction(),
+        GeometricMean(),
         Minimum(),
         Maximum(),
         SampleVariance(),
