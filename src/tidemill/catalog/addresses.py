@@ -77,6 +77,7 @@ SINKS = Register(
     (
         Connector("parquet", "parquet.ParquetSink", PATH),
         Connector("json", "json_lines.JsonSink", PATH),
+        Connector("csv", "csv_lines.CsvSink", PATH),
         Connector("console", "console.ConsoleSink", NOTHING),
         Connector("memory", "memory.MemorySink", NOTHING),
         Connector("discard", "discard.DiscardSink", NOTHING),

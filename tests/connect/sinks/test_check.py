@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,13 @@ def in_lines(folder: Path, _: SinkWriter) -> Met:
     return Met((row["query"], row["v"]) for row in rows)
 
 
+def under_headers(folder: Path, _: SinkWriter) -> Met:
+    path = folder / "out"
+    header, *lines = path.read_text().splitlines() if path.exists() else ("query,v",)
+    assert header == "query,v"
+    return Met((query, int(value)) for query, value in csv.reader(lines))
+
+
 def in_memory(_: Path, writer: SinkWriter) -> Met:
     return values_met((query, rows) for query in "qr" for rows in writer.tables(query) or ())
 
@@ -51,6 +59,7 @@ def in_memory(_: Path, writer: SinkWriter) -> Met:
 CASES = {
     "parquet": CheckedSink(made_by("parquet"), rolled, ROLLS_SOON),
     "json": CheckedSink(made_by("json"), in_lines),
+    "csv": CheckedSink(made_by("csv"), under_headers),
     "console": CheckedSink(made_by("console")),
     "memory": CheckedSink(made_by("memory"), in_memory),
     "discard": CheckedSink(made_by("discard")),
