@@ -86,3 +86,25 @@ def test_rows_are_stamped_with_the_time_of_their_tick(spark: SparkSession, tmp_p
     found = [(r["host"], r["n"], r["window_start"].second, r["latest"].second) for r in rows]
     # Ticks at 1:40 and 1:45, then two at 2:05.
     assert sorted(found) == [("a", 2, 0, 5), ("a", 2, 40, 45), ("b", 1, 0, 5), ("b", 2, 40, 45)]
+
+
+def test_lines_of_text_are_new_input_file_by_file(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.log").write_text("GET /a\nPOST /b\n\nGET /c\n")
+    clock = ManualClock()
+    with Engine(tmp_path / "home", clock=clock) as engine:
+        engine.sql(
+            "CREATE STREAM s (line STRING, current_time TIMESTAMP) ORDER BY current_time"
+            " SOURCE 'lines:in';"
+            "CREATE QUERY q AS SELECT COUNT(*) AS n, COUNT(IF(line LIKE 'GET %', 1, NULL)) AS g"
+            " FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS];",
+            tmp_path,
+        )
+        first = engine.run("idle")
+        (tmp_path / "in" / "2.log").write_text("GET /d")
+        second = engine.run("flush")
+        answers = engine.query("q").answers().to_arrow()
+    assert (first.rows_in, second.rows_in) == (4, 1)
+    assert (first.rows_malformed, second.rows_malformed) == (0, 0)
+    assert sum(answers["n"].to_pylist()) == 5
+    assert sum(answers["g"].to_pylist()) == 3

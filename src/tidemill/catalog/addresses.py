@@ -31,7 +31,7 @@ class Connector:
     scheme: str
     made_by: str  # `module.Class` in connect/sources or connect/sinks
     place: str
-    # Of files that hold the rows as they are: parquet, csv or json. Empty for all other kinds.
+    # Of files that hold the rows as they are, as Spark calls it. Empty for all other kinds.
     format: str = ""
     is_table: bool = False  # all of it can be read at once, as a table
 
@@ -62,6 +62,7 @@ SOURCES = Register(
         Connector("parquet", "files.FileSource", PATH, format="parquet", is_table=True),
         Connector("csv", "files.FileSource", PATH, format="csv", is_table=True),
         Connector("json", "files.FileSource", PATH, format="json", is_table=True),
+        Connector("lines", "lines.LineSource", PATH, format="text"),
         Connector("generate", "generate.GenerateSource", NAME),
         Connector("replay", "replay.ReplaySource", PATH),
     ),

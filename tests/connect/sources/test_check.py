@@ -143,8 +143,47 @@ def test_what_spark_reads(spark: SparkSession, scheme: str, tmp_path: Path):
     check_source(spark_case(spark, scheme, tmp_path), read)
 
 
+def line_stream(address: str, columns: str = "line STRING, current_time TIMESTAMP") -> Stream:
+    time = "current_time" if "current_time" in columns else "ts"
+    (statement,) = parse_script(f"CREATE STREAM s ({columns}) ORDER BY {time} SOURCE '{address}'")
+    assert isinstance(statement, CreateStream)
+    return stream_of(statement)
+
+
+def lines_opened(address: str, *columns: str) -> Callable[[], AnySource]:
+    return lambda: open_source(line_stream(address, *columns), TOOLS)
+
+
+def test_lines_of_text(spark: SparkSession, tmp_path: Path):
+    from tidemill.spark.readers import frame_of
+
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "in").mkdir()
+    texts = ('one\n\ntwo, "three"\n', "\n\n", "ä\r\nlast")
+    for number, text in enumerate(texts):
+        (tmp_path / "in" / f"{number}.log").write_bytes(text.encode())
+    place = f"lines:{tmp_path / 'in'}"
+    case = CheckedSource(
+        lines_opened(place),
+        ("line",),
+        [
+            lines_opened(f"lines:{tmp_path / 'nowhere'}"),
+            lines_opened(f"{place}?header=true"),
+            lines_opened(place, "ts TIMESTAMP"),
+            lines_opened(place, "line INT, current_time TIMESTAMP"),
+            lines_opened(place, "line STRING, more STRING, current_time TIMESTAMP"),
+        ],
+        lines_opened(f"lines:{tmp_path / 'empty'}"),
+    )
+    check_source(case, lambda rows: frame_of(spark, rows).toArrow())
+    source = lines_opened(place)()
+    whole = source.next_input(Position(), Settings(), True)
+    lines = frame_of(spark, source.read(whole, ["line"])).toArrow()["line"].to_pylist()
+    assert sorted(lines) == sorted(["one", "", 'two, "three"', "", "", "ä", "last"])
+
+
 def test_every_source_of_the_register_is_checked():
-    assert set(SOURCES.schemes) == {"generate", "parquet", "csv", "json", "replay"}
+    assert set(SOURCES.schemes) == {"generate", "parquet", "csv", "json", "lines", "replay"}
 
 
 # Numbered rows, and ways of getting them wrong.

@@ -1,0 +1,3 @@
+CREATE STREAM log (line STRING, level INT, current_time TIMESTAMP)
+  ORDER BY current_time SOURCE 'lines:data';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM log [RANGE 30 SECONDS SLIDE 5 SECONDS];
