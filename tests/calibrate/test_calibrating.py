@@ -130,7 +130,10 @@ def _measure(_session: Callable[[], object], _notice: Callable[[str], None]) -> 
     [
         ("parquet:in", "auto", FOUND.arrays),
         ("parquet:in", "catalyst", FOUND.catalyst),
-        ("csv:in", "auto", FOUND.catalyst),
+        ("csv:in", "auto", FOUND.arrays),
+        ("csv:in", "catalyst", FOUND.catalyst),
+        ("csv:in?quote=x", "auto", FOUND.catalyst),
+        ("json:in", "auto", FOUND.catalyst),
     ],
 )
 def test_plans_go_by_the_figures_of_their_route(

@@ -8,45 +8,45 @@ import pytest
 
 from tidemill.spark.jobs import (
     LIMITS,
-    Place,
-    Work,
+    Workplace,
+    WorkSize,
     balanced,
     catalyst_work,
     in_threads,
-    place_of,
     scan_work,
+    workplace_of,
 )
 
 
 @pytest.mark.parametrize(
     ("work", "place"),
     [
-        (Work(), Place.HERE),
-        (Work(answer_ns=5_000_000), Place.HERE),
-        (Work(answer_ns=5_000_001), Place.THREADS),
-        (Work(answer_ns=200_000_000), Place.THREADS),
-        (Work(answer_ns=200_000_001), Place.JOB),
-        (Work(answer_ns=10**12, is_one_task=True), Place.HERE),
-        (scan_work(0, 0, is_sketched=False), Place.HERE),
-        (scan_work(1, 0, is_sketched=False), Place.THREADS),
-        (scan_work(1_000_000, 100_000, is_sketched=False), Place.THREADS),
-        (scan_work(1_000_001, 0, is_sketched=False), Place.JOB),
-        (scan_work(1, 100_001, is_sketched=False), Place.JOB),
-        (scan_work(200_000, 0, is_sketched=True), Place.THREADS),
-        (scan_work(200_001, 0, is_sketched=True), Place.JOB),
-        (catalyst_work(100_000, 10**9), Place.HERE),
-        (catalyst_work(100_001, 1), Place.JOB),
-        (catalyst_work(None, 3_000_000), Place.HERE),
-        (catalyst_work(None, 3_000_001), Place.JOB),
-        (catalyst_work(None, None), Place.JOB),
+        (WorkSize(), Workplace.HERE),
+        (WorkSize(answer_ns=5_000_000), Workplace.HERE),
+        (WorkSize(answer_ns=5_000_001), Workplace.THREADS),
+        (WorkSize(answer_ns=200_000_000), Workplace.THREADS),
+        (WorkSize(answer_ns=200_000_001), Workplace.JOB),
+        (WorkSize(answer_ns=10**12, is_one_task=True), Workplace.HERE),
+        (scan_work(0, 0, is_sketched=False), Workplace.HERE),
+        (scan_work(1, 0, is_sketched=False), Workplace.THREADS),
+        (scan_work(1_000_000, 100_000, is_sketched=False), Workplace.THREADS),
+        (scan_work(1_000_001, 0, is_sketched=False), Workplace.JOB),
+        (scan_work(1, 100_001, is_sketched=False), Workplace.JOB),
+        (scan_work(200_000, 0, is_sketched=True), Workplace.THREADS),
+        (scan_work(200_001, 0, is_sketched=True), Workplace.JOB),
+        (catalyst_work(100_000, 10**9), Workplace.HERE),
+        (catalyst_work(100_001, 1), Workplace.JOB),
+        (catalyst_work(None, 3_000_000), Workplace.HERE),
+        (catalyst_work(None, 3_000_001), Workplace.JOB),
+        (catalyst_work(None, None), Workplace.JOB),
     ],
 )
-def test_the_place_of_work(work: Work, place: Place) -> None:
-    assert place_of(work) is place
+def test_the_place_of_work(work: WorkSize, place: Workplace) -> None:
+    assert workplace_of(work) is place
 
 
 def test_every_measure_of_work_has_its_limits() -> None:
-    assert set(LIMITS) == set(vars(Work())) - {"is_one_task"}
+    assert set(LIMITS) == set(vars(WorkSize())) - {"is_one_task"}
 
 
 @pytest.mark.parametrize("most", [1, 2, 9])

@@ -85,8 +85,16 @@ def tell(
 
 
 def _side(home: Path, side: str) -> list[Any]:
+    """The files in order: columns and their types as stored, and rows in any order."""
     files = sorted((home / "streams" / "s" / side).glob("*.parquet"))
-    return [sorted(map(repr, _rows(pq.read_table(file)))) for file in files]
+    return [(_stored(file), sorted(map(repr, _rows(pq.read_table(file))))) for file in files]
+
+
+def _stored(file: Path) -> list[str]:
+    columns = pq.read_metadata(file).schema
+    return [
+        f"{c.name} {c.physical_type} {c.logical_type} {c.max_definition_level}" for c in columns
+    ]
 
 
 def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -99,7 +107,7 @@ def test_every_route_tells_the_same(folder: Path, monkeypatch: pytest.MonkeyPatc
     told = {r: tell(folder, r, script, queries, monkeypatch) for r in ROUTES}
     expected, answers, sides = told["catalyst"]
     assert sum(map(len, answers)) > 100
-    assert expected.rows_malformed == len([r for file in sides["malformed"] for r in file]) > 0
+    assert expected.rows_malformed == len([r for _, rows in sides["malformed"] for r in rows]) > 0
     for route, (report, mine, side) in told.items():
         assert report.routes == {ROUTES[route]: 2}
         assert _counts(report) == _counts(expected)

@@ -8,6 +8,8 @@ judged by | nothing      | 40 − lateness      | 80 − lateness: 50 is late
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from tests.stories.streams import (
     table_of,
     write_files,
 )
+from tests.stories.test_columnar import tell
 from tidemill.engine import Engine, RunReport
 
 if TYPE_CHECKING:
@@ -158,6 +161,89 @@ def test_malformed_lines_are_counted_and_kept(
     assert len(kept) == report.rows_malformed
     assert all(row["record"] and row["reason"] for row in kept)
     assert any("many" in row["record"] for row in kept)
+
+
+ODD_TEXT = 'ä "quoted", \\ and \t tabbed\x01'
+PLAIN_COLUMNS = "ts TIMESTAMP, k STRING, n BIGINT, b BOOLEAN, day DATE, p DECIMAL(9,2)"
+
+
+def write_plain_parquet(folder: Path) -> None:
+    """Two ticks; in the second a row is late, and some have no time or one out of range."""
+    folder.mkdir()
+    times = [0, 60 * SECOND_US, None, 1, 2**62, -(2**62), 61 * SECOND_US]
+    prices = [
+        Decimal("1.50"),
+        None,
+        Decimal("0.00"),
+        Decimal("-12.50"),
+        None,
+        None,
+        Decimal("7.05"),
+    ]
+    days = [0, 1, 2, None, -800_000, 10**7, 19_000]
+    rows = pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "k": pa.array(["a", "b", ODD_TEXT, None, "", "b", "c"]),
+            "n": pa.array([1, 2, None, -5, 2**63 - 1, 0, 1], pa.int64()),
+            "b": pa.array([True, False, True, None, False, True, True]),
+            "day": pa.array(days, pa.int32()).cast(pa.date32()),
+            "p": pa.array(prices, pa.decimal128(9, 2)),
+        }
+    )
+    pq.write_table(rows.slice(0, 2), folder / "0.parquet")
+    pq.write_table(rows.slice(2), folder / "1.parquet")
+
+
+def write_plain_csv(folder: Path) -> None:
+    folder.mkdir()
+    first = "2024-03-01T12:00:00Z,a,1,true,2024-03-01,1.50\n2024-03-01T12:01:00Z,b,2,,,\n"
+    (folder / "0.csv").write_text(first)
+    second = ",no time,3,false,1969-12-31,0.05\n2024-03-01T12:00:01.5Z,late ä,,true,,-2.25\n"
+    (folder / "1.csv").write_text(second + "2024-03-01T12:01:01Z,c,4,true,2024-03-01,1.50\n")
+
+
+def write_corrupt_csv(folder: Path) -> None:
+    """The second tick has a line that is Spark's to read, beside rows that arrays would refuse."""
+    write_plain_csv(folder)
+    with (folder / "1.csv").open("a") as file:
+        file.write("yesterday,a,many,true,,\n")
+
+
+@pytest.mark.parametrize(
+    ("write", "scheme", "routes", "refused"),
+    [
+        (write_plain_parquet, "parquet", {"columnar": 2}, (1, 3)),
+        (write_plain_csv, "csv", {"columnar": 2}, (1, 1)),
+        (write_corrupt_csv, "csv", {"columnar": 1, "catalyst": 1}, (1, 2)),
+    ],
+    ids=["parquet", "csv", "corrupt"],
+)
+@pytest.mark.usefixtures("spark")
+def test_who_judges_writes_the_same_side_files(
+    tmp_path: Path,
+    write: Callable[[Path], None],
+    scheme: str,
+    routes: dict[str, int],
+    refused: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write(tmp_path / "in")
+    script = (
+        f"SET tick_files = 1; CREATE STREAM s ({PLAIN_COLUMNS}) ORDER BY ts"
+        f" WITH (lateness = '2 s') SOURCE '{scheme}:in';"
+    )
+    count = ["SELECT COUNT(*) AS a FROM s [RANGE 1 HOUR SLIDE 1 HOUR]"]
+    expected, answers, sides = tell(tmp_path, "catalyst", script, count, monkeypatch)
+    assert (expected.rows_late, expected.rows_malformed) == refused
+    if "catalyst" not in routes:
+        # Arrays judged, so nothing is read again by Spark.
+        monkeypatch.setattr("tidemill.engine.tick.fold.set_aside_in_catalyst", None)
+    for route in ("threads", "tasks"):
+        report, same_answers, same_sides = tell(tmp_path, route, script, count, monkeypatch)
+        assert report.routes == routes
+        assert (report.rows_late, report.rows_malformed) == refused
+        assert (same_answers, same_sides) == (answers, sides)
 
 
 @pytest.mark.usefixtures("spark")

@@ -13,12 +13,12 @@ from tidemill.clock import SystemClock
 from tidemill.connect.sources import SourceTools, open_source
 from tidemill.connect.sources.files import FileInput
 from tidemill.plan.joins import Join
-from tidemill.scan.arrays.files import parts_of, read_chunks
+from tidemill.scan.arrays.files import parts_of, read_batches
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.arrays.scan import scan
-from tidemill.scan.contract import EARLIEST_US
-from tidemill.spark.catalyst.admission import Admission
-from tidemill.spark.catalyst.partials import partials, passes_of
+from tidemill.scan.contract import EARLIEST_US, Admission
+from tidemill.scan.routes import AUTO, hindrance
+from tidemill.spark.catalyst.partials import catalyst_passes, partials
 from tidemill.spark.readers import measure_files
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session
@@ -28,10 +28,11 @@ from tidemill.state.partial_rows import gather
 
 def on_arrays(stream: Stream) -> Make:
     def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
+        assert not hindrance(stream, feeds, AUTO)
         program = write_program(stream, feeds)
         parts = parts_of(program, paths)
         assert parts is not None
-        scanned = scan(program, read_chunks(program, parts), EARLIEST_US)
+        scanned = scan(program, read_batches(program, parts), EARLIEST_US)
         return sum(len(cells) for _, cells in scanned.cells(program))
 
     return make
@@ -45,7 +46,7 @@ def in_catalyst(session: Session, stream: Stream) -> Make:
         columns = feeds[0].scan.columns
         rows = read_rows(session, stream, source, FileInput(tuple(paths)), columns)
         count = 0
-        for one_pass in passes_of(feeds, admission):
+        for one_pass in catalyst_passes(feeds, admission):
             table = partials(session, rows, one_pass, _no_tables).toArrow()
             for number, feed in enumerate(one_pass.feeds):
                 count += len(gather(feed, one_pass.feed_rows(number, table)))

@@ -1,22 +1,38 @@
 """The contract of a scan: how rows become cells, whichever route takes them.
 
-A scan judges every row of a tick, finds its slice, its keys and its signature, lifts it into
-lanes, and folds what comes of that into pieces. There are two routes, Catalyst
-(`spark.catalyst`) and arrays (`scan.arrays`). Both judge rows by the verdicts here and tell
-what they did in a `FoldReport`.
+There are two routes, Catalyst (`spark.catalyst`) and arrays (`scan.arrays`). `scan.routes` decides
+which of them takes a scan, and nobody can tell them apart by what is answered, counted or set
+aside. For that an implementation keeps the following.
+
+- Verdicts. Every row of a tick gets one verdict, by `Admission` alone: MALFORMED without an event
+  time between EARLIEST_US and LATEST_US, or if its text does not parse; else LATE before
+  `Admission.since_us`; else FILTERED if no feed of the pass keeps it; else COUNTED.
+- Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
+  will do, since the fold cuts what it gets into slices.
+- Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
+  gets its own bits of it, `own_bits`; it keeps a row if it keeps all rows or has one of its bits.
+  Further bits of the scan may stay if the feed has the pass to itself.
+- Cells. For every slice, group and signature among the rows that a feed keeps there is one cell
+  with the feed's lanes; `state.fold.fold_feed` makes pieces of them.
+- Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
+  and has the newest time among counted and filtered rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tidemill.catalog import Stream
 from tidemill.failpoints import Failpoint
+from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
+from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.synopsis import Synopsis
+from tidemill.windows import EdgeClass
 
 # The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out.
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
@@ -27,8 +43,60 @@ Pieces = Mapping[str, tuple[Piece, ...]]
 
 
 @dataclass(frozen=True)
+class Admission:
+    """The terms on which a tick judges its rows."""
+
+    stream: Stream
+    watermark_us: int | None  # that the tick before has left; None before the first
+    batch_time_us: int  # the stamp of rows that are stamped on arrival
+    is_text: bool  # the source has lines, which may not parse
+
+    @property
+    def since_us(self) -> int:
+        """No row that counts is older."""
+        return EARLIEST_US if self.watermark_us is None else self.watermark_us
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Feeds of one scan that are served by one pass over the rows."""
+
+    feeds: tuple[Feed, ...]
+
+    @property
+    def scan(self) -> Scan:
+        return self.feeds[0].scan
+
+    @property
+    def keeps_all(self) -> bool:
+        """True if no row is filtered."""
+        return any(feed.keeps_all for feed in self.feeds)
+
+    def edge_classes(self, since_us: int) -> tuple[EdgeClass, ...]:
+        """The edges of all that the pass feeds, for rows that are not late."""
+        synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
+        return classes_from(synopses, since_us)
+
+
+def passes_of(feeds: Sequence[Feed]) -> tuple[Pass, ...]:
+    """One pass for each scan, in the order in which the feeds name them."""
+    by_scan: dict[Scan, list[Feed]] = {}
+    for feed in feeds:
+        by_scan.setdefault(feed.scan, []).append(feed)
+    return tuple(Pass(tuple(group)) for group in by_scan.values())
+
+
+def own_bits(feed: Feed) -> tuple[int, ...]:
+    """The bits of a scan's signature that a feed reads, as a mask for each of its words."""
+    masks = [0] * len(feed.signature_columns)
+    for bit in feed.bits:
+        masks[bit // WORD_BITS] |= 1 << bit % WORD_BITS
+    return tuple(masks)
+
+
+@dataclass(frozen=True)
 class FoldReport:
-    """What one task did, or all tasks of a tick together."""
+    """The outcome of one task of a fold, or of all tasks of a tick."""
 
     pieces: Pieces = field(default_factory=dict)  # by synopsis
     rows: Mapping[int, int] = field(default_factory=dict)  # by verdict
@@ -36,33 +104,34 @@ class FoldReport:
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
-    told: Mapping[str, str] = field(default_factory=dict)  # what users' code raised, by aggregate
-    route: str = ""  # who made the partials; nobody, if there was nothing to make them from
+    user_errors: Mapping[str, str] = field(default_factory=dict)  # first of each aggregate
+    scanned_by: str = ""  # the route of the rows; empty if there were none
 
     def joined(self, other: FoldReport) -> FoldReport:
         """With what another task of the same pass did."""
         return FoldReport(
-            pieces=_together(self.pieces, other.pieces),
-            rows=_added(self.rows, other.rows),
-            newest_us=_later(self.newest_us, other.newest_us),
-            raised=_added(self.raised, other.raised),
+            pieces=_merged(self.pieces, other.pieces),
+            rows=_summed(self.rows, other.rows),
+            newest_us=_latest(self.newest_us, other.newest_us),
+            raised=_summed(self.raised, other.raised),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
-            told={**other.told, **self.told},
-            route=self.route or other.route,
+            user_errors={**other.user_errors, **self.user_errors},
+            scanned_by=self.scanned_by or other.scanned_by,
         )
 
     def beside(self, other: FoldReport) -> FoldReport:
         """With what another pass over the same rows did: every pass judges every row."""
+        routes = self.scanned_by, other.scanned_by
         return FoldReport(
-            pieces=_together(self.pieces, other.pieces),
+            pieces=_merged(self.pieces, other.pieces),
             rows=self.rows or other.rows,
-            newest_us=_later(self.newest_us, other.newest_us),
+            newest_us=_latest(self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
-            told={**other.told, **self.told},
-            route=" and ".join(dict.fromkeys(filter(None, (self.route, other.route)))),
+            user_errors={**other.user_errors, **self.user_errors},
+            scanned_by=" and ".join(dict.fromkeys(filter(None, routes))),
         )
 
     @property
@@ -80,7 +149,7 @@ class FoldReport:
 
 @dataclass(frozen=True)
 class FoldPlace:
-    """Where pieces go, in how many buckets, and what is needed to die on the way in a test."""
+    """The folder of the pieces, their buckets, and the point at which a test kills the tick."""
 
     root: Path
     buckets: Mapping[str, int]  # by synopsis
@@ -88,7 +157,7 @@ class FoldPlace:
     failpoint: Failpoint
 
     def write(self, folded: Iterable[tuple[Synopsis, Cells]]) -> dict[str, tuple[Piece, ...]]:
-        """What each synopsis got, by its id; those that got nothing are not there."""
+        """The new piece of each synopsis, by its id; synopses that got no cells are absent."""
         written = {
             synopsis.id: write_piece(
                 self.root / synopsis.id, synopsis, cells, self.buckets[synopsis.id]
@@ -113,8 +182,9 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         raised=raw["raised"],
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],
-        told=raw.get("told", {}),
-        route=raw.get("route", ""),
+        # Ticks of earlier versions call these `told` and `route`.
+        user_errors=raw.get("user_errors", raw.get("told", {})),
+        scanned_by=raw.get("scanned_by", raw.get("route", "")),
     )
 
 
@@ -125,13 +195,13 @@ def read_piece(raw: dict[str, Any]) -> Piece:
     return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans, value_bytes)
 
 
-def _later(left: int | None, right: int | None) -> int | None:
+def _latest(left: int | None, right: int | None) -> int | None:
     return max((t for t in (left, right) if t is not None), default=None)
 
 
-def _added(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:
+def _summed(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:
     return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
 
 
-def _together(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
+def _merged(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
     return {key: (*left.get(key, ()), *right.get(key, ())) for key in {**left, **right}}

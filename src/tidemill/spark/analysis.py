@@ -61,10 +61,10 @@ def _refuse(session: SparkSession, error: AnalysisException | ParseException) ->
 def _refuse_function(session: SparkSession, sentence: str) -> NoReturn:
     """Spark names the function between backticks, first of all names."""
     name = sentence.split("`")[1].lower()
-    known = [row.function for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    functions = [row.function for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
     refuse(
         "E_FUNCTION",
         f"no function '{name}'",
         detail="functions are those of Spark SQL",
-        hint=suggest(name, known),
+        hint=suggest(name, functions),
     )

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from tidemill.answer.task import AnswerTask, TaskResult, run_task
 from tidemill.spark.jobs import (
     GetSession,
-    Place,
-    Work,
+    Workplace,
+    WorkSize,
     balanced,
     cores,
     in_job,
     in_threads,
-    place_of,
+    workplace_of,
 )
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def run_answers(session: GetSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
     """Every task once; results in the order of the tasks. Small work is done without Spark."""
     work_ns = sum(task.work_ns for task in tasks)
-    place = place_of(Work(answer_ns=work_ns, is_one_task=len(tasks) == 1))
-    if place is Place.JOB:
+    place = workplace_of(WorkSize(answer_ns=work_ns, is_one_task=len(tasks) == 1))
+    if place is Workplace.JOB:
         results = _run_there(session(), tasks)
     else:
-        results = in_threads(run_task, tasks, cores() if place is Place.THREADS else 1)
+        results = in_threads(run_task, tasks, cores() if place is Workplace.THREADS else 1)
     return [
         replace(result, requests=task.requests) for task, result in zip(tasks, results, strict=True)
     ]

@@ -9,11 +9,12 @@ from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Files, InputRows
 from tidemill.errors import refuse
 from tidemill.scan.arrays.files import parts_of
-from tidemill.scan.arrays.program import hindrance, parted, write_program
+from tidemill.scan.arrays.program import write_program
+from tidemill.scan.contract import Admission
+from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.settings import Settings
-from tidemill.spark.catalyst.admission import Admission
 from tidemill.spark.catalyst.joins import Tables
-from tidemill.spark.catalyst.partials import partials, passes_of
+from tidemill.spark.catalyst.partials import catalyst_passes, partials
 from tidemill.spark.rows import read_rows
 from tidemill.state.feed import Feed
 
@@ -30,24 +31,19 @@ def explain_partials(
     settings: Settings,
     tables: Tables,
 ) -> str:
-    """What a tick would do with some input of the source, and the passes of the feeds shown."""
+    """The route of a tick over some input of the source, and the passes of the feeds shown."""
     portion = source.any_input(settings)
     if portion is None:
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
     columns = [name for feed in shown for name in feed.scan.columns]
     rows = read_rows(session, stream, source, portion, columns)
-    passes = passes_of(shown, Admission(stream, 0, 0, source.is_text))
-    plans = (_explained(session, partials(session, rows, one, tables)) for one in passes)
-    plain, _ = parted(stream, feeds)
-    reason = _hindrance(stream, shown, settings) or _hindrance_in_files(
+    passes = catalyst_passes(shown, Admission(stream, 0, 0, source.is_text))
+    plans = (_explained(session, partials(session, rows, p, tables)) for p in passes)
+    plain = divide_feeds(stream, feeds, settings.scan).by_arrays
+    reason = hindrance(stream, shown, settings.scan) or _hindrance_in_files(
         stream, plain, source.read(portion, ())
     )
-    return "\n\n".join((_told(stream, reason), *plans))
-
-
-def _hindrance(stream: Stream, shown: Sequence[Feed], settings: Settings) -> str:
-    """Why arrays do not make the partials of these feeds, whatever the files; empty if they may."""
-    return f"scan is '{settings.scan}'" if settings.scan != "auto" else hindrance(stream, shown)
+    return "\n\n".join((_sentence(stream, reason), *plans))
 
 
 def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], reading: InputRows) -> str:
@@ -57,7 +53,7 @@ def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], reading: InputRow
     return "" if as_declared else "the files do not hold just what is declared"
 
 
-def _told(stream: Stream, reason: str) -> str:
+def _sentence(stream: Stream, reason: str) -> str:
     if reason:
         who = f"Spark makes the partials by the plan below, not arrays: {reason}"
     else:

@@ -77,10 +77,10 @@ def _version_text(home: Path) -> str:
 
 def _output(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout + done.stderr if done.returncode == 0 else ""
+    return process.stdout + process.stderr if process.returncode == 0 else ""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Who does a piece of work: the driver at once, threads of the driver, or a Spark job.
+"""Here, threads or a job: the driver does small work itself, and Spark does large work.
 
 A Spark job costs a tenth of a second before it does anything, a thread 0.1 ms. The limits below
 say how much work is worth which. Nothing here starts Spark before a job is due.
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 GetSession = Callable[[], "SparkSession"]
 
 
-class Place(IntEnum):
+class Workplace(IntEnum):
     """In the order of what they cost to begin with."""
 
     HERE = 0
@@ -37,14 +37,14 @@ class Limits:
     here: int
     threads: int
 
-    def place_of(self, amount: int) -> Place:
+    def workplace_of(self, amount: int) -> Workplace:
         if amount <= self.here:
-            return Place.HERE
-        return Place.THREADS if amount <= self.threads else Place.JOB
+            return Workplace.HERE
+        return Workplace.THREADS if amount <= self.threads else Workplace.JOB
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkSize:
     """The size of a piece of work, in those measures of `LIMITS` in which it is known."""
 
     answer_ns: int = 0
@@ -55,7 +55,7 @@ class Work:
     is_one_task: bool = False  # which nobody can share
 
 
-# By measure of `Work`.
+# By measure of `WorkSize`.
 LIMITS = {
     # Each task of a job beyond the number of cores costs 0.04 s more. NumPy lets go of the
     # interpreter in its long loops, so threads use the cores.
@@ -76,27 +76,29 @@ SKETCHED_ROW = 5
 MOST_SCANNING_THREADS = 4
 
 
-def place_of(work: Work) -> Place:
+def workplace_of(work: WorkSize) -> Workplace:
     """The place that the largest of the work's measures asks for."""
     if work.is_one_task:
-        return Place.HERE
-    return max(limits.place_of(getattr(work, measure)) for measure, limits in LIMITS.items())
+        return Workplace.HERE
+    return max(limits.workplace_of(getattr(work, measure)) for measure, limits in LIMITS.items())
 
 
-def scan_work(rows: int, last_cells: int, is_sketched: bool) -> Work:
+def scan_work(rows: int, last_cells: int, is_sketched: bool) -> WorkSize:
     """A scan on arrays. The cells that will come are guessed from the last tick."""
-    return Work(scanned_rows=rows * (SKETCHED_ROW if is_sketched else 1), scanned_cells=last_cells)
+    return WorkSize(
+        scanned_rows=rows * (SKETCHED_ROW if is_sketched else 1), scanned_cells=last_cells
+    )
 
 
-def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) -> Work:
+def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) -> WorkSize:
     """A fold of Catalyst's partial rows, whose number is guessed from the last tick.
 
     Before the first tick the input decides; if its size is not known, the work is large.
     """
     if last_partial_rows is not None:
-        return Work(partial_rows=last_partial_rows)
+        return WorkSize(partial_rows=last_partial_rows)
     limit = LIMITS["input_rows"].threads
-    return Work(input_rows=limit + 1 if most_input_rows is None else most_input_rows)
+    return WorkSize(input_rows=limit + 1 if most_input_rows is None else most_input_rows)
 
 
 def cores() -> int:

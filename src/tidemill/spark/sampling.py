@@ -12,11 +12,13 @@ from tidemill.catalog import Stream
 from tidemill.connect.sources.contract import AnySource, Input
 from tidemill.connect.sources.parts import array_parts
 from tidemill.plan.predicates import has_bit
-from tidemill.scan.arrays.files import UNREADABLE, read_chunks
+from tidemill.scan.arrays.files import UNREADABLE, read_batches
 from tidemill.scan.arrays.program import sampling_program
-from tidemill.scan.arrays.sampling import SAMPLED_ROWS, rate, sample_rows
+from tidemill.scan.arrays.sampling import SAMPLED_ROWS, input_rate, sample_rows
+from tidemill.scan.contract import Admission
+from tidemill.scan.routes import samples_on_arrays
 from tidemill.share import Sample
-from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.spark.catalyst.admission import TIME
 from tidemill.spark.catalyst.partials import signed_rows, word_columns
 from tidemill.spark.catalyst.values import read_value
 from tidemill.spark.on_demand import AskSession
@@ -48,12 +50,15 @@ def sample_on_arrays(
     stream: Stream, source: AnySource, portion: Input, scan: Scan
 ) -> Sample | None:
     """None if the scan or some file is not plain."""
+    if not samples_on_arrays(stream, scan):
+        return None
     program = sampling_program(stream, scan)
-    parts = array_parts(program, source, portion) if program else None
-    if program is None or parts is None:
+    parts = array_parts(program, source, portion)
+    if parts is None:
         return None
     try:
-        return sample_rows(program, scan, read_chunks(program, parts), len(portion.names))
+        tables = (batch.rows for batch in read_batches(program, parts))
+        return sample_rows(program, scan, tables, len(portion.names))
     except UNREADABLE:
         return None
 
@@ -86,7 +91,7 @@ def _sample(scan: Scan, rows: pa.Table, files: int) -> Sample:
     words = [rows.column(name).to_numpy() for name in word_columns(scan)]
     signatures = np.stack(words, axis=1) if words else np.zeros((len(rows), 0), np.int64)
     return Sample(
-        rows_per_second=rate(rows.column(TIME).to_numpy(), files),
+        rows_per_second=input_rate(rows.column(TIME).to_numpy(), files),
         size=len(rows),
         keys={k.sql: _codes(rows.column(f"_h{n}")) for n, k in enumerate(scan.keys)},
         bits={p: has_bit(signatures, bit) for bit, p in enumerate(scan.predicates)},

@@ -339,3 +339,8 @@ def same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, float) and isinstance(theirs, float):
         return np.isclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True).item()
     return bool(mine == theirs)
+
+
+def one_feed(*plans: QueryPlan) -> tuple[Feed, ...]:
+    synopsis = new_synopsis(1, plans, StreamPosition()).synopsis
+    return arrange_feeds([synopsis], Settings(), EngineCosts())

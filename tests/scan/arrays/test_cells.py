@@ -18,24 +18,24 @@ from tests.scan.arrays.rows import (
     feeds,
     holds,
     listed_cells,
+    one_feed,
     plain_cells,
     plan_of,
     rows,
     same,
     table_of,
 )
-from tidemill.scan.arrays.program import hindrance, write_program
+from tidemill.scan.arrays.files import RowBatch
+from tidemill.scan.arrays.program import write_program
 from tidemill.scan.arrays.scan import Scanned, scan
 from tidemill.scan.contract import COUNTED, EARLIEST_US, FILTERED, LATE, LATEST_US, MALFORMED
-from tidemill.settings import Settings
-from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
-from tidemill.share.synopses import new_synopsis
+from tidemill.scan.routes import AUTO, hindrance
 from tidemill.state.feed import Feed
 
 
 def scanned(some: tuple[Feed, ...], tables: list[pa.Table], since_us: int) -> Scanned:
-    assert hindrance(STREAM, some) == ""
-    return scan(write_program(STREAM, some), tables, since_us)
+    assert hindrance(STREAM, some, AUTO) == ""
+    return scan(write_program(STREAM, some), map(RowBatch, tables), since_us)
 
 
 def judged(some: tuple[Feed, ...], found: list[Row], since_us: int) -> dict[int, list[Row]]:
@@ -91,19 +91,3 @@ def test_large_sums_stay_exact() -> None:
     )
     ((_, lanes),) = listed_cells(feed, cells)
     assert lanes[[lane.kind for lane in feed.lanes].index("sum")] == 2 * sum(values)
-
-
-def test_what_arrays_cannot_do_is_said() -> None:
-    for sql, reason in (
-        ("SELECT n + 1 AS m, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY n + 1", "n + 1"),
-        ("SELECT x, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY x", "grouped by x"),
-        ("SELECT MIN(k) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps min(k)"),
-        ("SELECT SUM(price) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps sum(price)"),
-        ("SELECT COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] WHERE x > 1.5", "asks whether"),
-    ):
-        assert reason in hindrance(STREAM, one_feed(plan_of(0, sql)))
-
-
-def one_feed(*plans: Any) -> tuple[Feed, ...]:
-    synopsis = new_synopsis(1, plans, StreamPosition()).synopsis
-    return arrange_feeds([synopsis], Settings(), EngineCosts())

@@ -16,7 +16,7 @@ from tests.stories.oracle import plain_values
 from tidemill.connect.sources import Files
 from tidemill.language.statements import ColumnDef
 from tidemill.scan.arrays import lines
-from tidemill.scan.arrays.lines import Dialect, NotPlainError, read_lines, stretches
+from tidemill.scan.arrays.lines import Dialect, NotPlainError, line_parts, read_lines
 from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.readers import read_files
 from tidemill.types import parse_type
@@ -107,7 +107,7 @@ DIALECT = Dialect(tuple(KINDS.items()), ",", None)
 def read(path: Path, dialect: Dialect = DIALECT, names: tuple[str, ...] = ()) -> pa.Table | None:
     """None if the file is left to Spark."""
     wanted = {name: KINDS[name] for name in names or KINDS}
-    parts = stretches([str(path)], dialect)
+    parts = line_parts([str(path)], dialect)
     try:
         return None if parts is None else pa.concat_tables(read_lines(parts, dialect, wanted))
     except (NotPlainError, pa.ArrowException):
@@ -200,7 +200,7 @@ def test_every_line_is_in_one_stretch(
     rows = [(*PLAIN[:2], str(n % 100), str(n), *PLAIN[4:]) for n in range(40)]
     path = put(tmp_path / "a.csv", *rows)
     path.write_bytes(path.read_bytes().rstrip(b"\n") + end.encode())
-    parts = stretches([str(path)], DIALECT)
+    parts = line_parts([str(path)], DIALECT)
     assert parts is not None
     assert (len(parts) > 1) == (stretch < 10_000)
     assert [sum(part.size for part in parts[:n]) for n in range(len(parts))] == [
@@ -234,8 +234,8 @@ def test_headers(tmp_path: Path, content: str, rows: int | None) -> None:
 
 def test_a_file_of_a_header_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{HEADED.header}\n")
-    assert stretches([str(tmp_path / "a.csv")], HEADED) == ()
+    assert line_parts([str(tmp_path / "a.csv")], HEADED) == ()
 
 
 def test_compressed_files_are_left_to_spark(tmp_path: Path) -> None:
-    assert stretches([str(put(tmp_path / "a.csv.gz", PLAIN))], DIALECT) is None
+    assert line_parts([str(put(tmp_path / "a.csv.gz", PLAIN))], DIALECT) is None

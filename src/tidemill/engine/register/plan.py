@@ -12,6 +12,7 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.scan.routes import COLUMNAR, planned_route
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -105,10 +106,8 @@ class Planner:
 
     def _machine(self, stream: Name, catalog: Catalog) -> MachineCosts:
         """The figures of the route that rows will take, as far as that is known by now."""
-        on_arrays = catalog.stream(stream).source.scheme == "parquet"
-        if on_arrays and catalog.settings.scan == "auto":
-            return self.machines.arrays
-        return self.machines.catalyst
+        route = planned_route(catalog.stream(stream), catalog.settings.scan)
+        return self.machines.arrays if route == COLUMNAR else self.machines.catalyst
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[Message]:
         """For each query that joins a stream under way, where it begins."""

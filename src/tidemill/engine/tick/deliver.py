@@ -97,7 +97,7 @@ class Deliverer:
 
     def _user_errors_of(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
         """Errors of users' code, by query that calls it; answers show them later."""
-        errors = dict(folded.told)
+        errors = dict(folded.user_errors)
         for result in results:
             errors = {**result.user_errors, **errors}
         return {

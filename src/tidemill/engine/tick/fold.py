@@ -12,15 +12,18 @@ from tidemill.connect.sources.parts import array_parts
 from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.record import TickRecord
 from tidemill.engine.tick.report import Stopwatch
-from tidemill.scan.arrays.program import hindrance, parted, write_program
-from tidemill.scan.contract import FoldPlace, FoldReport
-from tidemill.spark.array_fold import ArrayFold, fold_on_arrays
-from tidemill.spark.catalyst.admission import Admission
-from tidemill.spark.catalyst.partials import partials, passes_of
-from tidemill.spark.fold import fold_in_catalyst
+from tidemill.scan.arrays.aside import set_aside_on_arrays
+from tidemill.scan.arrays.files import Part
+from tidemill.scan.arrays.program import write_program
+from tidemill.scan.aside import SideFiles
+from tidemill.scan.contract import LATE, MALFORMED, Admission, FoldPlace, FoldReport
+from tidemill.scan.routes import divide_feeds, hindrance
+from tidemill.spark.array_fold import ArrayFold, ArrayReport, fold_on_arrays
+from tidemill.spark.catalyst.fold import fold_in_catalyst
+from tidemill.spark.catalyst.partials import catalyst_passes, partials
 from tidemill.spark.jobs import catalyst_work
 from tidemill.spark.readers import unreadable_parts
-from tidemill.spark.rows import Rows, read_rows, set_aside
+from tidemill.spark.rows import Rows, read_rows, set_aside_in_catalyst
 from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
 
@@ -32,8 +35,9 @@ class ScanFolder:
         self._context, self._stream, self._source = context, stream, source
         self._feeds = context.feeds[stream.key]
         self._last_partial_rows: int | None = None
-        by_arrays = context.scan == "auto"
-        plain, self._others = parted(stream, self._feeds) if by_arrays else ((), self._feeds)
+        division = divide_feeds(stream, self._feeds, context.scan)
+        self._others = division.by_catalyst
+        plain = division.by_arrays
         self._program = write_program(stream, plain) if plain else None
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
@@ -42,27 +46,30 @@ class ScanFolder:
         if record.portion is None or not self._feeds:
             return record, FoldReport()
         try:
-            report = self._fold(record, watch)
+            report, refused_in = self._fold(record, watch)
         except Exception:
             record = self._without_unreadable(record)
-            report = self._fold(record, watch) if record.portion is not None else FoldReport()
+            report, refused_in = FoldReport(), ()
+            if record.portion is not None:
+                report, refused_in = self._fold(record, watch)
         with watch.phase("admit"):
-            self._set_aside(record, report)
+            self._set_aside(record, report, refused_in)
         return record, report
 
-    def _fold(self, record: TickRecord, watch: Stopwatch) -> FoldReport:
-        report = self._on_arrays(record, watch)
-        left = self._others if report else self._feeds
-        if left:
-            report = (report or FoldReport()).beside(self._in_catalyst(record, left, watch))
-        assert report is not None  # a stream without feeds is not folded
+    def _fold(self, record: TickRecord, watch: Stopwatch) -> tuple[FoldReport, tuple[Part, ...]]:
+        """The report of both routes, and the parts in which arrays have refused rows."""
+        by_arrays = self._on_arrays(record, watch)
+        report = by_arrays.fold if by_arrays else FoldReport()
+        by_catalyst = self._others if by_arrays else self._feeds
+        if by_catalyst:
+            report = report.beside(self._in_catalyst(record, by_catalyst, watch))
         self._last_partial_rows = report.partial_rows
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
         watch.add("partials", -report.seconds)
-        return report
+        return report, by_arrays.refused_in if by_arrays else ()
 
-    def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> FoldReport | None:
+    def _on_arrays(self, record: TickRecord, watch: Stopwatch) -> ArrayReport | None:
         """The feeds that arrays can serve; None if there are none, or some file needs Catalyst."""
         context, program = self._context, self._program
         if program is None:
@@ -82,9 +89,9 @@ class ScanFolder:
         context = self._context
         with watch.phase("admit"):
             rows = self._rows(record, feeds)
-            passes = passes_of(feeds, self._admission(record))
-        readings = len(passes) + sum(one.looks_up_slices for one in passes)
-        with self._kept(rows, readings):
+            passes = catalyst_passes(feeds, self._admission(record))
+        readings = len(passes) + sum(p.looks_up_slices for p in passes)
+        with self._cached(rows, readings):
             with watch.phase("admit"):
                 session = self._session()
                 frames = [(p, partials(session, rows, p, context.tables)) for p in passes]
@@ -107,15 +114,17 @@ class ScanFolder:
         return read_rows(self._session(), self._stream, self._source, self._input(record), columns)
 
     def _session(self) -> Session:
-        why = hindrance(self._stream, self._others) or "its input is not plain"
-        return self._context.session(f"stream {self._stream.name}: {why}")
+        reason = hindrance(self._stream, self._others, self._context.scan)
+        return self._context.session(
+            f"stream {self._stream.name}: {reason or 'its input is not plain'}"
+        )
 
     def _input(self, record: TickRecord) -> Input:
         portion: Input = self._source.restore(record.portion)
         return portion
 
     @contextmanager
-    def _kept(self, rows: Rows, readings: int) -> Iterator[None]:
+    def _cached(self, rows: Rows, readings: int) -> Iterator[None]:
         """Rows that are dear to make are made once, however often they are read."""
         if readings < 2 or self._source.is_cheap:
             yield
@@ -138,14 +147,16 @@ class ScanFolder:
         self._context.journal.begin(record)
         return record
 
-    def _set_aside(self, record: TickRecord, counted: FoldReport) -> None:
-        set_aside(
-            self._context.session,
-            self._source,
-            None if record.portion is None else self._input(record),
-            self._admission(record),
-            self._context.home.stream_folder(self._stream.name),
-            record.number,
-            late=counted.late > 0,
-            malformed=counted.malformed > 0,
-        )
+    def _set_aside(
+        self, record: TickRecord, report: FoldReport, refused_in: tuple[Part, ...]
+    ) -> None:
+        """Write the side files, by arrays as far as they have judged the rows and can."""
+        admission = self._admission(record)
+        files = SideFiles(self._context.home.stream_folder(self._stream.name), record.number)
+        files.clear()
+        verdicts = {verdict for verdict in (LATE, MALFORMED) if report.rows.get(verdict)}
+        if refused_in:
+            verdicts -= set_aside_on_arrays(admission, refused_in, verdicts, files)
+        if verdicts:
+            session, source = self._context.session(), self._source
+            set_aside_in_catalyst(session, source, self._input(record), admission, verdicts, files)

@@ -291,5 +291,5 @@ def _report(
         seconds=watch.total(),
         phases=watch.phases,
         skipped=record.skipped,
-        route=folded.route,
+        route=folded.scanned_by,
     )

@@ -39,7 +39,7 @@ class Coded:
         return self.digit.size - len(self.values)
 
 
-class Column:
+class ChunkColumn:
     """One column of some rows, looked at in the ways that are asked for, each once."""
 
     def __init__(self, array: pa.Array, kind: Type) -> None:
@@ -130,8 +130,8 @@ class Column:
         return Coded(Digit(np.where(self.valid, codes, len(values)), len(values) + 1), values)
 
     def _typed(self, values: pa.Array) -> pa.Array:
-        whole = values.cast(pa.int32()) if self._kind == DATE else values
-        return whole.cast(self._kind.arrow)
+        values = values.cast(pa.int32()) if self._kind == DATE else values
+        return values.cast(self._kind.arrow)
 
 
 def _filled(indices: pa.Array) -> Array:
@@ -152,13 +152,16 @@ def _lined(array: pa.Array, kind: Type) -> pa.Array:
 
 
 def _micros(array: pa.Array) -> pa.Array:
-    whole = array.cast(pa.int64())
+    numbers = array.cast(pa.int64())
     if array.type.unit == "us":
-        return whole
-    ends = pc.min_max(whole)
-    if len(whole) > whole.null_count and max(-ends["min"].as_py(), ends["max"].as_py()) > _MOST_MS:
+        return numbers
+    ends = pc.min_max(numbers)
+    if (
+        len(numbers) > numbers.null_count
+        and max(-ends["min"].as_py(), ends["max"].as_py()) > _MOST_MS
+    ):
         raise OutOfRangeError("a time in milliseconds does not fit microseconds")
-    return pc.multiply(whole, 1000)
+    return pc.multiply(numbers, 1000)
 
 
 def _unscaled(array: pa.Array) -> pa.Array:
@@ -174,17 +177,17 @@ class Chunk:
 
     def __init__(self, table: pa.Table, kinds: Mapping[str, Type]) -> None:
         self._table, self._kinds = table, kinds
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, ChunkColumn] = {}
 
     def __len__(self) -> int:
         return len(self._table)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> ChunkColumn:
         """The column of this name, however it is written."""
         name = name.lower()
         if name not in self._columns:
             array = flat(self._table.column(name))
-            self._columns[name] = Column(array, self._kinds[name])
+            self._columns[name] = ChunkColumn(array, self._kinds[name])
         return self._columns[name]
 
     def values(self, name: str, rows: Array) -> pa.Array:
@@ -192,6 +195,6 @@ class Chunk:
         array, kind = flat(self._table.column(name.lower())), self._kinds[name.lower()]
         return array.take(pa.array(rows)).cast(kind.arrow)
 
-    def where(self, wanted: BoolArray) -> Chunk:
+    def where(self, chosen: BoolArray) -> Chunk:
         """Some of the rows."""
-        return Chunk(self._table.filter(pa.array(wanted)), self._kinds)
+        return Chunk(self._table.filter(pa.array(chosen)), self._kinds)

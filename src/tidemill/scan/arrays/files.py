@@ -1,4 +1,4 @@
-"""The files of a tick for arrays, of whatever format: their parts, and the rows of some parts."""
+"""The files of a tick for arrays, of any format: their parts, and the rows of some parts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tidemill.scan.arrays.chunk import OutOfRangeError
-from tidemill.scan.arrays.lines import Lines, NotPlainError, read_lines, stretches
+from tidemill.scan.arrays.lines import Lines, NotPlainError, line_parts, read_lines
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.row_groups import RowGroup, read_groups, row_groups
 
 # Enough rows that the fixed costs of a chunk vanish, few enough that its columns stay in cache.
 CHUNK_ROWS = 1 << 19
+# Raised by reading or scanning what is not as declared after all.
+UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,14 @@ class MadeRows:
         return self.rows
 
 
-Part = RowGroup | Lines | MadeRows
-# Raised by reading or scanning what is not as declared after all.
-UNREADABLE = (OSError, pa.ArrowException, OutOfRangeError, NotPlainError)
+FilePart = RowGroup | Lines
+Part = FilePart | MadeRows
 
 
-def parts_of(program: Program, paths: Sequence[str]) -> tuple[Part, ...] | None:
+def parts_of(program: Program, paths: Sequence[str]) -> tuple[FilePart, ...] | None:
     """All parts of the files in order; None if any file is not as declared or cannot be read."""
     if program.dialect is not None:
-        return stretches(paths, program.dialect)
+        return line_parts(paths, program.dialect)
     return row_groups(paths, program.columns)
 
 
@@ -49,30 +50,51 @@ def split(parts: Sequence[Part], runs: int) -> list[tuple[Part, ...]]:
     """Runs of about equal size. Neighbours stay together: they share slices, so cells."""
     sizes = [part.size for part in parts]
     before = [0, *itertools.accumulate(sizes)]
-    whole = max(1, before[-1])
-    found: list[list[Part]] = [[] for _ in range(runs)]
+    total = max(1, before[-1])
+    shares: list[list[Part]] = [[] for _ in range(runs)]
     for part, low, size in zip(parts, before, sizes, strict=False):
-        found[min(runs - 1, (2 * low + size) * runs // (2 * whole))].append(part)
-    return [tuple(run) for run in found if run]
+        shares[min(runs - 1, (2 * low + size) * runs // (2 * total))].append(part)
+    return [tuple(share) for share in shares if share]
 
 
-def read_chunks(program: Program, parts: Sequence[Part]) -> Iterator[pa.Table]:
-    """The rows in chunks of many, whatever parts they come in."""
-    waiting: list[pa.Table] = []
-    for table in _tables(program, parts):
-        if waiting and sum(map(len, waiting)) + len(table) > CHUNK_ROWS:
-            yield pa.concat_tables(waiting)
+@dataclass(frozen=True)
+class RowBatch:
+    """Rows that are scanned together, and the parts from which they come, or from among which."""
+
+    rows: pa.Table
+    parts: tuple[Part, ...] = ()
+
+
+def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
+    """The rows in batches of many, whatever parts they come in."""
+    waiting: list[RowBatch] = []
+    for batch in _batches(program, parts):
+        if waiting and sum(len(b.rows) for b in waiting) + len(batch.rows) > CHUNK_ROWS:
+            yield _joined(waiting)
             waiting = []
-        waiting.append(table)
+        waiting.append(batch)
     if waiting:
-        yield pa.concat_tables(waiting)
+        yield _joined(waiting)
 
 
-def _tables(program: Program, parts: Sequence[Part]) -> Iterator[pa.Table]:
-    lines = [part for part in parts if isinstance(part, Lines)]
+def _joined(batches: Sequence[RowBatch]) -> RowBatch:
+    parts = dict.fromkeys(part for batch in batches for part in batch.parts)
+    return RowBatch(pa.concat_tables([batch.rows for batch in batches]), tuple(parts))
+
+
+def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
+    """Lines part by part, row groups file by file, made rows as they are made."""
     if program.dialect is not None:
-        yield from read_lines(lines, program.dialect, program.kinds)
-    groups = (part for part in parts if isinstance(part, RowGroup))
-    yield from read_groups(groups, program.kinds, CHUNK_ROWS)
-    made = (part for part in parts if isinstance(part, MadeRows))
-    yield from (pa.Table.from_batches([batch]) for part in made for batch in part.make())
+        lines = [part for part in parts if isinstance(part, Lines)]
+        for part, table in zip(
+            lines, read_lines(lines, program.dialect, program.kinds), strict=True
+        ):
+            yield RowBatch(table, (part,))
+    groups = [part for part in parts if isinstance(part, RowGroup)]
+    for _, of_file in itertools.groupby(groups, key=lambda group: group.path):
+        run = tuple(of_file)
+        for table in read_groups(run, program.kinds, CHUNK_ROWS):
+            yield RowBatch(table, run)
+    for made_rows in (part for part in parts if isinstance(part, MadeRows)):
+        for batch in made_rows.make():
+            yield RowBatch(pa.Table.from_batches([batch]), (made_rows,))

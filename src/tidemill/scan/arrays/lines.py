@@ -39,7 +39,7 @@ class NotPlainError(Exception):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How lines are written; `columns` are all that the files hold, in order, in lower case."""
+    """The form of lines; `columns` are all that the files hold, in order, in lower case."""
 
     columns: tuple[tuple[str, Type], ...]
     separator: str
@@ -55,37 +55,42 @@ class Lines:
     size: int
     rows: int
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The part among those of all files, whichever columns it is read with."""
+        return self.path, self.start
+
 
 def is_plain_kind(kind: Type) -> bool:
-    """Whether values of the type have a form that both readers read alike."""
+    """True if values of the type have a form that both readers read alike."""
     return kind.is_numeric or kind in (STRING, BOOLEAN, DATE, TIMESTAMP)
 
 
-def stretches(paths: Sequence[str], dialect: Dialect) -> tuple[Lines, ...] | None:
+def line_parts(paths: Sequence[str], dialect: Dialect) -> tuple[Lines, ...] | None:
     """All parts of the files in order; None if a file is Spark's to read."""
     try:
-        return tuple(lines for path in paths for lines in _stretches(path, dialect))
+        return tuple(lines for path in paths for lines in _parts_of(path, dialect))
     except (OSError, ValueError, NotPlainError):
         return None
 
 
 def read_lines(
-    parts: Iterable[Lines], dialect: Dialect, wanted: Mapping[str, Type]
+    parts: Iterable[Lines], dialect: Dialect, columns: Mapping[str, Type]
 ) -> Iterator[pa.Table]:
-    """The wanted columns; values of the others are only looked at, for they may be malformed."""
+    """The columns columns; values of the others are only looked at, for they may be malformed."""
     for part in parts:
         with open(part.path, "rb") as file:
             file.seek(part.start)
             data = file.read(part.size)
         if any(byte in data for byte in _ODD_BYTES):
             raise NotPlainError(part.path)
-        kinds = {name: kind for name, kind in dialect.columns if kind != STRING or name in wanted}
+        kinds = {name: kind for name, kind in dialect.columns if kind != STRING or name in columns}
         texts = _values(data, dialect, kinds)
         typed = {name: _typed(texts.column(name), kind) for name, kind in kinds.items()}
-        yield pa.table({name: typed[name] for name in wanted})
+        yield pa.table({name: typed[name] for name in columns})
 
 
-def _stretches(path: str, dialect: Dialect) -> Iterator[Lines]:
+def _parts_of(path: str, dialect: Dialect) -> Iterator[Lines]:
     if Path(path).suffix.lower() not in _PLAIN_NAMES:
         raise NotPlainError(path)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -93,8 +98,8 @@ def _stretches(path: str, dialect: Dialect) -> Iterator[Lines]:
         row_bytes = _row_bytes(data[start : start + _LOOKED_AT_BYTES])
         while start < len(data):
             # The last byte of the stretch may be the end of a line just so.
-            found = data.find(b"\n", start + _STRETCH_BYTES - 1)
-            end = len(data) if found < 0 else found + 1
+            newline = data.find(b"\n", start + _STRETCH_BYTES - 1)
+            end = len(data) if newline < 0 else newline + 1
             yield Lines(path, start, end - start, (end - start) // row_bytes + 1)
             start = end
 
@@ -110,8 +115,8 @@ def _after_header(data: mmap.mmap, dialect: Dialect) -> int:
     return len(line)
 
 
-def _row_bytes(some: bytes) -> int:
-    return max(1, len(some) // max(1, some.count(b"\n")))
+def _row_bytes(sample: bytes) -> int:
+    return max(1, len(sample) // max(1, sample.count(b"\n")))
 
 
 def _values(data: bytes, dialect: Dialect, kinds: Mapping[str, Type]) -> pa.Table:

@@ -6,8 +6,7 @@ files are Spark's to read: what is taken here holds what is declared, bit by bit
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,41 +29,44 @@ class RowGroup:
     size: int
     names: tuple[tuple[str, str], ...]
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The part among those of all files, whichever columns it is read with."""
+        return self.path, self.number
+
 
 def row_groups(
     paths: Sequence[str], columns: Sequence[tuple[str, Type]]
 ) -> tuple[RowGroup, ...] | None:
     """All parts of the files in order; None if any file is not as declared or cannot be read."""
-    found: list[RowGroup] = []
+    groups: list[RowGroup] = []
     for path in paths:
         try:
             with pq.ParquetFile(path) as file:
                 names = _names(file, columns)
                 if names is None:
                     return None
-                found += _parts(path, file.metadata, names)
+                groups += _parts(path, file.metadata, names)
         except (OSError, pa.ArrowException):
             return None
-    return tuple(found)
+    return tuple(groups)
 
 
 def read_groups(
-    groups: Iterable[RowGroup], kinds: Mapping[str, Type], most_rows: int
+    run: Sequence[RowGroup], kinds: Mapping[str, Type], most_rows: int
 ) -> Iterator[pa.Table]:
-    """The rows, columns under our names."""
-    for path, mine in itertools.groupby(groups, key=lambda group: group.path):
-        run = list(mine)
-        ours = {theirs: name for name, theirs in run[0].names}
-        texts = [theirs for theirs, name in ours.items() if kinds[name] == STRING]
-        with pq.ParquetFile(path, read_dictionary=texts, memory_map=True) as file:
-            for batch in file.iter_batches(
-                most_rows,
-                row_groups=[group.number for group in run],
-                columns=list(ours),
-                use_threads=False,
-            ):
-                table = pa.Table.from_batches([batch])
-                yield table.rename_columns([ours[name] for name in table.column_names])
+    """The rows of parts of one file, columns under our names."""
+    ours = {theirs: name for name, theirs in run[0].names}
+    texts = [theirs for theirs, name in ours.items() if kinds[name] == STRING]
+    with pq.ParquetFile(run[0].path, read_dictionary=texts, memory_map=True) as file:
+        for batch in file.iter_batches(
+            most_rows,
+            row_groups=[group.number for group in run],
+            columns=list(ours),
+            use_threads=False,
+        ):
+            table = pa.Table.from_batches([batch])
+            yield table.rename_columns([ours[name] for name in table.column_names])
 
 
 def _parts(

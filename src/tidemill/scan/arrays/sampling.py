@@ -34,7 +34,7 @@ def sample_rows(program: Program, scan: Scan, tables: Iterable[pa.Table], files:
     signed = sign(one_pass.signing, chunk)
     words = signed.words[signed.ids]
     return Sample(
-        rows_per_second=rate(admitted.times_us, files),
+        rows_per_second=input_rate(admitted.times_us, files),
         size=len(chunk),
         keys={key.sql: _codes(chunk, key.columns[0]) for key in scan.keys},
         bits={predicate: has_bit(words, bit) for bit, predicate in enumerate(scan.predicates)},
@@ -51,15 +51,15 @@ def first_rows(tables: Iterable[pa.Table], most: int = SAMPLED_ROWS) -> pa.Table
     return pa.concat_tables(taken) if taken else None
 
 
-def rate(times_us: IntArray, files: int) -> float:
+def input_rate(times_us: IntArray, files: int) -> float:
     """Rows a second.
 
     Files that were not looked at may lie between those that were, so that many of the longest
     gaps between rows tell nothing; they are taken to be like the others.
 
-    >>> rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
+    >>> input_rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
     2.5
-    >>> rate(np.repeat([0, 1_000_000, 2_000_000, 60_000_000], 100), files=2)  # in whole seconds
+    >>> input_rate(np.repeat([0, 1_000_000, 2_000_000, 60_000_000], 100), files=2)  # whole seconds
     133.33333333333334
     """
     gaps = np.sort(np.diff(np.unique(times_us)))

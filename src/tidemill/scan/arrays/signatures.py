@@ -19,7 +19,7 @@ from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.predicates.layout import MaskLayout, lay_out_masks, mask_table
-from tidemill.scan.arrays.chunk import Chunk, Column
+from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Side:
     classes: NDArray[np.int32]  # by stretch
     masks: IntArray  # what each class allows of every word
 
-    def digit(self, column: Column) -> Digit:
+    def digit(self, column: ChunkColumn) -> Digit:
         """The class of every row."""
         few = column.few
         if few is None:
@@ -40,7 +40,7 @@ class Side:
         by_code = np.concatenate([by_code, np.repeat(self.classes[-1:], few.nulls)])
         return Digit(by_code[few.digit.codes], len(self.masks))
 
-    def _stretches(self, column: Column) -> Array:
+    def _stretches(self, column: ChunkColumn) -> Array:
         places = np.searchsorted(self.cuts.to_numpy(), column.numbers, side="right")
         if column.valid is not None:
             places[~column.valid] = len(self.classes) - 1
@@ -49,24 +49,24 @@ class Side:
 
 @dataclass(frozen=True)
 class Signing:
-    """How the words of signatures come from the classes of rows.
+    """Tables that give the words of a signature by the classes of a row.
 
     Words from `words` on are spare: (target, spare, mask) says what goes where.
     """
 
     words: int
-    whole: IntArray
+    all_bits: IntArray  # of every word
     sides: tuple[Side, ...]
     spares: tuple[tuple[int, int, int], ...]
 
     def of(self, classes: Sequence[Array], rows: int) -> IntArray:
         """One row of words for each combination of classes."""
-        found = np.tile(self.whole, (rows, 1))
-        for side, mine in zip(self.sides, classes, strict=True):
-            found &= side.masks[mine]
+        words = np.tile(self.all_bits, (rows, 1))
+        for side, side_classes in zip(self.sides, classes, strict=True):
+            words &= side.masks[side_classes]
         for target, spare, mask in self.spares:
-            found[:, target] |= found[:, spare] & mask
-        return found[:, : self.words]
+            words[:, target] |= words[:, spare] & mask
+        return words[:, : self.words]
 
 
 @dataclass(frozen=True)
@@ -80,29 +80,29 @@ class Signed:
 def signing(predicates: Sequence[Predicate]) -> Signing:
     """Tables for predicates without opaque conditions; each has the bit of its place."""
     layout = lay_out_masks(dict(enumerate(predicates)))
-    words = max((each.word for each in layout.placed), default=-1) + 1
+    words = max((bit.word for bit in layout.placed), default=-1) + 1
     words = max(words, layout.words)
-    whole = [sum(each.mask for each in layout.in_word(word)) for word in range(words)]
+    all_bits = [sum(bit.mask for bit in layout.in_word(word)) for word in range(words)]
     spares = [
         (target, spare, mask)
         for target in range(layout.words)
         for spare, mask in layout.spare_masks(target).items()
     ]
-    columns = [each for each in layout.dimensions() if isinstance(each, Slot)]
+    columns = [side for side in layout.dimensions() if isinstance(side, Slot)]
     sides = tuple(_side(layout, words, column) for column in columns)
-    return Signing(layout.words, np.array(whole, dtype=np.int64), sides, tuple(spares))
+    return Signing(layout.words, np.array(all_bits, dtype=np.int64), sides, tuple(spares))
 
 
 def sign(how: Signing, chunk: Chunk) -> Signed:
     """The signatures of some rows."""
     digits = [side.digit(chunk.column(side.column)) for side in how.sides]
-    found = number_rows(digits, len(chunk))
-    classes = [digit.codes[found.rows] for digit in digits]
-    return Signed(found.ids, how.of(classes, found.count))
+    numbers = number_rows(digits, len(chunk))
+    classes = [digit.codes[numbers.rows] for digit in digits]
+    return Signed(numbers.ids, how.of(classes, numbers.count))
 
 
 def stretches(values: pa.Array, cuts: pa.Array) -> Array:
-    """How many cuts are not after each value."""
+    """The number of cuts up to and including each value."""
     if not pa.types.is_binary(cuts.type):
         return np.searchsorted(np.asarray(cuts), np.asarray(values), side="right")
     # Sorted together, equal cuts before equal values, by bytes as Spark has it.

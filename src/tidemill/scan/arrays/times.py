@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.aggregates.numbering import Digit
-from tidemill.arrays import IntArray
-from tidemill.scan.arrays.chunk import Chunk
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.contract import EARLIEST_US, LATE, LATEST_US, MALFORMED
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts
@@ -28,20 +28,25 @@ class Admitted:
     refused: Mapping[int, int] = field(default_factory=dict)  # by verdict
 
 
+def judge(column: ChunkColumn, since_us: int) -> tuple[BoolArray, BoolArray]:
+    """Of each row, whether it has a usable time, and whether that is not before the watermark."""
+    times = column.numbers
+    usable = (times >= EARLIEST_US) & (times <= LATEST_US)
+    if column.valid is not None:
+        usable &= column.valid
+    return usable, times >= since_us
+
+
 def admit(chunk: Chunk, time_column: str, since_us: int) -> Admitted:
     """Leave out rows without a usable time and rows from before the watermark."""
     column = chunk.column(time_column)
-    times = column.numbers
-    sane = (times >= EARLIEST_US) & (times <= LATEST_US)
-    if column.valid is not None:
-        sane &= column.valid
-    timely = times >= since_us
-    wanted = sane & timely
-    if wanted.all():
-        return Admitted(chunk, times)
-    counts = {MALFORMED: int((~sane).sum()), LATE: int((sane & ~timely).sum())}
+    usable, timely = judge(column, since_us)
+    accepted = usable & timely
+    if accepted.all():
+        return Admitted(chunk, column.numbers)
+    counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(wanted), times[wanted], refused)
+    return Admitted(chunk.where(accepted), column.numbers[accepted], refused)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:

@@ -1,61 +1,44 @@
-"""Step 1: what a tick judges its rows by, and where their time comes from."""
+"""Step 1 of a tick as SQL: the time of a row, and whether it is malformed or late."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tidemill.catalog import Stream
 from tidemill.language.names import quote_name
-from tidemill.scan.contract import EARLIEST_US, LATEST_US
+from tidemill.scan.contract import EARLIEST_US, LATEST_US, Admission
 
 TIME = "_t"
 CORRUPT = "_corrupt"
 
 
-@dataclass(frozen=True)
-class Admission:
-    """What a tick judges its rows by, and where their time comes from."""
+def timed_items(admission: Admission) -> tuple[str, ...]:
+    """Select items that give every row its time in `_t`."""
+    stream = admission.stream
+    column = quote_name(stream.time_column)
+    if not stream.stamped_on_arrival:
+        micros = f"UNIX_MICROS({column})"
+        # Out of range counts as none: the slice of such a time could not be computed.
+        sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
+        return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
+    some_column = quote_name(stream.stored_columns[0].name)
+    stamp = tick_constant(admission.batch_time_us, some_column)
+    return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
 
-    stream: Stream
-    watermark_us: int | None
-    batch_time_us: int
-    is_text: bool  # lines that may not parse
 
-    @property
-    def timed_items(self) -> tuple[str, ...]:
-        """Select items that give every row its time in `_t`."""
-        column = quote_name(self.stream.time_column)
-        if not self.stream.stamped_on_arrival:
-            micros = f"UNIX_MICROS({column})"
-            # Out of range counts as none: the slice of such a time could not be computed.
-            sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
-            return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
-        some_column = quote_name(self.stream.stored_columns[0].name)
-        stamp = tick_constant(self.batch_time_us, some_column)
-        return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
+def malformed_sql(admission: Admission) -> str:
+    """No event time, or a text that does not parse.
 
-    @property
-    def malformed_sql(self) -> str:
-        """No event time, or a text that does not parse.
+    Spark parses only the columns a plan asks for, so whether a line is malformed would
+    depend on the queries; asking for every column (the sum is never negative) settles it.
+    """
+    if not admission.is_text:
+        return f"{TIME} IS NULL"
+    names = [quote_name(column.name) for column in admission.stream.stored_columns]
+    parsed = " + ".join(f"INT({name} IS NULL)" for name in names)
+    return f"{CORRUPT} IS NOT NULL OR {TIME} IS NULL OR ({parsed}) < 0"
 
-        Spark parses only the columns a plan asks for, so whether a line is malformed would
-        depend on the queries; asking for every column (the sum is never negative) settles it.
-        """
-        if not self.is_text:
-            return f"{TIME} IS NULL"
-        names = [quote_name(column.name) for column in self.stream.stored_columns]
-        parsed = " + ".join(f"INT({name} IS NULL)" for name in names)
-        return f"{CORRUPT} IS NOT NULL OR {TIME} IS NULL OR ({parsed}) < 0"
 
-    @property
-    def since_us(self) -> int:
-        """No row that counts is older."""
-        return EARLIEST_US if self.watermark_us is None else self.watermark_us
-
-    @property
-    def late_sql(self) -> str:
-        """The same text before there is a watermark as after, so that the code stays warm."""
-        return f"{TIME} < {tick_constant(self.since_us, TIME)}"
+def late_sql(admission: Admission) -> str:
+    """The same text before there is a watermark as after, so that the code stays warm."""
+    return f"{TIME} < {tick_constant(admission.since_us, TIME)}"
 
 
 def tick_constant(value: int, column: str) -> str:

@@ -48,9 +48,9 @@ def _renamed(join: Join, table: DataFrame, prefix: str) -> DataFrame:
     some_column = names[table.columns[0]]
     renamed = table.selectExpr(*items, f"TRUE AS {quote_name(join.partner.name)}")
     guards = {
-        f"{prefix}_{place}": guard(table.sparkSession, own.try_sql, some_column)
-        for place, (_, own) in enumerate(join.equal)
-        if own.guarded
+        f"{prefix}_{place}": guard(table.sparkSession, theirs.try_sql, some_column)
+        for place, (_, theirs) in enumerate(join.equal)
+        if theirs.guarded
     }
     return renamed.withColumns(guards)
 
@@ -60,8 +60,8 @@ def _condition(scan: Scan, join: Join, number: int) -> str:
 
 
 def _parts(scan: Scan, join: Join, number: int) -> Iterator[str]:
-    for place, (before, own) in enumerate(join.equal):
-        theirs = f"_on{number}_{place}.value" if own.guarded else own.try_sql
+    for place, (before, scalar) in enumerate(join.equal):
+        theirs = f"_on{number}_{place}.value" if scalar.guarded else scalar.try_sql
         yield f"({_before(scan, before)}) = ({theirs})"
     if join.residual is not None:
         yield join.residual.try_sql

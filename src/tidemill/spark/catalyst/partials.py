@@ -20,13 +20,22 @@ import pyarrow.compute as pc
 
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
-from tidemill.scan.contract import COUNTED, FILTERED, LATE, MALFORMED
-from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.scan.contract import (
+    COUNTED,
+    FILTERED,
+    LATE,
+    MALFORMED,
+    Admission,
+    Pass,
+    own_bits,
+    passes_of,
+)
+from tidemill.spark.catalyst.admission import TIME, late_sql, malformed_sql, timed_items
 from tidemill.spark.catalyst.joins import Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
 from tidemill.spark.catalyst.values import guarded_columns, raised_column, read_value, value_items
-from tidemill.state.feed import Feed, Scan, classes_from
+from tidemill.state.feed import Feed, Scan
 from tidemill.state.partial_rows import SLICE
 from tidemill.windows import EdgeClass
 
@@ -38,11 +47,13 @@ VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
 _MOST_GROUP_COLUMNS = 63
 
 
-def partials(session: SparkSession, rows: DataFrame, one_pass: Pass, tables: Tables) -> DataFrame:
+def partials(
+    session: SparkSession, rows: DataFrame, one_pass: CatalystPass, tables: Tables
+) -> DataFrame:
     """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
     admission, looked_up = one_pass.admission, False
     if one_pass.looks_up_slices:
-        timed = rows.selectExpr("*", *admission.timed_items)
+        timed = rows.selectExpr("*", *timed_items(admission))
         sliced = with_slices(timed, one_pass.classes, admission)
         looked_up = sliced is not None
         rows = rows if sliced is None else sliced.drop(TIME)
@@ -51,29 +62,22 @@ def partials(session: SparkSession, rows: DataFrame, one_pass: Pass, tables: Tab
 
 
 @dataclass(frozen=True)
-class Pass:
-    """One scan of a tick's rows: ⇒ timed ⇒ joined ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
+class CatalystPass(Pass):
+    """A pass over a tick's rows: ⇒ timed ⇒ joined ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
 
     Several feeds are the grouping sets of one aggregation, told apart by `_set`.
     """
 
     name: str
-    feeds: tuple[Feed, ...]
     admission: Admission
-
-    @property
-    def scan(self) -> Scan:
-        return self.feeds[0].scan
 
     @cached_property
     def classes(self) -> tuple[EdgeClass, ...]:
-        """The edges of all that the pass feeds."""
-        synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
-        return classes_from(synopses, self.admission.since_us)
+        return self.edge_classes(self.admission.since_us)
 
     @property
     def looks_up_slices(self) -> bool:
-        """Whether the rows' times are asked for before the pass."""
+        """True if the rows' times are read once before the pass."""
         return not self.admission.stream.stamped_on_arrival and wants_lookup(self.classes)
 
     def sql(self, signed: str, looked_up: bool = False) -> str:
@@ -83,21 +87,21 @@ class Pass:
         return f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
 
     def _passes(self) -> str:
-        """Whether any feed keeps the row."""
-        if any(feed.keeps_all for feed in self.feeds):
+        """SQL that holds for a row that some feed keeps."""
+        if self.keeps_all:
             return "TRUE"
         words = " | ".join(word_columns(self.scan))
         return f"({words}) <> 0L" if words else "FALSE"
 
     def _verdict(self) -> str:
-        cases = [f"WHEN {self.admission.malformed_sql} THEN {MALFORMED}"]
-        cases.append(f"WHEN {self.admission.late_sql} THEN {LATE}")
+        cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
+        cases.append(f"WHEN {late_sql(self.admission)} THEN {LATE}")
         if (passes := self._passes()) != "TRUE":
             cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")
         return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
 
     def _keys(self, looked_up: bool) -> Iterator[str]:
-        """What rows are grouped by. Those that nobody keeps are one group, for the accounts."""
+        """The items to group by. Rows that no feed keeps are one group, for the accounts."""
         items = {SLICE: slice_sql(self.classes, looked_up) if self.classes else "0L"}
         for place, scalar in enumerate(self.scan.keys):
             items[f"_f{place}"] = read_value(self.scan.scalars, scalar)
@@ -110,12 +114,12 @@ class Pass:
             yield f"{sql} AS {name}" if passes == "TRUE" else f"IF({passes}, {sql}, NULL) AS {name}"
 
     def _words(self, number: int, feed: Feed) -> Iterator[tuple[str, str]]:
-        for word, name in enumerate(feed.signature_columns):
+        """The names and SQL of a feed's words; alone in its pass it takes those of the scan."""
+        for word, mask in enumerate(own_bits(feed)):
             if len(self.feeds) == 1:
-                yield name, f"_v{word}"
-                continue
-            mine = [bit % WORD_BITS for bit in feed.bits if bit // WORD_BITS == word]
-            yield f"_s{number}_{word}", f"_v{word} & {sum(1 << bit for bit in mine)}L"
+                yield feed.signature_columns[word], f"_v{word}"
+            else:
+                yield f"_s{number}_{word}", f"_v{word} & {mask}L"
 
     def _set(self, number: int) -> tuple[str, ...]:
         """The columns that one feed is grouped by."""
@@ -133,7 +137,7 @@ class Pass:
         if len(sets) == 1:
             return sets[0]
         # Feeds that are grouped alike read the same rows; a set given twice would give them twice.
-        return f"GROUPING SETS ({', '.join(f'({one})' for one in dict.fromkeys(sets))})"
+        return f"GROUPING SETS ({', '.join(f'({columns})' for columns in dict.fromkeys(sets))})"
 
     def _selected(self) -> Iterator[str]:
         yield from self._group_columns()
@@ -148,18 +152,15 @@ class Pass:
             if scalar.may_raise:
                 yield f"COUNT_IF({raised_column(number)}) AS {raised_column(number)}"
 
-    def _own(self, number: int, name: str) -> str:
-        return name if len(self.feeds) == 1 else f"{name[:2]}{number}_{name[2:]}"
-
     def feed_rows(self, number: int, rows: pa.Table) -> pa.Table:
         """The partial rows of one feed, under the names that the feed gives them."""
         if len(self.feeds) == 1:
             return rows
         feed, columns = self.feeds[number], self._group_columns()
         absent = [n for n, name in enumerate(reversed(columns)) if name not in self._set(number)]
-        mine = rows.filter(pc.equal(rows.column(SET), sum(1 << place for place in absent)))
-        own = {self._own(number, n): n for n in feed.signature_columns}
-        return mine.rename_columns([own.get(name, name) for name in mine.column_names])
+        partials = rows.filter(pc.equal(rows.column(SET), sum(1 << place for place in absent)))
+        names = {f"_s{number}_{name[2:]}": name for name in feed.signature_columns}
+        return partials.rename_columns([names.get(name, name) for name in partials.column_names])
 
 
 def word_columns(scan: Scan) -> tuple[str, ...]:
@@ -180,7 +181,7 @@ def signed_rows(
     compared = [before for join in scan.relation.joins for before in join.befores]
     rest = [scalar for scalar in scan.scalars if scalar not in compared]
     guarded = guarded_columns(session, scan.scalars, rest)
-    items = admission.timed_items
+    items = timed_items(admission)
     if guarded or signature.lookups or scan.relation.joins:
         # All of them may read the arrival stamp, so the rows are timed first.
         rows = rows.selectExpr("*", *items)
@@ -197,14 +198,13 @@ def signed_rows(
     return f"SELECT * FROM {signed}"
 
 
-def passes_of(feeds: Sequence[Feed], admission: Admission) -> tuple[Pass, ...]:
-    """Feeds of one scan are one pass, or as few as Spark can tell their grouping sets apart in."""
-    by_scan: dict[Scan, list[Feed]] = {}
-    for feed in feeds:
-        by_scan.setdefault(feed.scan, []).append(feed)
+def catalyst_passes(feeds: Sequence[Feed], admission: Admission) -> tuple[CatalystPass, ...]:
+    """The passes of these feeds, each cut into as many as Spark tells grouping sets apart in."""
     name = fingerprint([str(admission.stream.key)])
-    runs = (run for mine in by_scan.values() for run in _runs(mine))
-    return tuple(Pass(f"{name}_{number}", run, admission) for number, run in enumerate(runs))
+    runs = (run for one_pass in passes_of(feeds) for run in _runs(one_pass.feeds))
+    return tuple(
+        CatalystPass(run, f"{name}_{number}", admission) for number, run in enumerate(runs)
+    )
 
 
 def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:

@@ -49,12 +49,12 @@ def _columns(
 
 
 def _place(jvm: Jvm, lookup: Lookup) -> Column:
-    """Where the tables of the lookup tell of the row's value."""
+    """The place of the row's value in the tables of the lookup."""
     from pyspark.sql import functions as F
 
     if not lookup.cuts:
         return F.isnull(F.col(quote_name(lookup.column.name))).cast("int")
     count = len(lookup.cuts)
     value = F.col(quote_name(lookup.column.name))
-    found = jvm.search(lookup.column.type, lookup.cuts, value)
-    return F.coalesce(found + F.lit(count + 1), F.lit(2 * count + 1))
+    place = jvm.search(lookup.column.type, lookup.cuts, value)
+    return F.coalesce(place + F.lit(count + 1), F.lit(2 * count + 1))

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidemill.spark.catalyst.admission import TIME, Admission
+from tidemill.scan.contract import Admission
+from tidemill.spark.catalyst.admission import TIME
 from tidemill.spark.catalyst.constants import Jvm
 from tidemill.types import BIGINT
 from tidemill.windows import (
@@ -46,7 +47,7 @@ def slice_sql(classes: tuple[EdgeClass, ...], looked_up: bool = False) -> str:
 
 
 def wants_lookup(classes: tuple[EdgeClass, ...]) -> bool:
-    """Whether there are too many classes to compare with, and panes do not pay."""
+    """True if there are too many classes to compare with, and panes do not pay."""
     return len(classes) > MOST_COMPARED and not _panes_pay(classes)
 
 
@@ -67,8 +68,8 @@ def with_slices(
         return None
     edges = edges_between(classes, first_us, last_us).tolist()
     jvm = Jvm(rows.sparkSession)
-    found, place = jvm.search(BIGINT, edges, F.col(TIME)), F.col(_PLACE)
-    searched = rows.withColumn(_PLACE, found)
+    place = F.col(_PLACE)
+    searched = rows.withColumn(_PLACE, jvm.search(BIGINT, edges, F.col(TIME)))
     # Where nothing is equal, Java tells the place of the next greater edge, less one, negated.
     before = F.when(place < 0, -place - F.lit(2)).otherwise(place)
     edge = F.when(place == -1, F.col(TIME)).otherwise(jvm.table(edges)[before])

@@ -28,12 +28,12 @@ def value_items(scalars: tuple[Scalar, ...]) -> list[str]:
 
 
 def guarded_columns(
-    session: SparkSession, scalars: tuple[Scalar, ...], wanted: Collection[Scalar]
+    session: SparkSession, scalars: tuple[Scalar, ...], chosen: Collection[Scalar]
 ) -> dict[str, Column]:
     """Values that may raise in ways no try_ form covers, and their flags, which may too."""
     columns = {}
     for number, scalar in enumerate(scalars):
-        if scalar.guarded and scalar in wanted:
+        if scalar.guarded and scalar in chosen:
             columns[_value(number)] = guard(session, scalar.try_sql, TIME)
             columns[_flag(number)] = guard(session, scalar.raised_sql or "FALSE", TIME)
     return columns

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
 from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
-from tidemill.spark.catalyst.partials import NEWEST, VERDICT, Pass
+from tidemill.scan.routes import CATALYST
+from tidemill.spark.catalyst.partials import NEWEST, VERDICT, CatalystPass
 from tidemill.spark.catalyst.values import raised_column
-from tidemill.spark.jobs import Place, Work, in_threads, place_of
+from tidemill.spark.jobs import Workplace, WorkSize, in_threads, workplace_of
 from tidemill.state.fold import fold_feed
 from tidemill.state.partial_rows import gather
 from tidemill.state.pieces import Piece
@@ -26,26 +27,27 @@ from tidemill.state.pieces import Piece
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CATALYST = "catalyst"
 # Passes that Spark runs side by side.
 _MOST_JOBS = 4
 
 
 def fold_in_catalyst(
-    frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace, work: Work
+    frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace, work: WorkSize
 ) -> FoldReport:
     """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
-    fold = _fold_there if place_of(work) is Place.JOB else _fold_here
+    fold = _fold_there if workplace_of(work) is Workplace.JOB else _fold_here
     total = FoldReport()
     for report in fold(frames, place):
         total = total.beside(report)
-    return replace(total, route=CATALYST)
+    return replace(total, scanned_by=CATALYST)
 
 
-def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
+def _fold_here(
+    frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace
+) -> list[FoldReport]:
     tables = in_threads(lambda part: part[1].toArrow(), frames, _MOST_JOBS)
     place.failpoint.reach("partials", place.tick)
     reports = [
@@ -55,7 +57,9 @@ def _fold_here(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> li
     return reports
 
 
-def _fold_there(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> list[FoldReport]:
+def _fold_there(
+    frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace
+) -> list[FoldReport]:
     """One Spark job for everything: each task folds the partial rows it holds."""
     folded = [
         frame.mapInArrow(_folder(number, one_pass, place), "pass INT, report STRING")
@@ -71,7 +75,7 @@ def _fold_there(frames: Sequence[tuple[Pass, DataFrame]], place: FoldPlace) -> l
 
 
 def _folder(
-    number: int, one_pass: Pass, place: FoldPlace
+    number: int, one_pass: CatalystPass, place: FoldPlace
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         place.failpoint.reach("partials", place.tick)
@@ -86,14 +90,14 @@ def _folder(
     return fold
 
 
-def _timed(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
+def _timed(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldReport:
     started = time.perf_counter()
     report = _fold(one_pass, place, rows)
     seconds = time.perf_counter() - started
-    return replace(report, seconds=seconds, partial_rows=len(rows), told=take_told())
+    return replace(report, seconds=seconds, partial_rows=len(rows), user_errors=take_told())
 
 
-def _fold(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
+def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldReport:
     pieces: dict[str, tuple[Piece, ...]] = {}
     for number in range(len(one_pass.feeds)):
         pieces |= _pieces(one_pass, number, place, one_pass.feed_rows(number, rows))
@@ -112,7 +116,7 @@ def _fold(one_pass: Pass, place: FoldPlace, rows: pa.Table) -> FoldReport:
 
 
 def _pieces(
-    one_pass: Pass, number: int, place: FoldPlace, rows: pa.Table
+    one_pass: CatalystPass, number: int, place: FoldPlace, rows: pa.Table
 ) -> dict[str, tuple[Piece, ...]]:
     counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
     if not len(counted):
@@ -121,19 +125,21 @@ def _pieces(
     return place.write(fold_feed(feed, gather(feed, counted)))
 
 
-def _where(rows: pa.Table, wanted: BoolArray) -> pa.Table:
+def _where(rows: pa.Table, chosen: BoolArray) -> pa.Table:
     # Nearly always all of them; then nothing need be copied.
-    return rows if wanted.all() else rows.filter(pa.array(wanted))
+    return rows if chosen.all() else rows.filter(pa.array(chosen))
 
 
-def _rows_by_verdict(one_pass: Pass, rows: pa.Table, verdict: NDArray[np.int32]) -> dict[int, int]:
+def _rows_by_verdict(
+    one_pass: CatalystPass, rows: pa.Table, verdict: NDArray[np.int32]
+) -> dict[int, int]:
     # Whatever a scan keeps, its first lane is the number of rows.
     (counted,) = one_pass.scan.lane_columns(0)
     counts = rows.column(counted).to_numpy()
     return {int(v): int(counts[verdict == v].sum()) for v in np.unique(verdict)}
 
 
-def _raised(one_pass: Pass, rows: pa.Table) -> dict[str, int]:
+def _raised(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
     columns = {
         scalar.sql: rows.column(raised_column(number)).to_numpy()
         for number, scalar in enumerate(one_pass.scan.scalars)

@@ -1,0 +1,99 @@
+"""The side files of a tick by arrays: late rows and malformed records, read again in whole.
+
+A scan reads the columns that queries need, and side files have all of them. So a scan notes the
+parts in which it refused rows, and only these are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidemill.arrays import BoolArray
+from tidemill.catalog import Stream
+from tidemill.scan.arrays.chunk import Chunk
+from tidemill.scan.arrays.files import UNREADABLE, MadeRows, Part, parts_of, read_batches
+from tidemill.scan.arrays.program import Program, whole_rows
+from tidemill.scan.arrays.records import is_plain_record, json_records
+from tidemill.scan.arrays.times import judge
+from tidemill.scan.aside import NO_TIME, OUT_OF_RANGE, SideFiles
+from tidemill.scan.contract import LATE, Admission
+
+_RECORDS = pa.schema([("record", pa.string()), ("reason", pa.string())])
+
+
+def set_aside_on_arrays(
+    admission: Admission, parts: Collection[Part], verdicts: Collection[int], files: SideFiles
+) -> frozenset[int]:
+    """Write the rows of these verdicts, LATE and MALFORMED; returns those that were written.
+
+    The rest is Catalyst's: records that are not plain, files whose further columns, which no query
+    reads, are not as declared, and rows that were made with the columns of the scan alone.
+    """
+    stream = admission.stream
+    plain = {v for v in verdicts if v == LATE or is_plain_record(stream.columns)}
+    program = whole_rows(stream)
+    whole_parts = _whole_parts(program, parts) if plain else None
+    if whole_parts is None:
+        return frozenset()
+    try:
+        with ExitStack() as stack:
+            writers = {v: stack.enter_context(_writing(stream, files, v)) for v in plain}
+            for batch in read_batches(program, whole_parts):
+                for verdict, writer in writers.items():
+                    writer.write_table(_refused(batch.rows, verdict, program, admission))
+    except (*UNREADABLE, UnicodeError):
+        return frozenset()
+    return frozenset(plain)
+
+
+def _whole_parts(program: Program, parts: Collection[Part]) -> tuple[Part, ...] | None:
+    """The same parts, to be read with all columns; None if Catalyst has to read them."""
+    of_files = [part for part in parts if not isinstance(part, MadeRows)]
+    if len(of_files) < len(parts):
+        return None
+    whole_parts = parts_of(program, list(dict.fromkeys(part.path for part in of_files)))
+    places = {part.place for part in of_files}
+    if whole_parts is None:
+        return None
+    return tuple(part for part in whole_parts if part.place in places)
+
+
+def _refused(rows: pa.Table, verdict: int, program: Program, admission: Admission) -> pa.Table:
+    """Late rows as they are declared, or malformed ones as records."""
+    column = Chunk(rows, program.kinds).column(program.time_column)
+    usable, timely = judge(column, admission.since_us)
+    if verdict == LATE:
+        return _where(rows, usable & ~timely, admission.stream)
+    has_time = np.ones(len(rows), np.bool_) if column.valid is None else column.valid
+    reasons = np.where(has_time[~usable], OUT_OF_RANGE, NO_TIME).tolist()
+    records = json_records(_where(rows, ~usable, admission.stream), admission.stream.columns)
+    return pa.table([records, reasons], schema=_RECORDS)
+
+
+def _where(rows: pa.Table, chosen: BoolArray, stream: Stream) -> pa.Table:
+    declared = rows.select([column.name.lower() for column in stream.columns])
+    schema = _row_schema(stream)
+    return declared.filter(pa.array(chosen)).rename_columns(schema.names).cast(schema)
+
+
+@contextmanager
+def _writing(stream: Stream, files: SideFiles, verdict: int) -> Iterator[pq.ParquetWriter]:
+    """A writer of a side file, which is put in place whole or not at all."""
+    scratch = files.scratch(verdict)
+    schema = _row_schema(stream) if verdict == LATE else _RECORDS
+    try:
+        # Decimals as Spark stores them.
+        with pq.ParquetWriter(scratch, schema, store_decimal_as_integer=True) as writer:
+            yield writer
+        scratch.replace(files.path(verdict))
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _row_schema(stream: Stream) -> pa.Schema:
+    return pa.schema([(column.name, column.type.arrow) for column in stream.columns])

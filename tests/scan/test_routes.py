@@ -1,0 +1,68 @@
+"""Who takes a scan: by the source, the setting and what the queries ask for, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.scan.arrays.rows import STREAM, one_feed, plan_of
+from tidemill.catalog.addresses import Address
+from tidemill.scan.routes import AUTO, CATALYST, COLUMNAR, divide_feeds, hindrance, planned_route
+from tidemill.types import BINARY
+
+PLAIN = "SELECT n, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY n"
+ODD = "SELECT MIN(k) AS c FROM s [RANGE 1 s SLIDE 1 s]"
+
+
+def test_what_arrays_cannot_do_is_said() -> None:
+    for sql, reason in (
+        ("SELECT n + 1 AS m, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY n + 1", "n + 1"),
+        ("SELECT x, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY x", "grouped by x"),
+        ("SELECT MIN(k) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps min(k)"),
+        ("SELECT SUM(price) AS c FROM s [RANGE 1 s SLIDE 1 s]", "keeps sum(price)"),
+        ("SELECT COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] WHERE x > 1.5", "asks whether"),
+    ):
+        assert reason in hindrance(STREAM, one_feed(plan_of(0, sql)), AUTO)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options", "setting", "route"),
+    [
+        ("parquet", {}, AUTO, COLUMNAR),
+        ("parquet", {"mergeSchema": "true"}, AUTO, CATALYST),
+        ("csv", {}, AUTO, COLUMNAR),
+        ("csv", {"header": "True", "sep": "|"}, AUTO, COLUMNAR),
+        ("csv", {"sep": "\t"}, AUTO, CATALYST),
+        ("json", {}, AUTO, CATALYST),
+        ("generate", {"rate": "10"}, AUTO, COLUMNAR),
+        ("replay", {}, AUTO, CATALYST),
+        ("parquet", {}, "catalyst", CATALYST),
+        ("csv", {}, "catalyst", CATALYST),
+    ],
+)
+def test_plans_and_ticks_agree_on_the_route_of_a_source(
+    scheme: str, options: dict[str, str], setting: str, route: str
+) -> None:
+    stream = replace(STREAM, source=Address(scheme, "in", tuple(options.items())))
+    feeds = one_feed(plan_of(0, PLAIN))
+    assert planned_route(stream, setting) == route
+    assert (hindrance(stream, feeds, setting) == "") == (route == COLUMNAR)
+    division = divide_feeds(stream, feeds, setting)
+    assert (division.by_arrays == feeds) == (route == COLUMNAR)
+    assert (division.by_catalyst == feeds) == (route == CATALYST)
+
+
+def test_arrival_stamps_and_odd_columns_of_text_are_left_to_catalyst() -> None:
+    stamped = replace(STREAM, stamped_on_arrival=True)
+    assert hindrance(stamped, (), AUTO) == "rows are stamped on arrival"
+    column = replace(STREAM.columns[1], type=BINARY)
+    binary = replace(STREAM, columns=(STREAM.columns[0], column), source=Address("csv", "in"))
+    assert hindrance(binary, (), AUTO) == "column k is BINARY"
+    assert planned_route(binary, AUTO) == CATALYST
+
+
+def test_an_odd_query_keeps_just_its_own_scan_from_arrays() -> None:
+    plain, odd = one_feed(plan_of(0, PLAIN)), one_feed(plan_of(1, ODD))
+    division = divide_feeds(STREAM, (*plain, *odd), AUTO)
+    assert (division.by_arrays, division.by_catalyst) == (plain, odd)
