@@ -23,7 +23,9 @@ from tidemill.scan.arrays.times import judge
 from tidemill.scan.aside import NO_TIME, OUT_OF_RANGE, SideFiles
 from tidemill.scan.contract import LATE, Admission
 
-_RECORDS = pa.schema([("record", pa.string()), ("reason", pa.string())])
+# A reason is always there, and Spark stores it as such.
+_REASON = pa.field("reason", pa.string(), nullable=False)
+_RECORDS = pa.schema([pa.field("record", pa.string()), _REASON])
 
 
 def set_aside_on_arrays(
