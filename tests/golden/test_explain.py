@@ -223,3 +223,13 @@ def test_a_stream_under_way_tells_the_first_window_of_a_newcomer(tmp_path: Path)
     assert first.endswith("30Z")  # rows are there until 25 s: the edge after them
     assert f"  begins  with the window that starts at {first}\n" in text
     assert "  adds    the partial max(length)\n" in text
+
+
+@pytest.mark.usefixtures("spark")
+def test_arrays_make_the_partials_of_generated_rows(tmp_path: Path) -> None:
+    source = "generate:packets?rate=50&duration=25s&hosts=5&seed=3"
+    with Engine(tmp_path / "home", clock=ManualClock()) as engine:
+        engine.sql(f"CREATE STREAM p (ts TIMESTAMP, src STRING) ORDER BY ts SOURCE '{source}'")
+        engine.sql("CREATE QUERY a AS SELECT src, COUNT(*) AS n FROM p [RANGE 1 s] GROUP BY src")
+        (text,) = engine.explain("EXPLAIN SPARK ALL")
+    assert text.startswith("stream p: arrays make the partials")

@@ -55,7 +55,7 @@ def test_answers_below_a_set_in_between(tmp_path: Path) -> None:
     with Engine(tmp_path / "home") as engine:
         # A machine that reads rows slowly, so that all sets are rolled up from one.
         slow = replace(CATALYST_COSTS, scan_ns=1e6, set_ns=1e6)
-        keep_machines(engine.home.open(), Machines(catalyst=slow))
+        keep_machines(engine.home.open(), Machines(slow, slow))
     with Engine(tmp_path / "home", clock=ManualClock()) as engine:
         engine.sql(script(), tmp_path)
         (page,) = engine.explain("EXPLAIN SHARED ALL")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidemill.catalog import Stream
-from tidemill.connect.sources import AnySource, Files, InputRows
+from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.parts import array_parts
 from tidemill.errors import refuse
-from tidemill.scan.arrays.files import parts_of
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.contract import Admission
 from tidemill.scan.routes import divide_feeds, hindrance
@@ -41,16 +41,17 @@ def explain_partials(
     plans = (_explained(session, partials(session, rows, p, tables)) for p in passes)
     plain = divide_feeds(stream, feeds, settings.scan).by_arrays
     reason = hindrance(stream, shown, settings.scan) or _hindrance_in_files(
-        stream, plain, source.read(portion, ())
+        stream, plain, source, portion
     )
     return "\n\n".join((_sentence(stream, reason), *plans))
 
 
-def _hindrance_in_files(stream: Stream, plain: Sequence[Feed], reading: InputRows) -> str:
+def _hindrance_in_files(
+    stream: Stream, plain: Sequence[Feed], source: AnySource, portion: Input
+) -> str:
     """Arrays make the partials of all feeds that they can serve, or of none in a tick."""
-    assert isinstance(reading, Files)  # or it would have been a hindrance already
-    as_declared = parts_of(write_program(stream, plain), reading.paths) is not None
-    return "" if as_declared else "the files do not hold just what is declared"
+    parts = array_parts(write_program(stream, plain), source, portion)
+    return "" if parts is not None else "the files do not hold just what is declared"
 
 
 def _sentence(stream: Stream, reason: str) -> str:
