@@ -2,8 +2,9 @@
 
 `late/` has all declared columns. `malformed/` has `record`, the line as it came or the row as
 JSON, and `reason`. Who judged the rows of a tick writes both: arrays if they took a scan of it,
-else Catalyst. One thing is left to Catalyst: records of streams with columns whose JSON Java
-writes in a way of its own (`arrays.records.is_plain_record`).
+else Catalyst. Two things are left to Catalyst: records of streams with columns whose JSON Java
+writes in a way of its own (`arrays.records.is_plain_record`), and generated rows, which arrays make
+with the columns of a scan alone.
 """
 
 from __future__ import annotations
