@@ -15,7 +15,6 @@ from tests.share.plans import (
     bound,
     packets_sample,
     planned,
-    planned_on_spark,
 )
 from tidemill.explain.drawing import draw
 from tidemill.explain.stream_model import Arrangement
@@ -46,7 +45,7 @@ class Picture:
         return [text for _, _, text in self.texts]
 
 
-NETMON_PICTURE = Picture(planned_on_spark(QUERIES, packets_sample(QUERIES)))
+NETMON_PICTURE = Picture(planned(QUERIES, packets_sample(QUERIES)))
 MANY_QUERIES = bound(PACKETS + MANY)
 MANY_PICTURES = [
     Picture(planned(MANY_QUERIES, settings=Settings(sharing=mode))) for mode in ("auto", "none")
@@ -93,7 +92,7 @@ def test_what_is_written_in_a_query_cannot_break_the_drawing() -> None:
 
 def test_the_drawing_in_the_documentation_is_of_the_example(update_goldens: bool) -> None:
     path = ROOT / "docs" / "netmon.svg"
-    drawing = draw([planned_on_spark(QUERIES, packets_sample(QUERIES))])
+    drawing = draw([planned(QUERIES, packets_sample(QUERIES))])
     if update_goldens:
         path.write_text(drawing, encoding="utf-8")
     assert drawing == path.read_text(encoding="utf-8")

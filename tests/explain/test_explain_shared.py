@@ -21,7 +21,6 @@ from tests.share.plans import (
     bound,
     packets_sample,
     planned,
-    planned_on_spark,
     query,
 )
 from tidemill.explain.query import explain_newcomer, explain_query
@@ -35,7 +34,7 @@ from tidemill.windows import WindowSpec, edge_rate
 
 QUERIES = bound(NETMON)
 SAMPLE = packets_sample(QUERIES)
-FOUND = planned_on_spark(QUERIES, SAMPLE)
+FOUND = planned(QUERIES, SAMPLE)
 PAGE = explain_shared([FOUND])
 
 
@@ -61,7 +60,7 @@ def test_the_weaves_of_forty_queries(update_goldens: bool) -> None:
 @pytest.mark.parametrize("name", ["web_senders", "top_talkers", "ports_by_protocol"])
 def test_one_query_reads_as_its_golden(name: str, update_goldens: bool) -> None:
     others = [each for each in QUERIES if each.name != name]
-    without = planned_on_spark(others, SAMPLE, before=FOUND.plan)
+    without = planned(others, SAMPLE, before=FOUND.plan)
     text = explain_query(FOUND, without, FOUND.plan.query(name))
     check(f"query/{name}.txt", text, update_goldens)
 
@@ -81,7 +80,7 @@ def newcomer(kind: str) -> QueryPlan:
 
 
 def with_newcomer(added: QueryPlan) -> Arrangement:
-    return planned_on_spark((*QUERIES, added), SAMPLE, before=FOUND.plan)
+    return planned((*QUERIES, added), SAMPLE, before=FOUND.plan)
 
 
 @pytest.mark.parametrize("kind", NEWCOMERS)
@@ -94,8 +93,8 @@ def test_a_newcomer_reads_as_its_golden(kind: str, update_goldens: bool) -> None
 def test_a_bit_that_a_newcomer_adds_is_told() -> None:
     (before,) = bound(PACKETS + _counted("a", "port = 80"))
     (added,) = bound(PACKETS + _counted("b", "port = 22"))
-    found = planned_on_spark([before])
-    after = planned_on_spark([before, added], before=found.plan)
+    found = planned([before])
+    after = planned([before, added], before=found.plan)
     assert "adds    the bit port = 22" in explain_newcomer(after, found, added, None)
 
 
@@ -108,7 +107,7 @@ def _counted(name: str, where: str) -> str:
 
 def test_what_is_guessed_is_said_to_be() -> None:
     assert "from a sample of 973 rows" in PAGE
-    assert "guessed, as no sample was taken" in explain_shared([planned_on_spark(QUERIES)])
+    assert "guessed, as no sample was taken" in explain_shared([planned(QUERIES)])
 
 
 def test_no_queries_have_a_page_too() -> None:
@@ -117,14 +116,14 @@ def test_no_queries_have_a_page_too() -> None:
 
 def test_a_query_alone_costs_what_it_costs_alone() -> None:
     for each in QUERIES[:8]:
-        found = planned_on_spark([each], SAMPLE)
+        found = planned([each], SAMPLE)
         assert found.seconds == pytest.approx(found.seconds_apart)
         assert found.seconds_apart == pytest.approx(FOUND.seconds_alone(each))
 
 
 def test_without_sharing_nothing_is_saved() -> None:
     apart = [replace(QUERIES[0], name="a"), replace(QUERIES[16], name="b")]
-    found = planned_on_spark(apart, SAMPLE, Settings(sharing="none"))
+    found = planned(apart, SAMPLE, Settings(sharing="none"))
     assert len(found.passes) == 2
     assert found.seconds == pytest.approx(found.seconds_apart)
     assert "why they share" not in explain_shared([found])

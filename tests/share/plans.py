@@ -6,7 +6,6 @@ Expressions outside the typed set have no oracle here; scripts keep within it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
-from tidemill.share.weave import ARRAY_COSTS, CATALYST_COSTS, MachineCosts
+from tidemill.share.weave import ARRAY_COSTS, MachineCosts
 from tidemill.types import Type
 
 ROOT = Path(__file__).parents[2]
@@ -65,10 +64,6 @@ def planned(
     context = Context(settings or Settings(), EngineCosts(sample or Sample(), machine))
     plan = change_plan(before or SharedPlan(), queries, lambda _: (StreamPosition(), context))
     return Arrangement(source_name(queries[0].relation), plan, context.settings, context.costs)
-
-
-# For streams that are not Parquet, as the example's.
-planned_on_spark = partial(planned, machine=CATALYST_COSTS)
 
 
 def packets_sample(queries: Sequence[QueryPlan]) -> Sample:
