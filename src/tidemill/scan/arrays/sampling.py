@@ -43,19 +43,19 @@ def sample_rows(program: Program, scan: Scan, tables: Iterable[pa.Table], files:
 
 def first_rows(tables: Iterable[pa.Table], most: int = SAMPLED_ROWS) -> pa.Table | None:
     """The first rows of the tables, of which no more are read than are needed; None of none."""
-    sample_input: list[pa.Table] = []
+    heads: list[pa.Table] = []
     for table in tables:
-        sample_input.append(table.slice(0, most - sum(map(len, sample_input))))
-        if sum(map(len, sample_input)) == most:
+        heads.append(table.slice(0, most - sum(map(len, heads))))
+        if sum(map(len, heads)) == most:
             break
-    return pa.concat_tables(sample_input) if sample_input else None
+    return pa.concat_tables(heads) if heads else None
 
 
 def input_rate(times_us: IntArray, files: int) -> float:
     """Rows a second.
 
     Files that were not looked at may lie between those that were, so that many of the longest
-    gaps between rows tell nothing; they are sample_input to be like the others.
+    gaps between rows tell nothing; they are taken to be like the others.
 
     >>> input_rate(np.array([0, 500_000, 1_000_000, 61_000_000, 61_500_000]), files=2)
     2.5
