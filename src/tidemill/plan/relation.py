@@ -16,6 +16,7 @@ union
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -29,7 +30,7 @@ from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN
 
 
-class Relation:
+class Relation(ABC):
     """Rows with columns; equal relations have the same rows."""
 
     @property
@@ -38,13 +39,14 @@ class Relation:
         return ()
 
     @property
+    @abstractmethod
     def columns(self) -> tuple[Slot, ...]:
-        raise NotImplementedError
+        """The names and types of the rows' values."""
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """This node in a line, without what is below it."""
-        raise NotImplementedError
 
     @property
     def sources(self) -> tuple[Source, ...]:
