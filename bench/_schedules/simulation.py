@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from _schedules.measures import Followed
 from _schedules.workload import Workload
-from tidemill.schedule.deadlines import Deadlines
-from tidemill.schedule.one_time import OneTimeRequest, OneTimeRequests
+from tidemill.schedule.deadlines import Deadlines, OneTimeRequest, OneTimeRequests
 from tidemill.schedule.policies import Policy
 from tidemill.schedule.soft import JointCost, Task
 

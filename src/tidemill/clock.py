@@ -1,8 +1,10 @@
-"""Time is an argument: who needs the wall clock takes a `Clock`."""
+"""Clocks and a stopwatch. Time is an argument: who needs the wall clock takes a `Clock`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 
@@ -41,3 +43,23 @@ class ManualClock:
 
     def sleep(self, seconds: float) -> None:
         self.advance(round(seconds * 1_000_000))
+
+
+class Stopwatch:
+    """Seconds by step of some work, for a report and for no decision."""
+
+    def __init__(self) -> None:
+        self.phases: dict[str, float] = {}
+        self._started = time.perf_counter()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.add(name, time.perf_counter() - started)
+
+    def add(self, name: str, seconds: float) -> None:
+        self.phases[name] = self.phases.get(name, 0.0) + seconds
+
+    def total(self) -> float:
+        return time.perf_counter() - self._started

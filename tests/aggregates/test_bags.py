@@ -16,7 +16,7 @@ from tidemill.aggregates import Bags, Lane, concatenated
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.lanes import Counts, Weights
 from tidemill.aggregates.limbs import to_decimal
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 from tidemill.types import BIGINT, DOUBLE, INT, STRING, Type
 
 PRICE = Type("DECIMAL", 12, 2)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tidemill.aggregates import Encoded, Lane, lane_of_kind, scatter
+from tidemill.aggregates import Encoded, Lane, algebra, lane_of_kind
 from tidemill.aggregates.lanes import Sum
 from tidemill.aggregates.limbs import split_int64, to_float
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 from tidemill.types import BIGINT, DOUBLE, INT, Type
 
 WHOLE = st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1)
@@ -25,7 +25,7 @@ PLACES = 4
 @pytest.fixture(scope="module", autouse=True, params=["compiled", "in NumPy"])
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(scatter, "is_worth_loading", lambda _: request.param == "compiled")
+        patched.setattr(algebra, "is_worth_loading", lambda _: request.param == "compiled")
         yield
 
 

@@ -22,8 +22,8 @@ from tidemill.aggregates.user.samples import SAMPLE_ROWS, sample
 from tidemill.aggregates.user.trying import try_out
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions.user import declared
-from tidemill.plan.scalar import Scalar
 from tidemill.state.kernels import KERNELS, Kernel
 from tidemill.types import BIGINT, DOUBLE, STRING, Type, parse_type
 

@@ -1,9 +1,10 @@
-"""The modules that one query enters in step 5 of a tick: from the windows due to their rows.
+"""The modules that one query enters: in step 5 of a tick, and from its text to rows in a sink.
 
 `python -m tests.architecture.entered` prints them.
 
-Counted are modules of the folders that carry the step out, engine, answer, state and spark.
-Modules below them, which hold what a plan, a lane or a type is, are entered from everywhere.
+Of step 5, from the windows due to their rows, counted are modules of the folders that carry it
+out, engine, answer, state and spark. Modules below them, which hold what a plan, a lane or a type
+is, are entered from everywhere. Of the whole query every module of the package is counted.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked, plan_of
+from tidemill import Engine
 from tidemill.engine.tick.machine import Answered
 from tidemill.reference.answers import AcceptedRow
 
@@ -61,6 +66,29 @@ def step_five() -> set[str]:
     return modules
 
 
+def whole_query() -> set[str]:
+    """The modules that the query enters from its text to rows in a Parquet sink."""
+    times = pa.array([n * 500 for n in range(400)], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    keys, numbers = ["abc"[n % 3] for n in range(400)], pa.array(range(400), pa.int64())
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "in").mkdir()
+        pq.write_table(pa.table({"ts": times, "k": keys, "n": numbers}), place / "in" / "a.parquet")
+        _, modules = modules_entered(lambda: _run_query(place))
+        assert pq.read_table(place / "out").num_rows
+    return modules
+
+
+def _run_query(place: Path) -> None:
+    with Engine(place / "home") as engine:
+        engine.sql(
+            f"CREATE STREAM s (ts TIMESTAMP, k STRING, n BIGINT) ORDER BY ts"
+            f" SOURCE 'parquet:{place}/in';"
+            f" CREATE SINK out TO 'parquet:{place}/out'; CREATE QUERY q INTO out AS {QUERY};"
+        )
+        engine.run(until="flush")
+
+
 def counted(modules: set[str]) -> set[str]:
     return {module for module in modules if module.split("/")[0] in FOLDERS}
 
@@ -70,3 +98,6 @@ if __name__ == "__main__":
     print(*sorted(counted(entered)), sep="\n")
     print(f"{len(counted(entered))} modules; below them {len(entered) - len(counted(entered))}:")
     print(*sorted(entered - counted(entered)), sep="\n")
+    whole = whole_query()
+    print(f"{len(whole)} modules from the text to the sink:")
+    print(*sorted(whole), sep="\n")

@@ -24,9 +24,9 @@ from tidemill.calibrate.fitting import LEAST_NS, Job, Watch
 from tidemill.calibrate.routes import in_catalyst, on_arrays
 from tidemill.calibrate.rows import RowFigures, measure_rows
 from tidemill.calibrate.stage import feeds_of, query, stream, synopsis_for, write_rows
-from tidemill.catalog.names import Name
 from tidemill.cli import app
 from tidemill.engine.register.figures import forget_machines, keep_machines, load_machines
+from tidemill.language.names import Name
 from tidemill.share.weave import ARRAY_COSTS, CATALYST_COSTS, MachineCosts, Machines
 from tidemill.state.feed import Feed
 

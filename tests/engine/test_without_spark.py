@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
+import pyarrow.parquet as pq
 import pytest
 
 from tidemill import Engine
+from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.spark import on_demand
 
+SECOND_US = 1_000_000
 SCRIPT = """
 CREATE STREAM packets (ts TIMESTAMP, src STRING, length BIGINT)
   ORDER BY ts SOURCE 'generate:packets?rate=100&duration=6s&hosts=9&seed=7';
@@ -35,6 +39,45 @@ def test_generated_rows_are_registered_sampled_scanned_and_answered_without_spar
     assert report.routes == {"columnar": 1}
     assert report.queries == {"busiest": 4, "long_ones": 3, "short_ones": 3}
     assert not [notice for notice in notices if notice.startswith(on_demand.STARTING_SPARK)]
+
+
+LATE_ONES = """
+SET tick_rows = 1;
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT)
+  ORDER BY ts WITH (lateness = '1 second')
+  SOURCE 'generate:packets?rate=100&duration=6s&hosts=9&seed=7&disorder=3s';
+CREATE QUERY bytes AS
+SELECT SUM(length) AS bytes FROM packets [RANGE 2 SECONDS SLIDE 2 SECONDS];
+"""
+
+
+def test_late_rows_that_were_generated_are_set_aside_without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_demand, "running_session", lambda: None)
+    with Engine(tmp_path / "home") as engine:
+        monkeypatch.setattr(engine._spark, "_start", _fail)
+        engine.sql(LATE_ONES)
+        report = engine.run("flush")
+    late = pq.read_table(str(report.streams["packets"]["late"]))
+    assert set(report.routes) == {"columnar"}
+    assert late.schema.names == ["ts", "src", "port", "length"]
+    assert late.to_pylist() == _late_rows()
+    assert 20 < report.rows_late == len(late) < report.rows_in
+
+
+def _late_rows() -> list[dict[str, object]]:
+    """The rule by itself: each block is a tick, judged by what came before it."""
+    model = PacketModel(
+        rate=100, duration_us=6 * SECOND_US, hosts=9, seed=7, disorder_us=3 * SECOND_US
+    )
+    late, watermark = [], None
+    for number in range(9):
+        rows = make_block(model, number).select(["ts", "src", "port", "length"]).to_pylist()
+        late += [row for row in rows if watermark is not None and row["ts"] < watermark]
+        newest = max(row["ts"] for row in rows) - timedelta(seconds=1)
+        watermark = newest if watermark is None else max(watermark, newest)
+    return late
 
 
 def _fail(master: str | None) -> NoReturn:

@@ -111,7 +111,8 @@ def test_all_that_counts_of_values_tell_is_read_from_one_synopsis(
     tmp_path: Path, update_goldens: bool
 ) -> None:
     (tmp_path / "data").mkdir()
-    (text,) = Engine(tmp_path / "home").explain(COUNTED, tmp_path)
+    with Engine(tmp_path / "home") as engine:
+        (text,) = engine.explain(COUNTED, tmp_path)
     golden = GOLDENS / "counted.txt"
     if update_goldens:
         golden.write_text(text + "\n")
@@ -122,7 +123,8 @@ def test_all_that_counts_of_values_tell_is_read_from_one_synopsis(
 @pytest.mark.usefixtures("spark")
 def test_the_page_of_the_example_is_from_a_sample_of_its_rows(tmp_path: Path) -> None:
     """The golden is that of tests/share, where the same sample is taken without Spark."""
-    (text,) = Engine(tmp_path / "home").explain(f"{NETMON} EXPLAIN SHARED ALL", tmp_path)
+    with Engine(tmp_path / "home") as engine:
+        (text,) = engine.explain(f"{NETMON} EXPLAIN SHARED ALL", tmp_path)
     assert text + "\n" == (SHARED_GOLDENS / "netmon.txt").read_text(encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from tidemill.aggregates.lanes import PlainRow
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.reference.answers import AcceptedRow
 from tidemill.state.feed import Feed, Scan, classes_from
-from tidemill.state.partial_rows import SLICE
+from tidemill.state.pieces import SLICE
 from tidemill.windows import pane_origin, pane_us, slice_start
 
 Truths = Mapping[Predicate, Truth]

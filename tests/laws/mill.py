@@ -17,17 +17,16 @@ import pyarrow as pa
 from tests.laws.conditions import Truth
 from tests.laws.lifting import partial_rows, passes
 from tests.laws.queries import STREAM, Asked, truths_of
-from tidemill.answer.delivery import CARRY, Delivery
+from tidemill.answer.request import CARRY, Delivery
 from tidemill.answer.task import AnswerFolders
-from tidemill.clock import ManualClock
+from tidemill.clock import ManualClock, Stopwatch
 from tidemill.connect.sinks.contract import Batch
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.engine.home import Home
 from tidemill.engine.tick.context import AnswerContext, DecideContext
-from tidemill.engine.tick.journal import Journal, QueryState, StreamState
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.machine import Answered, Begun, Stage, TickMachine
-from tidemill.engine.tick.record import TickRecord
-from tidemill.engine.tick.report import Stopwatch, TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
@@ -47,8 +46,7 @@ from tidemill.share import (
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
-from tidemill.state.partial_rows import gather
-from tidemill.state.pieces import Piece
+from tidemill.state.pieces import Piece, gather
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US

@@ -19,6 +19,7 @@ from tidemill.catalog.addresses import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.environment import Environment
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer, answers
@@ -121,11 +122,7 @@ class Asked:
 def plan_of(number: int, sql: str) -> QueryPlan:
     (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
     assert isinstance(query, CreateQuery)
-
-    def no_oracle(text: str, columns: object) -> Type:
-        raise AssertionError(f"{text} should be in the typed set")
-
-    return bind(query.name, None, query.select, STREAM, no_oracle, SIGNATURES)
+    return bind(query, STREAM, Environment(SIGNATURES))
 
 
 def truths_of(asked: Sequence[Asked]) -> dict[Predicate, Truth]:

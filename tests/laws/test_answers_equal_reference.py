@@ -31,8 +31,7 @@ from tests.laws.queries import (
     same_answers,
 )
 from tidemill.answer import shapes
-from tidemill.answer.delivery import CARRY, COUNT
-from tidemill.answer.request import Evaluations, QueryBatch, WindowRequest
+from tidemill.answer.request import CARRY, COUNT, Evaluations, QueryBatch, WindowRequest
 from tidemill.answer.task import answer
 from tidemill.reference.answers import AcceptedRow
 from tidemill.schedule import Specs, due_windows

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from tidemill.answer.expressions.finish import evaluate
 from tidemill.language.expressions.trees import parse_tree
+from tidemill.plan.bind.clauses import type_expression
 from tidemill.plan.expressions import Node, is_vectorised
-from tidemill.plan.typing import to_spark_sql, type_expression
+from tidemill.plan.try_forms import to_spark_sql
 from tidemill.reference.expressions import evaluate_row
 from tidemill.types import STRING, Type, parse_type
 

@@ -18,6 +18,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.state.combined import combine_windows
+from tidemill.aggregates.algebra import (
+    ALGEBRAS,
+    COUNT,
+    FLOAT_MAX,
+    FLOAT_MIN,
+    FLOAT_SUM,
+    INTEGER_MAX,
+    INTEGER_SUM,
+)
 from tidemill.aggregates.limbs import (
     normalise,
     split_decimal,
@@ -28,17 +37,7 @@ from tidemill.aggregates.limbs import (
 )
 from tidemill.aggregates.plain import greatest, least
 from tidemill.reference.recalc import PartialRow, plus, recalc, recalc_rows
-from tidemill.state.kernels import (
-    ALGEBRAS,
-    COUNT,
-    FLOAT_MAX,
-    FLOAT_MIN,
-    FLOAT_SUM,
-    INTEGER_MAX,
-    INTEGER_SUM,
-    KERNELS,
-)
-from tidemill.state.kernels.choose import choose
+from tidemill.state.kernels import KERNELS, choose
 from tidemill.state.layouts.lane_values import LaneValues
 
 PLAIN = {

@@ -18,12 +18,13 @@ from tidemill.errors import TidemillError
 from tidemill.explain.plan import explain_plan
 from tidemill.language import parse_script
 from tidemill.language.names import quote_name
-from tidemill.language.statements import CreateStream, CreateTable, RunSelect
-from tidemill.plan.bind.binder import bind
-from tidemill.plan.joins import Join
+from tidemill.language.statements import CreateQuery, CreateStream, CreateTable, RunSelect
+from tidemill.plan.bind.binder import bind_query
+from tidemill.plan.bind.clauses import TypeOracle
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.expressions import TableColumn
+from tidemill.plan.joins import Join, TableExtent
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.scalar import TableColumn
-from tidemill.plan.typing import TypeOracle
 from tidemill.types import BOOLEAN, STRING, Type
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _catalog() -> Catalog:
 
 
 CATALOG = _catalog()
+UNREAD = TableExtent("", multiplies=True)
 
 
 def text_or_truth(sql: str, _columns: Mapping[str, Type]) -> Type:
@@ -54,13 +56,11 @@ def text_or_truth(sql: str, _columns: Mapping[str, Type]) -> Type:
     return BOOLEAN if " LIKE " in sql else STRING
 
 
-def bound(text: str, oracle: TypeOracle = text_or_truth) -> QueryPlan:
+def bound(text: str, oracle: TypeOracle = text_or_truth, extent: TableExtent = UNREAD) -> QueryPlan:
     (statement,) = parse_script(text)
     assert isinstance(statement, RunSelect)
-    select = statement.select
-    stream = CATALOG.stream(select.stream, select.stream_place)
-    tables = tuple(CATALOG.table(join.table, join.place) for join in select.joins)
-    return bind("q", None, select, stream, oracle, BUILT_IN, tables)
+    query = CreateQuery("q", None, statement.select)
+    return bind_query(query, CATALOG, Environment(BUILT_IN, oracle, lambda *_: extent))
 
 
 def joins_of(clauses: str, alias: str = "") -> tuple[Join, ...]:

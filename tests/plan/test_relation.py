@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.test_joins import WINDOW, bound
-from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
-from tidemill.plan.expressions import Slot
+from tidemill.language.names import Name
+from tidemill.plan.expressions import Scalar, Slot, TableColumn
 from tidemill.plan.joins import Join
 from tidemill.plan.relation import (
     Derived,
@@ -22,7 +22,6 @@ from tidemill.plan.relation import (
     merge_relations,
     source_name,
 )
-from tidemill.plan.scalar import Scalar, TableColumn
 from tidemill.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 
 COLUMNS = (Slot("ts", TIMESTAMP), Slot("src", STRING), Slot("length", BIGINT))
@@ -49,7 +48,16 @@ def join(table: str, on: str = "", brings: str = "owner") -> Join:
     key = TableColumn(name, "prefix")
     after = replace(scalar(key.name, STRING), joined=(key,))
     slots = tuple(Slot(TableColumn(name, c).name, STRING) for c in ("prefix", brings))
-    return Join(name, table, "inner", ((before, after),), alias=table, columns=slots)
+    return Join(
+        name,
+        table,
+        "inner",
+        ((before, after),),
+        alias=table,
+        columns=slots,
+        file="",
+        multiplies=True,
+    )
 
 
 WHOIS, LANDS = join("whois"), join("lands", on="_whois_1", brings="land")

@@ -6,8 +6,8 @@ import pytest
 
 from tidemill.errors import TidemillError
 from tidemill.language.expressions.trees import parse_tree
+from tidemill.plan.bind.clauses import type_expression
 from tidemill.plan.expressions import Literal, Node, Opaque, Slot, is_vectorised
-from tidemill.plan.typing import type_expression
 from tidemill.types import BIGINT, DOUBLE, STRING, parse_type
 
 COLUMNS = {

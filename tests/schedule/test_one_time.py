@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.schedule.deadlines import Deadlines, Joint
-from tidemill.schedule.one_time import OneTimeRequest, OneTimeRequests
+from tidemill.schedule.deadlines import Deadlines, Joint, OneTimeRequest, OneTimeRequests
 from tidemill.schedule.soft import Soft, Task
 
 periods = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=8)

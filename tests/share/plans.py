@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from tidemill.aggregates.functions import signatures_with
 from tidemill.catalog import Catalog
 from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.packets import make_block
-from tidemill.engine.register.bind import binder
 from tidemill.explain.stream_model import Arrangement
 from tidemill.language import parse_script
+from tidemill.plan.bind.binder import bind_query
+from tidemill.plan.bind.environment import Environment
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
@@ -24,7 +26,6 @@ from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
 from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
-from tidemill.types import Type
 
 ROOT = Path(__file__).parents[2]
 NETMON = (ROOT / "examples" / "netmon.sql").read_text(encoding="utf-8")
@@ -44,8 +45,8 @@ def catalog_of(script: str) -> Catalog:
 
 def bound(script: str) -> tuple[QueryPlan, ...]:
     catalog = catalog_of(script)
-    bind = binder(catalog, _no_oracle, {})
-    return tuple(bind(query) for query in catalog.queries())
+    environment = Environment(signatures_with(catalog.aggregates))
+    return tuple(bind_query(query, catalog, environment) for query in catalog.queries())
 
 
 def query(select: str, name: str = "q") -> QueryPlan:
@@ -107,7 +108,3 @@ def _name(dimension: object) -> str:
 
 def _point(value: object) -> object:
     return value.encode() if isinstance(value, str) else value
-
-
-def _no_oracle(sql: str, _columns: Mapping[str, Type]) -> Type:
-    raise AssertionError(f"{sql} should be in the typed set")

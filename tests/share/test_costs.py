@@ -7,7 +7,7 @@ import pytest
 
 from tests.share.shared import KEYS, ROWS, costs, query
 from tidemill.share import EngineCosts, Sample
-from tidemill.share.needs import Needs, needs_of
+from tidemill.share.costs import Needs, needs_of
 from tidemill.share.weave import VISITS, MachineCosts
 
 RATE = 1_000.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.share.shared import around, context, query
-from tidemill.catalog.names import Name
+from tidemill.language.names import Name
 from tidemill.share import SharedPlan, StreamPosition, change_plan, rebuild_plan, retire_stints
 from tidemill.share.synopses import first_window
 from tidemill.windows import BEGINNING_US, WindowSpec

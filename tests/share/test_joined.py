@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.plan.test_joins import WINDOW, bound
-from tidemill.plan.joins import in_users_words
+from tidemill.plan.joins import TableExtent, in_users_words
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import Relation, join_all
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -28,13 +27,9 @@ OWNERS = f"SELECT w.owner, COUNT(*) AS n {WINDOW} JOIN whois w ON src = prefix G
 
 
 def queries(*texts: str, multiplies: bool) -> list[QueryPlan]:
-    plans = [replace(bound(text), name=f"q{number}") for number, text in enumerate(texts)]
-    return [replace(plan, relation=settled(plan.relation, multiplies)) for plan in plans]
-
-
-def settled(relation: Relation, multiplies: bool) -> Relation:
-    joins = (replace(join, multiplies=multiplies) for join in relation.joins)
-    return join_all(relation.base, joins)
+    extent = TableExtent("", multiplies)
+    plans = [bound(text, extent=extent) for text in texts]
+    return [replace(plan, name=f"q{number}") for number, plan in enumerate(plans)]
 
 
 def shared(plans: list[QueryPlan]) -> tuple[SharedPlan, tuple[Feed, ...]]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.share.plans import planned, query
-from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Source
 from tidemill.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 
 from tidemill.aggregates.limbs import split_int64
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.layouts.combine import CellLayout, lay_out_cells
+from tidemill.state.layouts.bundles import CellLayout, lay_out_cells
 from tidemill.state.layouts.lane_values import LaneValues
 
 

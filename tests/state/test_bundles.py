@@ -15,8 +15,8 @@ import pytest
 
 from tidemill.aggregates import ROWS, Encoded
 from tidemill.aggregates.lanes import Max
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import NO_ROWS, Reading, Term
-from tidemill.plan.scalar import Scalar
 from tidemill.state.cells import Cells, narrow
 from tidemill.state.layouts import bundles as bundling
 from tidemill.state.layouts.bundles import Spans, bundles

@@ -26,8 +26,7 @@ from tidemill.share import StreamPosition, arrange_feeds, specs_of
 from tidemill.share.synopses import FittedSynopsis, new_synopsis
 from tidemill.state.cells import Cells, joined, narrow
 from tidemill.state.fold import fold_feed
-from tidemill.state.partial_rows import gather
-from tidemill.state.pieces import read_bucket, write_piece
+from tidemill.state.pieces import gather, read_bucket, write_piece
 from tidemill.windows import BEGINNING_US
 
 

@@ -13,6 +13,17 @@ import pyarrow as pa
 import pytest
 
 from tests.state.combined import combine_windows
+from tidemill.aggregates.algebra import (
+    ALGEBRAS,
+    COUNT,
+    FLOAT_MAX,
+    FLOAT_MIN,
+    FLOAT_SUM,
+    INTEGER_MAX,
+    INTEGER_MIN,
+    INTEGER_SUM,
+    Algebra,
+)
 from tidemill.aggregates.limbs import (
     normalise,
     split_decimal,
@@ -22,22 +33,9 @@ from tidemill.aggregates.limbs import (
     to_int64,
 )
 from tidemill.arrays import IntArray
-from tidemill.state.kernels import (
-    ALGEBRAS,
-    COUNT,
-    FLOAT_MAX,
-    FLOAT_MIN,
-    FLOAT_SUM,
-    INTEGER_MAX,
-    INTEGER_MIN,
-    INTEGER_SUM,
-    KERNELS,
-    Algebra,
-)
-from tidemill.state.kernels.choose import choose
-from tidemill.state.kernels.running import Running
+from tidemill.state.kernels import KERNELS, Running, choose
 from tidemill.state.layouts import dense as dense_layout
-from tidemill.state.layouts.combine import pick_layout
+from tidemill.state.layouts.bundles import pick_layout
 from tidemill.state.layouts.lane_values import LaneValues
 from tidemill.windows import WindowSpec, edge_classes, edges_between
 

@@ -11,7 +11,7 @@ import pytest
 from tests.aggregates.estimating import call_of, lane_of, told
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches import KllLane, SketchLane
-from tidemill.state.layouts.combine import CellLayout, lay_out_cells
+from tidemill.state.layouts.bundles import CellLayout, lay_out_cells
 from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 
 CALLS = [

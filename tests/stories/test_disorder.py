@@ -247,6 +247,26 @@ def test_who_judges_writes_the_same_side_files(
 
 
 @pytest.mark.usefixtures("spark")
+def test_late_rows_that_were_generated_are_the_same_on_every_route(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = (
+        "SET tick_rows = 1; CREATE STREAM s (ts TIMESTAMP, src STRING, port INT) ORDER BY ts"
+        " WITH (lateness = '1 s')"
+        " SOURCE 'generate:packets?rate=100&duration=6s&hosts=9&seed=7&disorder=3s';"
+    )
+    count = ["SELECT COUNT(*) AS a FROM s [RANGE 2 SECONDS SLIDE 2 SECONDS]"]
+    expected, answers, sides = tell(tmp_path, "catalyst", script, count, monkeypatch)
+    monkeypatch.setattr("tidemill.engine.tick.fold.set_aside_in_catalyst", None)
+    for route in ("threads", "tasks"):
+        report, *same = tell(tmp_path, route, script, count, monkeypatch)
+        assert set(report.routes) == {"columnar"}
+        assert report.rows_late == expected.rows_late == sum(len(rows) for _, rows in sides["late"])
+        assert report.rows_late > 20
+        assert same == [answers, sides]
+
+
+@pytest.mark.usefixtures("spark")
 def test_a_corrupt_file_is_left_out_and_named(tmp_path: Path) -> None:
     rng = random.Random(9)
     rows = random_rows(rng, "ordered", 60)

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemill import Engine
+from tidemill.clock import Stopwatch
 from tidemill.engine.tick.fold import ScanFolder
-from tidemill.engine.tick.record import TickRecord
-from tidemill.engine.tick.report import Stopwatch
+from tidemill.engine.tick.journal import TickRecord
 
 S = 1_000_000
 HEAD = "CREATE STREAM s ({}) ORDER BY {} SOURCE 'parquet:in' WITH (lateness = '1 hour');"

@@ -23,7 +23,7 @@ from tidemill.aggregates import lane_of_kind
 from tidemill.aggregates.sketches import KllLane, SketchLane
 from tidemill.aggregates.sketches.keys import keys_of
 from tidemill.engine import Engine
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 from tidemill.types import parse_type
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tidemill.aggregates.numbering import Digit
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.language.names import quote_name
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _MOST_DIGITS = 18  # decimals of so many digits are 64-bit integers

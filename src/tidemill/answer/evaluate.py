@@ -30,8 +30,7 @@ from tidemill.answer.rows import (
 from tidemill.answer.slots import GroupKeys, Slots
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.query import Ordering
-from tidemill.state.layouts.bundles import Naming
-from tidemill.state.layouts.combine import Block
+from tidemill.state.layouts.bundles import Block, Naming
 
 
 class Evaluator:

@@ -1,5 +1,6 @@
-"""Requests of step 5: which queries, which of their windows, and what is evaluated for them.
+"""Requests of step 5: which queries, which of their windows, and how the answers leave the task.
 
+Delivery        staged, counted or carried; the sink says which way suits it
 QueryBatch      queries of one shape, delivered alike
 WindowRequest   the windows of a batch that are due
 AnswerRequest   window requests that are evaluated together
@@ -10,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.delivery import CARRY, Delivery
 from tidemill.answer.expressions.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.answer.shapes import LiftedQuery, Shape
 from tidemill.arrays import IntArray
@@ -24,6 +25,39 @@ from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall
 from tidemill.schedule import Due
+
+
+class Delivery(StrEnum):
+    STAGE = "stage"  # the task writes a file of answers, which the commit makes real
+    COUNT = "count"  # the task counts the answers and forgets them
+    CARRY = "carry"  # the rows come back, to be finished, ordered or shown by the driver
+
+    @property
+    def makes_rows(self) -> bool:
+        return self is not Delivery.COUNT
+
+    @property
+    def returns_rows(self) -> bool:
+        return self is Delivery.CARRY
+
+    def reads_names(self, is_watched: bool) -> bool:
+        """True if the sink or a subscriber reads the answers' columns by name."""
+        return is_watched or self.makes_rows
+
+
+STAGE, COUNT, CARRY = Delivery
+
+
+def choose_delivery(of_sink: Delivery, is_watched: bool, is_finished_by_driver: bool) -> Delivery:
+    """The sink's own way, unless somebody in the driver has work with the rows.
+
+    >>> choose_delivery(COUNT, is_watched=False, is_finished_by_driver=False).value
+    'count'
+    >>> choose_delivery(COUNT, is_watched=True, is_finished_by_driver=False).value
+    'carry'
+    """
+    return CARRY if is_watched or is_finished_by_driver else of_sink
+
 
 T = TypeVar("T", bound=Hashable)
 

@@ -1,4 +1,4 @@
-"""Answer rows as tables: split by query in each bucket, merged over buckets, as delivered.
+"""Answer rows as tables: split by query in each bucket, merged over buckets, staged.
 
 A table of a batch's answers has the number of the query, the window's bounds and the outputs;
 where there is an order, also the columns to order by, the keys to break ties, and a flag for
@@ -7,11 +7,14 @@ rows in which something raised.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tidemill.answer.ordering import top_per_window
 from tidemill.answer.request import AnswerRequest, Evaluations, QueryBatch
@@ -234,3 +237,14 @@ def _top(batch: QueryBatch, rows: pa.Table, query: IntArray) -> IntArray:
     orders += [(column(tie_name(n)), False, True) for n in range(len(batch.shape.keys))]
     bounds = [np.asarray(column(slot.name).view(pa.int64())) for slot in (WINDOW_START, WINDOW_END)]
     return top_per_window([query, *bounds], orders, batch.limits[query])
+
+
+def stage(folder: Path, tick: int, rows: pa.Table) -> str:
+    """Write answers where no reader looks yet; the sink's ledger makes them real.
+
+    Returns the name of the file in the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{tick:08d}-{uuid.uuid4().hex}.parquet"
+    pq.write_table(rows, folder / name)
+    return name

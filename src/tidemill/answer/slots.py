@@ -36,8 +36,7 @@ from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs
-from tidemill.state.layouts.bundles import Naming
-from tidemill.state.layouts.combine import Block
+from tidemill.state.layouts.bundles import Block, Naming
 from tidemill.state.sketched.rows import SketchRuns
 from tidemill.state.synopsis import Synopsis
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from tidemill.aggregates import Lane
 from tidemill.aggregates.user import take_told
-from tidemill.answer.delivery import stage
 from tidemill.answer.evaluate import Evaluator
 from tidemill.answer.request import AnswerRequest, Evaluations, WindowRequest, answer_requests
-from tidemill.answer.rows import BucketAnswers, merge_buckets, split_by_query
+from tidemill.answer.rows import BucketAnswers, merge_buckets, split_by_query, stage
 from tidemill.answer.slots import GroupKeys
 from tidemill.failpoints import Failpoint
 from tidemill.plan.predicates import Reading
@@ -178,7 +177,9 @@ def answer(
     """The answers of a bucket's cells to each window request, in their order."""
     evaluations = [_Evaluation(request) for request in answer_requests(requests)]
     readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.readings))
-    cells, sketches = set_apart(synopsis.lanes, cells)
+    sketches: Mapping[Lane, Reader] = {}
+    if any(lane.is_sketch for lane in synopsis.lanes):
+        cells, sketches = set_apart(synopsis.lanes, cells)
     for batch in _reading_batches(cells, readings):
         _evaluate(synopsis, narrow(cells, batch), batch, evaluations, sketches)
     answers = dict(pair for evaluation in evaluations for pair in evaluation.split())

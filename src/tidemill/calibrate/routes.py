@@ -23,7 +23,7 @@ from tidemill.spark.readers import measure_files
 from tidemill.spark.rows import Rows, read_rows
 from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
-from tidemill.state.partial_rows import gather
+from tidemill.state.pieces import gather
 
 
 def on_arrays(stream: Stream) -> Make:

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tidemill.answer.delivery import COUNT
-from tidemill.answer.request import QueryBatch, WindowRequest
+from tidemill.answer.request import COUNT, QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks, run_task
 from tidemill.calibrate.cells import make_cells
 from tidemill.calibrate.fitting import Job, Watch
 from tidemill.calibrate.stage import query, synopsis_for
 from tidemill.engine.home import Home
-from tidemill.engine.tick.journal import Journal, QueryState, StreamState
-from tidemill.engine.tick.record import TickRecord
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState, TickRecord
 from tidemill.failpoints import NOWHERE
 from tidemill.schedule import History
 from tidemill.state.pieces import Piece, write_piece

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.environment import Environment
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
@@ -64,7 +66,7 @@ def query(
     text += f" GROUP BY {keys}" + (f" HAVING {having}" if having else "")
     (statement,) = parse_script(f"CREATE QUERY q AS {text}")
     assert isinstance(statement, CreateQuery)
-    return bind(text, None, statement.select, stream(Path()), _no_oracle, BUILT_IN)
+    return bind(replace(statement, name=text), stream(Path()), Environment(BUILT_IN))
 
 
 def synopsis_for(number: int, queries: Sequence[QueryPlan], routed: bool = False) -> FittedSynopsis:
@@ -78,7 +80,3 @@ def feeds_of(synopses: Sequence[Synopsis], rolled_up: bool = False) -> tuple[Fee
     machine = MachineCosts(scan_ns=dear, set_ns=dear if rolled_up else 0.0)
     settings = Settings(steps_off="" if rolled_up else "group_by_tree")
     return arrange_feeds(synopses, settings, EngineCosts(machine=machine))
-
-
-def _no_oracle(sql: str, _columns: Mapping[str, Type]) -> Type:
-    raise AssertionError(f"{sql} should be in the typed set")

@@ -2,9 +2,8 @@
 
 from tidemill.catalog.aggregates import Code, code_of
 from tidemill.catalog.catalog import Catalog
+from tidemill.catalog.definitions import Sink, Stream, Table, sink_of, stream_of, table_of
 from tidemill.catalog.store import CatalogStore
-from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
-from tidemill.catalog.tables import Table, table_of
 
 __all__ = [
     "Catalog",

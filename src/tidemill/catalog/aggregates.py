@@ -8,9 +8,8 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
-from tidemill.catalog.names import Name
 from tidemill.errors import refuse
-from tidemill.language.names import needs_quotes
+from tidemill.language.names import Name, needs_quotes
 from tidemill.language.statements import CreateAggregate, Expr, Select
 
 SCHEME = "python"

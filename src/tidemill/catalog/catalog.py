@@ -8,13 +8,20 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tidemill.catalog.aggregates import Code, calls, code_of
-from tidemill.catalog.checks import KINDS, check_definition, refuse_difference
-from tidemill.catalog.names import Name
-from tidemill.catalog.options import stream_options
-from tidemill.catalog.streams import Sink, Stream, sink_of, stream_of
-from tidemill.catalog.tables import Table, table_of
+from tidemill.catalog.definitions import (
+    KINDS,
+    Sink,
+    Stream,
+    Table,
+    check_definition,
+    sink_of,
+    stream_of,
+    table_of,
+)
+from tidemill.catalog.differences import check_columns_stay, check_updates_stay, refuse_difference
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
+from tidemill.language.names import Name
 from tidemill.language.statements import (
     AlterQuery,
     Change,
@@ -201,9 +208,9 @@ class Catalog:
                 place=statement.place,
             )
         if isinstance(standing, CreateStream) and isinstance(statement, CreateStream):
-            _check_columns_stay(standing, statement, users)
+            check_columns_stay(standing, statement, users)
             soft = [name for name in users if self.query(name).select.window.is_soft]
-            _check_updates_stay(standing, statement, soft)
+            check_updates_stay(standing, statement, soft)
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
@@ -268,32 +275,6 @@ class Catalog:
 
 def _key(definition: Definition) -> DefinitionKey:
     return KINDS[type(definition)], Name(definition.name)
-
-
-def _check_columns_stay(standing: CreateStream, changed: CreateStream, users: list[str]) -> None:
-    """Columns may only be added."""
-    lost = [column.name for column in standing.columns if column not in changed.columns]
-    if lost or standing.order_by != changed.order_by:
-        refuse(
-            "E_IN_USE",
-            f"stream {standing.name} cannot lose or change columns while queries read it",
-            detail=f"{listing('columns', lost)}\n{listing('queries', users)}",
-            hint="drop the queries first, or keep the columns and add others",
-            place=changed.place,
-        )
-
-
-def _check_updates_stay(standing: CreateStream, changed: CreateStream, soft: list[str]) -> None:
-    """Windows with soft periods end at updates, so slices were cut there."""
-    before, after = stream_options(standing).update_us, stream_options(changed).update_us
-    if soft and before != after:
-        refuse(
-            "E_IN_USE",
-            f"the updates of stream {standing.name} cannot change under queries with soft periods",
-            detail=listing("queries", soft),
-            hint="drop the queries first",
-            place=changed.options_place or changed.place,
-        )
 
 
 def _used_by(query: CreateQuery) -> set[DefinitionKey]:

@@ -6,8 +6,8 @@ import sqlite3
 from dataclasses import fields
 
 from tidemill.catalog.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.language import parse_script, render
+from tidemill.language.names import Name
 from tidemill.language.statements import Definition
 from tidemill.settings import Settings
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import Clock
@@ -11,7 +13,6 @@ from tidemill.connect.sinks import SinkWriter, distinct_writers
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.selects import WaitingSelects
-from tidemill.engine.register.buckets import settle_buckets
 from tidemill.engine.register.registry import Registry
 from tidemill.engine.tick.context import (
     AnswerContext,
@@ -25,6 +26,40 @@ from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
 from tidemill.plan.relation import source_name
 from tidemill.spark.on_demand import SparkOnDemand
+from tidemill.state.synopsis import Synopsis
+
+# Of tasks for each core, so that large and small ones even out.
+_TASKS_PER_CORE = 2
+
+
+class Facts(Protocol):
+    def fixed(self, name: str, value: int) -> int:
+        """A number settled once; later values are ignored."""
+
+
+def settle_buckets(
+    facts: Facts, synopses: Sequence[Synopsis], setting: int, cores: int
+) -> dict[str, int]:
+    """The number of buckets, by synopsis; a setting of 0 leaves it to the machine."""
+    streams = Counter(source_name(synopsis.relation) for synopsis in synopses)
+    return {
+        synopsis.id: facts.fixed(
+            f"buckets of {synopsis.id}",
+            setting or _fitting_buckets(synopsis, streams[source_name(synopsis.relation)], cores),
+        )
+        for synopsis in synopses
+    }
+
+
+def _fitting_buckets(synopsis: Synopsis, beside: int, cores: int) -> int:
+    """Enough that there is work for every core, and no more.
+
+    A question is asked once of each bucket, and what buckets choose has to be put together; with
+    many synopses the cores have work without that.
+    """
+    if not synopsis.keys:
+        return 1
+    return min(cores, -(-_TASKS_PER_CORE * cores // beside))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TypeVar
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.engine.beside.explain import NO_SOFT, explain_schedule
 from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.plan import Planner
@@ -17,9 +16,11 @@ from tidemill.explain.query import explain_newcomer, explain_query
 from tidemill.explain.replies import Explanation
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.settings import Settings
 from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
@@ -35,6 +36,7 @@ class Explainer:
     """Answers EXPLAIN statements; `tables` has the rows that joins read."""
 
     standing: SharedPlan
+    settings: Settings  # by which that plan was made
     catalog: Catalog
     bind: Bind
     planner: Planner
@@ -82,15 +84,17 @@ class Explainer:
         if statement.target is None:
             return explain_shared(self._arranged(plan))
         query = plan.query(queries[0].name)
-        stream = source_name(query.relation)
-        arrangement = self._arrangement(plan, stream)
-        if isinstance(statement.target, Select):
-            before = self._arrangement(self._shared([]), stream)
-            begin = self.planner.first_window(plan, query)
-            return explain_newcomer(arrangement, before, query, begin)
+        is_newcomer = isinstance(statement.target, Select)
         remaining = [other for other in plan.queries if other != query]
-        without = self.planner.change(plan, self.catalog, remaining)
-        return explain_query(arrangement, self._arrangement(without, stream), query)
+        without = (
+            self._shared([]) if is_newcomer else self.planner.change(plan, self.catalog, remaining)
+        )
+        # Both plans are there, and so is any sample they took: one estimate for both.
+        stream = source_name(query.relation)
+        after, before = (self._arrangement(each, stream) for each in (plan, without))
+        if is_newcomer:
+            return explain_newcomer(after, before, query, self.planner.first_window(plan, query))
+        return explain_query(after, before, query)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
         """The soft queries by stream: all, or those that can run with the one asked about."""
@@ -113,7 +117,7 @@ class Explainer:
         """The plan as it would be with these queries standing too."""
         definitions = dict.fromkeys([*self.catalog.standing(), *queries])
         plans = tuple(self.bind(query) for query in definitions)
-        return self.planner.change(self.standing, self.catalog, plans)
+        return self.planner.change(self.standing, self.catalog, plans, self.settings)
 
     def _arranged(self, plan: SharedPlan) -> list[Arrangement]:
         return [self._arrangement(plan, stream) for stream in plan.streams]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tidemill.catalog.names import Name
 from tidemill.errors import refuse
+from tidemill.language.names import Name
 
 
 @dataclass(frozen=True)

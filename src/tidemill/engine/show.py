@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.catalog import Catalog, code_of
-from tidemill.catalog.names import Name
 from tidemill.engine.beside.explain import NO_SOFT
 from tidemill.engine.explain import Explainer
 from tidemill.engine.register.aggregates import (
@@ -34,6 +33,7 @@ from tidemill.explain.replies import (
 )
 from tidemill.explain.weaves import weaves_table
 from tidemill.language import render
+from tidemill.language.names import Name
 from tidemill.language.statements import (
     CreateAggregate,
     CreateQuery,

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from tidemill.language import render_duration
 from tidemill.language.statements import Window
-from tidemill.plan.expressions import Node
+from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
 from tidemill.plan.relation import Relation, TableJoin
-from tidemill.plan.scalar import Scalar
-from tidemill.plan.typing import is_vectorised
 
 
 def explain_plan(plan: QueryPlan) -> str:

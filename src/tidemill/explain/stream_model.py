@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tidemill.catalog.names import Name
+from tidemill.language.names import Name
 from tidemill.plan.predicates import TRUE, Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
-from tidemill.share.costs import EngineCosts
+from tidemill.share.costs import EngineCosts, needs_of, united_needs
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
-from tidemill.share.needs import needs_of, united_needs
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.select_clause import parse_select
+from tidemill.language.select import parse_select
 from tidemill.language.statements import AlterQuery, PauseQuery, ResumeQuery
 
 _ALTER = "ALTER QUERY name [INTO sink] AS SELECT …; CREATE OR REPLACE changes anything else"

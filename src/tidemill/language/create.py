@@ -12,7 +12,7 @@ from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
-from tidemill.language.select_clause import parse_select
+from tidemill.language.select import parse_select
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,

@@ -1,4 +1,4 @@
-"""Names: which need backticks, and how they are written.
+"""Names: equal whatever their case, and in backticks where they need them.
 
 >>> quote_name("src"), quote_name("order"), quote_name("two words")
 ('src', '`order`', '`two words`')
@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -47,3 +49,36 @@ def quote_text(text: str) -> str:
 
 
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+class Name(str):
+    """A name in lower case, so that plain equality, hashing and sorting are those of names.
+
+    Keys of dictionaries, of the tick log and of folders are names. `written` is the spelling of
+    whoever gave the name, for people to read.
+
+    >>> Name("Packets") == Name("PACKETS"), f"{Name('Packets')} was {Name('Packets').written}"
+    (True, 'packets was Packets')
+    """
+
+    written: str
+
+    def __new__(cls, text: str) -> Name:
+        if isinstance(text, Name):
+            return text
+        name = super().__new__(cls, text.lower())
+        name.written = text
+        return name
+
+
+def by_name(items: Iterable[N]) -> dict[Name, N]:
+    """Things that have names, to be found by these."""
+    return {Name(item.name): item for item in items}

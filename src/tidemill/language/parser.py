@@ -15,11 +15,16 @@ from tidemill.errors import suggest
 from tidemill.language.changes import parse_alter, parse_pause, parse_resume
 from tidemill.language.create import parse_create
 from tidemill.language.cursor import Cursor
-from tidemill.language.expressions.balance import check_balanced
-from tidemill.language.expressions.trees import parse_tree, place_of_tree, to_sql, tokenize
+from tidemill.language.expressions.trees import (
+    check_balanced,
+    parse_tree,
+    place_of_tree,
+    to_sql,
+    tokenize,
+)
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_value
-from tidemill.language.select_clause import parse_select
+from tidemill.language.select import parse_select
 from tidemill.language.statements import (
     Describe,
     Drop,

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tidemill.plan import literals
-from tidemill.plan.coercion import (
+from tidemill.plan.expressions import Call, Literal, Node, cast
+from tidemill.plan.type_rules import (
     arithmetic_type,
     can_cast,
     common_type_of,
     comparable_type,
     decimal_result,
     integer_as_decimal,
+    minimal_decimal,
     rounded_type,
 )
-from tidemill.plan.expressions import Call, Literal, Node, cast
 from tidemill.types import BIGINT, BOOLEAN, DOUBLE, INT, VOID, Type
 
 # Beyond this ROUND changes nothing a double or a decimal could show.
@@ -130,7 +130,7 @@ def _to_decimal(node: Node) -> Node:
     if node.type.is_decimal:
         return node
     if isinstance(node, Literal) and isinstance(node.value, int):
-        return cast(node, literals.minimal_decimal(node.value))
+        return cast(node, minimal_decimal(node.value))
     return cast(node, integer_as_decimal(node.type))
 
 

@@ -1,7 +1,8 @@
-"""Typed expressions over the slots of a finished query: what SELECT, HAVING and ORDER BY mean.
+"""Typed expressions: those of a row, before aggregation, and those over the slots of a group.
 
-A slot is a group key or an aggregate result. Every implicit cast is a visible `cast` call, so
-whoever evaluates a tree needs no coercion rules of its own.
+A `Scalar` is evaluated once for each row: WHERE, group keys and arguments. A `Node` is what
+SELECT, HAVING and ORDER BY mean. A slot is a group key or an aggregate result. Every implicit
+cast is a visible `cast` call, so whoever evaluates a tree needs no coercion rules of its own.
 
 >>> from tidemill.types import BIGINT, DOUBLE
 >>> total, rows = Slot("total", BIGINT), Slot("rows", BIGINT)
@@ -19,6 +20,42 @@ from decimal import Decimal
 from tidemill.types import Type
 
 Value = None | bool | int | float | Decimal | str | date | datetime
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column that a join brings in, and the name it has beside the stream's own."""
+
+    join: str
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.join}_{self.column}"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A tuple-level expression, evaluated by Catalyst once per row.
+
+    `sql` is the user's meaning in canonical text: equal text means equal value, and that
+    is what sharing compares. `try_sql` is the form that never raises where Spark has one.
+    `raised_sql` is true for the rows where Spark would have raised (empty: never).
+    `guarded` asks for a catch-all around functions that have no such form. `columns` are the
+    stream's, in its own words; `joined` are those of tables.
+    """
+
+    sql: str
+    try_sql: str
+    type: Type
+    columns: tuple[str, ...]
+    raised_sql: str = ""
+    guarded: bool = False
+    joined: tuple[TableColumn, ...] = ()
+
+    @property
+    def may_raise(self) -> bool:
+        return self.guarded or bool(self.raised_sql)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Joins of tables: what is joined, on which condition, and in which order."""
+"""Joins of tables: the terms that a query states, and the rows that are read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidemill.plan.expressions import Slot
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar, Slot
 from tidemill.types import BOOLEAN
 
 
 @dataclass(frozen=True)
-class Join:
-    """The way in which a table is joined to rows, before anything else is done with them.
+class TableExtent:
+    """The rows of a table that a join reads, and the number of them that a row may meet.
+
+    `file` keeps the rows; `multiplies` is true if a row of the stream may have several partners.
+    """
+
+    file: str
+    multiplies: bool
+
+
+@dataclass(frozen=True)
+class JoinTerms:
+    """The terms on which a table is joined to rows, as far as the text of a query states them.
 
     `name` stands for the table and the condition in canonical form, and each column of the
     table is called after it: equal names mean equal joins, in whatever query, and so the text
@@ -32,10 +42,6 @@ class Join:
     equal: tuple[tuple[Scalar, Scalar], ...]
     residual: Scalar | None = None
     alias: str = field(default="", compare=False)
-    # Known once the table is read: the file that keeps its rows, and whether a row of the
-    # stream may have several of them for partners.
-    file: str = ""
-    multiplies: bool = True
     # All columns of the table, under the names that they have beside the stream's own.
     columns: tuple[Slot, ...] = field(default=(), compare=False)
 
@@ -65,15 +71,21 @@ class Join:
         joined = (column.join for scalar in self.scalars for column in scalar.joined)
         return frozenset(joined) - {self.name}
 
+    def over(self, extent: TableExtent) -> Join:
+        """The join of these rows on these terms."""
+        return Join(**vars(self), file=extent.file, multiplies=extent.multiplies)
 
-def ordered(joins: Iterable[Join]) -> tuple[Join, ...]:
-    """Each once and by name, as far as they do not build on others: those may change places."""
-    waiting, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Join]()
-    while waiting:
-        names = {join.name for join in placed}
-        placed.append(next(join for join in waiting if join.builds_on <= names))
-        waiting.remove(placed[-1])
-    return tuple(placed)
+
+@dataclass(frozen=True, kw_only=True)
+class Join(JoinTerms):
+    """The way in which the rows of a table are joined, before anything else is done with rows."""
+
+    file: str
+    multiplies: bool
+
+    @property
+    def extent(self) -> TableExtent:
+        return TableExtent(self.file, self.multiplies)
 
 
 def in_users_words(text: str, joins: Iterable[Join]) -> str:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
 from tidemill.language.statements import Window
-from tidemill.plan.expressions import Node, Slot, Value
+from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
-from tidemill.plan.scalar import Scalar
 from tidemill.types import TIMESTAMP
 
 if TYPE_CHECKING:

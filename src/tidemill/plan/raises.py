@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
+from tidemill.language.names import Name
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Literal, Node
 from tidemill.plan.try_forms import CAST_FUNCTIONS, TRY_FUNCTIONS, to_spark_sql

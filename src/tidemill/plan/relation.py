@@ -20,14 +20,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import TypeVar
 
-from tidemill.catalog.names import Name
 from tidemill.errors import listing, refuse, suggest
-from tidemill.language.names import quote_name
-from tidemill.plan.expressions import Slot
-from tidemill.plan.joins import Join, ordered
-from tidemill.plan.scalar import Scalar
+from tidemill.language.names import Name, quote_name
+from tidemill.plan.expressions import Scalar, Slot
+from tidemill.plan.joins import Join, JoinTerms
 from tidemill.types import BOOLEAN
+
+Terms = TypeVar("Terms", bound=JoinTerms)
 
 
 class Relation(ABC):
@@ -207,6 +208,16 @@ class TableJoin(Relation):
 def join_all(base: Relation, joins: Iterable[Join]) -> Relation:
     """The relation with these tables joined to it, each once and in canonical order."""
     return reduce(TableJoin, ordered(joins), base)
+
+
+def ordered(joins: Iterable[Terms]) -> tuple[Terms, ...]:
+    """Each once and by name, as far as they do not build on others: those may change places."""
+    waiting, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Terms]()
+    while waiting:
+        names = {join.name for join in placed}
+        placed.append(next(join for join in waiting if join.builds_on <= names))
+        waiting.remove(placed[-1])
+    return tuple(placed)
 
 
 def merge_relations(relations: Iterable[Relation]) -> Relation:

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from tidemill.catalog.names import Name
 from tidemill.errors import TidemillError
 from tidemill.language.expressions.dialect import TidemillDialect
+from tidemill.language.names import Name
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import INTEGER_BITS, STRING, Type

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from tidemill.catalog.names import Name
 from tidemill.errors import listing, refuse, suggest
-from tidemill.plan import builders, literals
+from tidemill.language.names import Name
+from tidemill.plan import builders, type_rules
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import BOOLEAN, STRING, VOID, Type, parse_type
@@ -69,7 +69,7 @@ def _literal(tree: exp.Expr, _columns: SlotsByName) -> Node:
 
 
 def _number(tree: exp.Expr, *, negative: bool) -> Literal:
-    found = literals.numeric(tree.name, negative=negative)
+    found = type_rules.numeric(tree.name, negative=negative)
     if found is None:
         raise OutsideError
     return found
@@ -148,7 +148,7 @@ def _case(tree: exp.Expr, columns: SlotsByName) -> Node:
 def _cast(tree: exp.Expr, columns: SlotsByName) -> Node:
     target = _named_type(tree.args["to"])
     if isinstance(tree.this, exp.Literal) and tree.this.is_string:
-        moment = literals.moment(tree.this.name, target)
+        moment = type_rules.moment(tree.this.name, target)
         if moment is not None:
             return moment
     operand = type_known(tree.this, columns)

@@ -16,10 +16,17 @@ aside. For that an implementation keeps the following.
   with the feed's lanes; `state.fold.fold_feed` makes pieces of them.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
   and has the newest time among counted and filtered rows.
+- Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.
+
+`late/` has all declared columns. `malformed/` has `record`, the line as it came or the row as
+JSON, and `reason`. Who judged the rows of a tick writes both: arrays if they took a scan of it,
+else Catalyst. Left to Catalyst are records of streams with columns whose JSON Java writes in a way
+of its own (`arrays.records.is_plain_record`).
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -205,3 +212,28 @@ def _summed(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]
 
 def _merged(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
     return {key: (*left.get(key, ()), *right.get(key, ())) for key in {**left, **right}}
+
+
+FOLDERS = {LATE: "late", MALFORMED: "malformed"}  # by verdict
+NO_TIME, OUT_OF_RANGE, NOT_PARSED = "no event time", "event time out of range", "does not parse"
+
+
+@dataclass(frozen=True)
+class SideFiles:
+    """The places of one tick's side files below the folder of its stream."""
+
+    folder: Path
+    tick: int
+
+    def path(self, verdict: int) -> Path:
+        return self.folder / FOLDERS[verdict] / f"tick-{self.tick:08d}.parquet"
+
+    def scratch(self, verdict: int) -> Path:
+        """A hidden place for this attempt alone: a killed run may still be writing."""
+        self.path(verdict).parent.mkdir(parents=True, exist_ok=True)
+        return self.path(verdict).with_name(f"_{uuid.uuid4().hex}")
+
+    def clear(self) -> None:
+        """Remove the files that an attempt which was given up may have left."""
+        for verdict in FOLDERS:
+            self.path(verdict).unlink(missing_ok=True)

@@ -1,27 +1,36 @@
 """Arranges feeds: the synopses that each sub-aggregation feeds, and the passes over the rows.
 
 Feeds have no state, so they are arranged anew whenever the plan or the sample of the stream
-changes.
+changes. Below one sub-aggregation its sets of keys form a tree. Every set but the first is
+rolled up from its parent, the smallest set that holds it, which costs as much as the parent
+has rows. A set that nobody asked for is put in between where that saves more than it costs; of
+all unions of two sets under one parent the one that saves most goes first.
+
+>>> wanted = [frozenset(keys) for keys in ("A", "BC", "AC", "CD")]
+>>> tree = key_tree(wanted, lambda keys: 1000.0 if "D" in keys else 10.0 ** len(keys) / 10)
+>>> ["".join(sorted(keys)) + " from " + "".join(sorted(tree[keys])) for keys in tree]
+['ABCD from ABCD', 'ABC from ABCD', 'AC from ABC', 'BC from ABC', 'CD from ABCD', 'A from AC']
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from tidemill.aggregates import ROWS
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import merge_relations
 from tidemill.settings import Settings
-from tidemill.share.costs import EngineCosts
-from tidemill.share.key_tree import KeySet, key_tree
+from tidemill.share.costs import EngineCosts, Needs, multiplying, united_needs
 from tidemill.share.merging import merge_greedily
-from tidemill.share.needs import Needs, multiplying, united_needs
 from tidemill.state.feed import Feed, FeedNode, Scan
 from tidemill.state.synopsis import Synopsis
 
 Root = tuple[Synopsis, ...]
+KeySet = frozenset[int]
+RowCount = Callable[[KeySet], float]
 
 
 def arrange_feeds(
@@ -185,3 +194,31 @@ def _nodes(
         FeedNode(tuple(sorted(keys)), numbers[parent], tuple(synopses[keys]))
         for keys, parent in tree.items()
     )
+
+
+def key_tree(sets: Sequence[KeySet], rows: RowCount) -> Mapping[KeySet, KeySet]:
+    """Each set and its parent, parents first; the first is the union of all, and its own."""
+    tree = _parents({frozenset().union(*sets), *sets})
+    while (better := _with_one_more(tree, rows)) is not None:
+        tree = better
+    return tree
+
+
+def _parents(sets: Iterable[KeySet]) -> Mapping[KeySet, KeySet]:
+    ordered = sorted(sets, key=lambda keys: (-len(keys), sorted(keys)))
+    above = {keys: [other for other in ordered if other > keys] for keys in ordered}
+    return {keys: parents[-1] if parents else keys for keys, parents in above.items()}
+
+
+def _with_one_more(tree: Mapping[KeySet, KeySet], rows: RowCount) -> Mapping[KeySet, KeySet] | None:
+    """The tree with the set in between that saves most; None when none saves anything."""
+    pairs = combinations(tree, 2)
+    unions = {a | b for a, b in pairs if tree[a] == tree[b]} - tree.keys()
+    offers = [_parents([*tree, union]) for union in sorted(unions, key=sorted)]
+    best = min(offers, key=lambda offer: _work(offer, rows), default=None)
+    return best if best is not None and _work(best, rows) < _work(tree, rows) else None
+
+
+def _work(tree: Mapping[KeySet, KeySet], rows: RowCount) -> float:
+    """RowCount read to roll up every set below the first."""
+    return sum(rows(parent) for keys, parent in tree.items() if parent != keys)

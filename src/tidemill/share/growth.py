@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tidemill.catalog.names import Name
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.share.drift import CostPoints, cost_of_arrangement, has_drifted, with_point
+from tidemill.share.costs import Needs, needs_of
 from tidemill.share.model import SharedPlan, Stint, specs_of
-from tidemill.share.needs import Needs, needs_of
-from tidemill.share.optimiser import Context, Group, optimise
+from tidemill.share.optimiser import (
+    Context,
+    CostPoints,
+    Group,
+    cost_of_arrangement,
+    has_drifted,
+    optimise,
+    with_point,
+)
 from tidemill.share.serves import Verdict
 from tidemill.share.synopses import (
     FittedSynopsis,
@@ -41,10 +48,13 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
     if not fresh and len(staying) == len(plan.queries):
         return plan
     stints = {name: plan.stints[name] for name in plan.stints if name in staying}
-    change = _Change(replace(plan, queries=tuple(queries), stints=stints))
+    # A stream that nobody reads any more has nothing to place, and may be gone from the catalog.
+    read = {source_name(query.relation) for query in queries}
+    costs = {name: points for name, points in plan.rebuild_costs.items() if name in read}
+    change = _Change(replace(plan, queries=tuple(queries), stints=stints, rebuild_costs=costs))
     touched = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
     relations = (*(q.relation for q in fresh), *(s.relation for s in touched))
-    streams = dict.fromkeys(map(source_name, relations))
+    streams = [name for name in dict.fromkeys(map(source_name, relations)) if name in read]
     for stream in streams:
         position, context = around(stream)
         newcomers = [query for query in fresh if source_name(query.relation) == stream]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tidemill.aggregates import Lane, lanes_behind
-from tidemill.catalog.names import Name
+from tidemill.language.names import Name
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name

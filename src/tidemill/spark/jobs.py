@@ -1,7 +1,8 @@
 """Here, threads or a job: the driver does small work itself, and Spark does large work.
 
 A Spark job costs a tenth of a second before it does anything, a thread 0.1 ms. The limits below
-say how much work is worth which. Nothing here starts Spark before a job is due.
+say how much work is worth which. Nothing here starts Spark before a job is due. The tasks of
+step 5, which answer windows, go whole to the place that suits them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import os
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from tidemill.answer.task import AnswerTask, TaskResult, run_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 Load = TypeVar("Load")
 Result = TypeVar("Result")
@@ -148,3 +153,28 @@ def balanced(work: Sequence[int], most: int) -> list[list[int]]:
         loads[least].append(place)
         weights[least] += work[place]
     return loads
+
+
+def run_answers(session: GetSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
+    """Every task once; results in the order of the tasks. Small work is done without Spark."""
+    work_ns = sum(task.work_ns for task in tasks)
+    place = workplace_of(WorkSize(answer_ns=work_ns, is_one_task=len(tasks) == 1))
+    if place is Workplace.JOB:
+        results = _run_there(session(), tasks)
+    else:
+        results = in_threads(run_task, tasks, cores() if place is Workplace.THREADS else 1)
+    return [
+        replace(result, requests=task.requests) for task, result in zip(tasks, results, strict=True)
+    ]
+
+
+def _run_there(session: SparkSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
+    """One Spark job with a load for each core, in which tasks of many buckets follow each other."""
+    loads = balanced([task.work_ns for task in tasks], session.sparkContext.defaultParallelism)
+    results = in_job(session, run_tasks, [[tasks[place] for place in load] for load in loads])
+    by_place = dict(zip(chain(*loads), chain(*results), strict=True))
+    return [by_place[place] for place in range(len(tasks))]
+
+
+def run_tasks(tasks: Sequence[AnswerTask]) -> list[TaskResult]:
+    return [run_task(task) for task in tasks]

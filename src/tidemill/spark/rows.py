@@ -10,8 +10,15 @@ from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.contract import columns_to_read
 from tidemill.language.names import quote_name
-from tidemill.scan.aside import NO_TIME, NOT_PARSED, OUT_OF_RANGE, SideFiles
-from tidemill.scan.contract import LATE, MALFORMED, Admission
+from tidemill.scan.contract import (
+    LATE,
+    MALFORMED,
+    NO_TIME,
+    NOT_PARSED,
+    OUT_OF_RANGE,
+    Admission,
+    SideFiles,
+)
 from tidemill.spark.catalyst.admission import CORRUPT, late_sql, malformed_sql, timed_items
 from tidemill.spark.readers import frame_of
 

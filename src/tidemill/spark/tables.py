@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from tidemill.catalog import Table
 from tidemill.connect.sources import Files
-from tidemill.connect.sources.files import list_files
-from tidemill.connect.sources.probe import check_schema
+from tidemill.connect.sources.files import check_schema, list_files
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.spark.catalyst.admission import CORRUPT
 from tidemill.spark.readers import read_files, short_reason

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tidemill.aggregates import Lane
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.plan.relation import Relation
-from tidemill.plan.scalar import Scalar
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass, edge_classes
 

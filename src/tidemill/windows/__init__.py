@@ -4,6 +4,7 @@ from tidemill.windows.closing import closed_windows
 from tidemill.windows.cuts import BEGINNING_US, END_US, Cut, Cuts
 from tidemill.windows.edges import (
     EdgeClass,
+    WindowSpec,
     edge_classes,
     edge_rate,
     edges_between,
@@ -15,7 +16,6 @@ from tidemill.windows.edges import (
     slice_start,
     slice_starts,
 )
-from tidemill.windows.spec import WindowSpec
 
 __all__ = [
     "BEGINNING_US",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.windows.spec import WindowSpec
+from tidemill.windows.edges import WindowSpec
 
 _INT64 = np.iinfo(np.int64)
 

@@ -20,8 +20,14 @@ from functools import cached_property
 import numpy as np
 
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.windows.edges import EdgeClass, edge_classes, holds_edges, slice_end, slice_starts
-from tidemill.windows.spec import WindowSpec
+from tidemill.windows.edges import (
+    EdgeClass,
+    WindowSpec,
+    edge_classes,
+    holds_edges,
+    slice_end,
+    slice_starts,
+)
 
 # Before and after any time a row or a window may have, and far enough inside 64 bits to add a
 # range to.

@@ -12,8 +12,8 @@ import pytest
 from tidemill.answer.expressions.finish import evaluate
 from tidemill.answer.expressions.rounding import round_doubles
 from tidemill.language.expressions.trees import parse_tree
+from tidemill.plan.bind.clauses import type_expression
 from tidemill.plan.expressions import Opaque, is_vectorised
-from tidemill.plan.typing import type_expression
 from tidemill.types import DOUBLE, STRING, parse_type
 
 COLUMNS = {

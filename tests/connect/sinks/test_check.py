@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidemill.answer.delivery import CARRY
+from tidemill.answer.request import CARRY
 from tidemill.catalog import Sink
 from tidemill.catalog.addresses import SINKS, Address
 from tidemill.connect.sinks import Batch, SinkTools, SinkWriter, open_sink

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidemill.answer.delivery import stage
+from tidemill.answer.rows import stage
 from tidemill.catalog import Sink
 from tidemill.catalog.addresses import Address
 from tidemill.connect.sinks import Batch, SinkTools

@@ -11,8 +11,7 @@ import pytest
 
 from tests.laws.queries import STREAM
 from tidemill.engine.beside.agenda import JointRun, OneTimeRun
-from tidemill.engine.beside.pins import Pins
-from tidemill.engine.beside.runs import AnsweredRun, SoftRuns
+from tidemill.engine.beside.runs import AnsweredRun, Pins, SoftRuns
 from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Joint
 from tidemill.state.store import Version

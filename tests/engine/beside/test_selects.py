@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from tidemill.catalog.names import Name
 from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
 from tidemill.explain.replies import Message, Reply
+from tidemill.language.names import Name
 from tidemill.plan.expressions import Slot
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Relation, Source

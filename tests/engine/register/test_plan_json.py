@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.register.test_old_plans import nothing_to_bind
 from tests.laws.mill import Mill
 from tests.laws.queries import random_queries, random_row, random_sample, random_settings
 from tidemill.aggregates.lanes import (
@@ -28,8 +29,8 @@ from tidemill.aggregates.user.lanes import UserLane
 from tidemill.catalog import Catalog
 from tidemill.engine.register.plan_json import from_json, to_json
 from tidemill.engine.register.store import PlanStore
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import Reading, Term
-from tidemill.plan.scalar import Scalar
 from tidemill.share import SharedPlan, Stint
 from tidemill.types import BIGINT
 
@@ -97,7 +98,7 @@ def test_the_store_follows_a_plan_step_by_step(seed: int, tmp_path: Path) -> Non
     store = PlanStore(connection)
 
     def load() -> SharedPlan:
-        return PlanStore(connection).load(Catalog(), lambda _: pytest.fail("nothing to bind"))
+        return PlanStore(connection).load(Catalog(), nothing_to_bind)
 
     assert load() == SharedPlan()
     before = SharedPlan()

@@ -15,10 +15,9 @@ import duckdb
 from hypothesis import strategies as st
 
 from tidemill.language.expressions.trees import parse_tree, to_sql
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.raises import needs_guard, raised_sql
-from tidemill.plan.scalar import Scalar
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.types import BOOLEAN, INT, STRING, parse_type
 

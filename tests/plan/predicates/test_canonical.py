@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plan.predicates.grid import ATOMS, RESIDUALS, conditions, members, passing, read
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import FALSE, TRUE, canonical
-from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN, INT, parse_type
 
 

@@ -33,6 +33,7 @@ from tidemill.catalog.addresses import Address
 from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.environment import Environment
 from tidemill.plan.expressions import Slot
 from tidemill.plan.functions.user import declared
 from tidemill.plan.predicates import Predicate, has_bit
@@ -129,11 +130,7 @@ def rows(draw: st.DrawFn, most: int = 40) -> list[Row]:
 def plan_of(number: int, sql: str) -> QueryPlan:
     (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
     assert isinstance(query, CreateQuery)
-
-    def no_oracle(text: str, columns: object) -> Any:
-        raise AssertionError(f"{text} should be in the typed set")
-
-    return bind(query.name, None, query.select, STREAM, no_oracle, SIGNATURES)
+    return bind(query, STREAM, Environment(SIGNATURES))
 
 
 @st.composite

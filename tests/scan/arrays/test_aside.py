@@ -23,8 +23,7 @@ from tidemill.scan.arrays.files import Part, parts_of, read_batches
 from tidemill.scan.arrays.program import Program, whole_rows
 from tidemill.scan.arrays.records import is_plain_record, json_records
 from tidemill.scan.arrays.scan import scan
-from tidemill.scan.aside import SideFiles
-from tidemill.scan.contract import LATE, LATEST_US, MALFORMED, Admission
+from tidemill.scan.contract import LATE, LATEST_US, MALFORMED, Admission, SideFiles
 from tidemill.types import parse_type
 
 SECOND_US = 1_000_000

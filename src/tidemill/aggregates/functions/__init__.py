@@ -13,7 +13,6 @@ from tidemill.aggregates.functions.approximate import (
 )
 from tidemill.aggregates.functions.base import Function
 from tidemill.aggregates.functions.collect import Collect
-from tidemill.aggregates.functions.count import CountDistinct, CountFunction
 from tidemill.aggregates.functions.extremes import Maximum, Minimum
 from tidemill.aggregates.functions.frequent import FrequentFunction
 from tidemill.aggregates.functions.geometric import GeometricMean
@@ -26,7 +25,12 @@ from tidemill.aggregates.functions.spread import (
     SampleVariance,
 )
 from tidemill.aggregates.functions.top import Top
-from tidemill.aggregates.functions.totals import AverageFunction, SumFunction
+from tidemill.aggregates.functions.totals import (
+    AverageFunction,
+    CountDistinct,
+    CountFunction,
+    SumFunction,
+)
 from tidemill.aggregates.lanes import Lane
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Lowering, Numbers
 from tidemill.aggregates.user.function import UserFunction

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import (
+from tidemill.aggregates.functions.base import (
+    Function,
     bigint,
     double,
     error_between,

@@ -8,8 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import bigint, is_plain, number_of_items, whole_constant
+from tidemill.aggregates.functions.base import (
+    Function,
+    bigint,
+    is_plain,
+    number_of_items,
+    whole_constant,
+)
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_plain, itself
+from tidemill.aggregates.functions.base import Function, is_plain, itself
 from tidemill.aggregates.lanes import Lane, Max, Min, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lanes.extremes import Extreme

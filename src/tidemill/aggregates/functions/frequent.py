@@ -13,8 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import bigint, is_plain, length_of_time, number_of_items
+from tidemill.aggregates.functions.base import (
+    Function,
+    bigint,
+    is_plain,
+    length_of_time,
+    number_of_items,
+)
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
 from tidemill.language.durations import parse_duration

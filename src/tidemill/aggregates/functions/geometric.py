@@ -11,8 +11,7 @@ import numpy as np
 from tidemill.aggregates.algebra import COUNT, FLOAT_SUM, Algebra
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import double, is_number, text_as_double
+from tidemill.aggregates.functions.base import Function, double, is_number, text_as_double
 from tidemill.aggregates.lanes import Lane, NumberLane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers

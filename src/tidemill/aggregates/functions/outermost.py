@@ -6,8 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_plain, itself
+from tidemill.aggregates.functions.base import Function, is_plain, itself
 from tidemill.aggregates.lanes import First, Lane, Last, PlainRow
 from tidemill.aggregates.lanes.outermost import Outermost
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, nowhere

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import double, fraction, is_number, text_as_double
+from tidemill.aggregates.functions.base import Function, double, fraction, is_number, text_as_double
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import double, is_number, text_as_double
+from tidemill.aggregates.functions.base import Function, double, is_number, text_as_double
 from tidemill.aggregates.lanes import Lane, Moments, PlainRow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers

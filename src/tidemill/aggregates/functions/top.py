@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_plain, number_of_items, whole_constant
+from tidemill.aggregates.functions.base import Function, is_plain, number_of_items, whole_constant
 from tidemill.aggregates.functions.totals import SumFunction
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow, Weights
 from tidemill.aggregates.limbs import to_decimal, to_int64

@@ -1,4 +1,4 @@
-"""SUM and AVG, over the types and with the results that Spark has."""
+"""COUNT, SUM and AVG, over the types and with the results that Spark has."""
 
 from __future__ import annotations
 
@@ -11,17 +11,60 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.encoded import mask_out
-from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.functions.forms import is_number, text_as_double
-from tidemill.aggregates.lanes import Count, Lane, Overflow, PlainRow, Sum
+from tidemill.aggregates.functions.base import (
+    Function,
+    bigint,
+    is_any,
+    is_number,
+    is_plain,
+    text_as_double,
+)
+from tidemill.aggregates.lanes import ROWS, Count, Counts, Lane, Overflow, PlainRow, Sum
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers
+from tidemill.aggregates.plain import sort_key, unsigned_zero
 from tidemill.arrays import Array, BoolArray
 from tidemill.plan.functions import Signature
 from tidemill.plan.functions.decimals import MAX_DIGITS, SUM_DIGITS, sum_type
 from tidemill.plan.query import AggregateCall
 from tidemill.types import BIGINT, DOUBLE, Type
+
+
+class CountFunction(Function):
+    """COUNT(*) has no argument."""
+
+    signature: ClassVar[Signature] = Signature("COUNT", "any values", is_any, bigint)
+
+    def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
+        return (ROWS if call.argument is None else Count(call.argument),)
+
+    def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
+        (lane,) = self.lanes(call)
+        counts = lanes.encoded(lane)
+        return counts.values, counts.valid, None
+
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+        return sum(None not in values for _, values in rows)
+
+
+class CountDistinct(Function):
+    """All NaN are one value, and so are the zeros."""
+
+    signature: ClassVar[Signature] = Signature(
+        "COUNT_DISTINCT", "plain values", is_plain, bigint, shown="COUNT(DISTINCT x)"
+    )
+    sibling: ClassVar[str] = "APPROX_COUNT_DISTINCT"
+
+    def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
+        return (Counts(call.argument),)
+
+    def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
+        return lanes.bags(Counts(call.argument)).distinct(), None, None
+
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+        return len({sort_key(unsigned_zero(value)) for _, (value,) in rows if value is not None})
+
 
 # Spark divides decimals to 39 places first, then rounds to the scale of the result.
 _DIVISION_PLACES = Decimal(1).scaleb(-39)

@@ -9,11 +9,10 @@ from tidemill.aggregates.lanes.base import (
     PlainRow,
     lane_of_kind,
 )
-from tidemill.aggregates.lanes.counts import ROWS, Count, RowsLane
 from tidemill.aggregates.lanes.extremes import Max, Min
 from tidemill.aggregates.lanes.moments import Moments
 from tidemill.aggregates.lanes.outermost import First, Last
-from tidemill.aggregates.lanes.sums import Overflow, Sum
+from tidemill.aggregates.lanes.totals import ROWS, Count, Overflow, RowsLane, Sum
 
 __all__ = ["ROWS", "BagLane", "Count", "Counts", "First", "KernelLane", "Lane", "LaneArray"]
 __all__ += ["Last", "Max", "Min", "Moments", "NumberLane", "Overflow", "PlainRow", "RowsLane"]

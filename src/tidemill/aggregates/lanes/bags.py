@@ -18,12 +18,12 @@ from tidemill.aggregates import bags
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import ColumnRows, GroupedRows, has_codes
 from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
-from tidemill.aggregates.lanes.sums import Sum
+from tidemill.aggregates.lanes.totals import Sum
 from tidemill.aggregates.limbs import normalise, split_decimal, split_int64, to_decimal
 from tidemill.aggregates.loops.bags import merge
 from tidemill.arrays import Array
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions.decimals import sum_type
-from tidemill.plan.scalar import Scalar
 
 
 class BagLane(Lane):

@@ -18,15 +18,13 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.algebra import Algebra, combined_at
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import GroupedRows, is_column
 from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
-from tidemill.aggregates.scatter import combined_at
 from tidemill.arrays import Array
 from tidemill.catalog import Code
-from tidemill.plan.expressions import Value
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar, Value
 from tidemill.types import BIGINT, Type
 
 # The rows of a lane: a value for each of them, or a bag.

@@ -26,7 +26,7 @@ from tidemill.aggregates.merging import merged_at, objects
 from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.aggregates.sketches.keys import SketchKey, float_bits, keys_of
 from tidemill.arrays import Array, IntArray
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP
 
 # The bytes of a sketch, as they came from Spark or from a piece, or what was read from them.

@@ -13,7 +13,7 @@ from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
 from tidemill.aggregates.user.running import UserAggregate, user_aggregate
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.expressions import Scalar
 
 # States that are lifted and combined at a time. A few megabytes stay in a core's cache; with
 # 64 MiB a million rows took two to four times as long.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tidemill.answer.delivery import CARRY
+from tidemill.answer.request import CARRY
 from tidemill.catalog import Sink
 from tidemill.connect.sinks.contract import EXACTLY_ONCE, Batch, SinkTools, SinkWriter
 from tidemill.errors import refuse

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.delivery import COUNT, STAGE, stage
+from tidemill.answer.request import COUNT, STAGE
+from tidemill.answer.rows import stage
 from tidemill.connect.sinks.contract import (
     AT_LEAST_ONCE,
     AT_MOST_ONCE,

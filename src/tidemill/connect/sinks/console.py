@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tidemill.answer.delivery import CARRY
+from tidemill.answer.request import CARRY
 from tidemill.catalog import Sink
 from tidemill.connect.sinks.cells import cell_texts, is_nested
 from tidemill.connect.sinks.contract import AT_LEAST_ONCE, Batch, SinkTools, SinkWriter

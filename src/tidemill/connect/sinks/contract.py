@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.delivery import Delivery
+from tidemill.answer.request import Delivery
 from tidemill.arrays import IntArray
 from tidemill.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidemill.answer.delivery import COUNT
+from tidemill.answer.request import COUNT
 from tidemill.catalog import Sink
 from tidemill.connect.sinks.contract import AT_MOST_ONCE, Batch, SinkTools, SinkWriter
 

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 
 import pyarrow as pa
 
-from tidemill.answer.delivery import CARRY
+from tidemill.answer.request import CARRY
 from tidemill.catalog import Sink
 from tidemill.connect.sinks.contract import AT_MOST_ONCE, Batch, SinkTools, SinkWriter
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemill.answer.delivery import STAGE, stage
+from tidemill.answer.request import STAGE
+from tidemill.answer.rows import stage
 from tidemill.catalog import Sink
 from tidemill.connect.sinks.contract import EXACTLY_ONCE, Batch, SinkTools, SinkWriter
 from tidemill.errors import refuse

@@ -1,24 +1,81 @@
-"""The soft queries of one stream, and SELECTs in between: what runs next, what it answers."""
+"""The agenda of one stream: its soft queries and SELECTs, the run that comes next, and its cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
-from tidemill.catalog.names import Name
-from tidemill.engine.beside.costs import JointCosts
 from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
 from tidemill.engine.tick.journal import QueryState, StreamState
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, policy_tasks
 from tidemill.share import EngineCosts, SharedPlan, Stint
+from tidemill.share.costs import needs_of
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
 from tidemill.windows import BEGINNING_US, END_US
+
+_US_PER_SECOND = 1_000_000
+_NS = 1e-9
+
+
+@dataclass(frozen=True)
+class JointCosts:
+    """Seconds: to begin, to read the cells of the longest window once, to answer each query."""
+
+    run_ns: float
+    read_ns: dict[str, float] = field(default_factory=dict)  # by query, its own cells
+    answer_ns: dict[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        plan: SharedPlan, queries: Iterable[QueryPlan], costs: EngineCosts, version: Version
+    ) -> JointCosts:
+        """Of cells that are there it is known how many they are; else the sample tells."""
+        joint = JointCosts(costs.machine.run_ns)
+        rates = {}
+        for query in queries:
+            synopsis = plan.synopsis_of(query.name)
+            if synopsis.id not in rates:
+                readers = [reader for reader, _ in plan.readers_of(synopsis)]
+                stored = cells_per_second(version, synopsis.id)
+                rates[synopsis.id] = stored or costs.cells_per_second(needs_of(readers))
+            cells = rates[synopsis.id] * max(query.window.ranges_us) / _US_PER_SECOND
+            joint.read_ns[query.name] = cells * costs.machine.combine_ns
+            joint.answer_ns[query.name] = _groups(query, costs) * costs.machine.answer_ns
+        return joint
+
+    def __call__(self, queries: Sequence[Soft]) -> float:
+        names = [query.name for query in queries]
+        read_ns = max(self.read_ns[name] for name in names)
+        return (self.run_ns + read_ns + sum(self.answer_ns[name] for name in names)) * _NS
+
+
+def cells_per_second(version: Version, synopsis_id: str) -> float | None:
+    """Of stream time, over the slices that are kept; None where they are too few to tell."""
+    slices = version.slices(synopsis_id)
+    if len(slices) < 2:
+        return None
+    cells = sum(piece.rows for piece in version.of(synopsis_id))
+    slice_us = float(slices[-1] - slices[0]) / (len(slices) - 1)
+    return cells / (len(slices) * slice_us) * _US_PER_SECOND
+
+
+def _groups(query: QueryPlan, costs: EngineCosts) -> float:
+    """Groups of all of its windows."""
+    needs = needs_of([query])
+    return sum(
+        costs.sample.cells(
+            sorted(needs.keys), needs.predicates, range_us / _US_PER_SECOND, needs.keeps_all
+        )
+        for range_us in query.window.ranges_us
+    )
+
 
 _NONE: IntArray = np.zeros(0, np.int64)
 # An update is a whole number of update lengths since 1970, so none lies beyond these.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemill.engine.beside.agenda import soft_of
-from tidemill.engine.beside.costs import JointCosts
+from tidemill.engine.beside.agenda import JointCosts, soft_of
 from tidemill.explain.ruler import DRAWN, ruler
 from tidemill.language import render_duration
 from tidemill.plan.query import QueryPlan

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.user import give_back
-from tidemill.answer.delivery import CARRY
-from tidemill.answer.request import QueryBatch, WindowRequest
+from tidemill.answer.request import CARRY, QueryBatch, WindowRequest
 from tidemill.answer.rows import answer_schema
 from tidemill.answer.shapes import lift
 from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks
@@ -26,8 +25,8 @@ from tidemill.plan.relation import source_name
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, StreamPosition, specs_of
 from tidemill.share.serves import Serving, find_servings, refuse_too_long
-from tidemill.spark.answer import run_answers
 from tidemill.spark.finishing import finish_rows
+from tidemill.spark.jobs import run_answers
 from tidemill.spark.session import Session
 
 

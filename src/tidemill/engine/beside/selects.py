@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
-from tidemill.catalog.names import Name
 from tidemill.explain.replies import Reply
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.schedule import Deadlines, Joint
-from tidemill.schedule.one_time import OneTimeRequest, OneTimeRequests
+from tidemill.schedule.deadlines import OneTimeRequest, OneTimeRequests
 
 AnswerOnce = Callable[[QueryPlan], Reply]
 

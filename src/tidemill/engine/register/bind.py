@@ -1,102 +1,111 @@
-"""The meaning of queries: definitions bound against the catalog, each once."""
+"""The plans of queries: definitions bound against the catalog, each once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates.functions import signatures_with
-from tidemill.catalog import Catalog
+from tidemill.catalog import Catalog, Table
 from tidemill.catalog.aggregates import calls
-from tidemill.catalog.names import Name
-from tidemill.catalog.options import priority_of
 from tidemill.engine.register.tables import JoinedTables
-from tidemill.errors import TidemillError
+from tidemill.errors import Place, TidemillError
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
-from tidemill.plan.bind.binder import bind
-from tidemill.plan.bind.clauses import with_updates
+from tidemill.plan.bind.binder import bind_query
+from tidemill.plan.bind.environment import Environment, ExtentOracle
+from tidemill.plan.joins import JoinTerms, TableExtent
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.typing import TypeOracle
 from tidemill.share import SharedPlan
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.on_demand import AskSession
+from tidemill.state.synopsis import Synopsis
 from tidemill.types import Type
 
 _READ = ("stream", "table")
 Bind = Callable[[CreateQuery], QueryPlan]
-Bound = dict[tuple[object, ...], QueryPlan]
 
 
+@dataclass
 class Binder:
-    """Binds the queries of one catalog after another; Spark tells types when asked to."""
+    """Binds queries, and remembers the plans of those that stand or may come to."""
 
-    def __init__(self, tables: JoinedTables, session: AskSession) -> None:
-        self._tables, self._session = tables, session
-        self._bound: Bound = {}
+    tables: JoinedTables
+    session: AskSession
+    _plans: dict[tuple[object, ...], QueryPlan] = field(default_factory=dict)
 
-    def unsettled(self, catalog: Catalog) -> Bind:
-        """Plans whose joins do not say yet which rows they read."""
-        return self._unsettled(catalog, self._bound)
+    def bind(self, query: CreateQuery, catalog: Catalog, standing: SharedPlan) -> QueryPlan:
+        """The plan of a query beside those that stand; nothing of it is remembered."""
+        return bind_query(query, catalog, self._beside(catalog, standing))
 
-    def _unsettled(self, catalog: Catalog, bound: Bound) -> Bind:
+    def recall(self, catalog: Catalog, standing: SharedPlan) -> Bind:
+        """Binds queries too, but each only once: its plan is good until a table has other rows."""
+        environment = self._beside(catalog, standing)
 
-        def oracle(sql: str, columns: Mapping[str, Type]) -> Type:
-            return spark_oracle(self._session(f"the type of {sql[:60]}"), sql, columns)
+        def recalled(query: CreateQuery) -> QueryPlan:
+            key = _key(query, catalog)
+            plan = self._plans.get(key)
+            if plan is None or not self._is_current(plan, query, catalog, standing):
+                plan = self._plans[key] = bind_query(query, catalog, environment)
+            return plan
 
-        return binder(catalog, oracle, bound)
+        return recalled
 
-    def settled(self, catalog: Catalog, standing: SharedPlan) -> Bind:
-        unsettled = self.unsettled(catalog)
-        return lambda query: self._tables.settle(query, unsettled(query), catalog, standing)
-
-    def once(self, catalog: Catalog, standing: SharedPlan) -> Bind:
-        """For queries that will not stand: nothing of them is remembered."""
-        unsettled = self._unsettled(catalog, {})
-        return lambda query: self._tables.settle(query, unsettled(query), catalog, standing)
-
-    def all_of(self, catalog: Catalog, standing: SharedPlan) -> tuple[QueryPlan, ...]:
+    def recall_all(self, catalog: Catalog, standing: SharedPlan) -> tuple[QueryPlan, ...]:
         """Plans of the standing queries; a refusal says whose, as no script may show it."""
-        settled = self.settled(catalog, standing)
-        return tuple(_named(settled, query) for query in catalog.standing())
+        recalled = self.recall(catalog, standing)
+        return tuple(_named(recalled, query) for query in catalog.standing())
+
+    def restore(self, catalog: Catalog, synopses: Iterable[Synopsis]) -> tuple[QueryPlan, ...]:
+        """Plans of the standing queries of a home: their joins read the rows of its synopses."""
+        joins = (join for synopsis in synopses for join in synopsis.relation.joins)
+        extents = {join.name: join.extent for join in joins}
+        environment = self._environment(catalog, lambda terms, *_: extents[terms.name])
+        plans = {_key(q, catalog): bind_query(q, catalog, environment) for q in catalog.standing()}
+        self._plans.update(plans)
+        return tuple(plans.values())
 
     def keep_only(self, catalog: Catalog) -> None:
         """Forget the plans of queries that are no longer there."""
         queries = set(catalog.queries())
-        self._bound = {key: plan for key, plan in self._bound.items() if key[0] in queries}
+        self._plans = {key: plan for key, plan in self._plans.items() if key[0] in queries}
+
+    def _beside(self, catalog: Catalog, standing: SharedPlan) -> Environment:
+        def extent_of(terms: JoinTerms, table: Table, place: Place | None) -> TableExtent:
+            return self.tables.extent_of(terms, table, standing, place)
+
+        return self._environment(catalog, extent_of)
+
+    def _environment(self, catalog: Catalog, extent_of: ExtentOracle) -> Environment:
+        def type_of(sql: str, columns: Mapping[str, Type]) -> Type:
+            return spark_oracle(self.session(f"the type of {sql[:60]}"), sql, columns)
+
+        return Environment(signatures_with(catalog.aggregates), type_of, extent_of)
+
+    def _is_current(
+        self, plan: QueryPlan, query: CreateQuery, catalog: Catalog, standing: SharedPlan
+    ) -> bool:
+        """True if a query bound now would read the files that the plan reads."""
+        files = {Name(join.table): join.file for join in plan.relation.joins}
+        return all(
+            self.tables.file_of(catalog.table(part.table), standing, part.place)
+            == files[Name(part.table)]
+            for part in query.select.joins
+        )
 
 
-def binder(catalog: Catalog, oracle: TypeOracle, bound: Bound) -> Bind:
-    """Binds a query definition against the catalog; `bound` remembers what was bound before.
-
-    A plan depends on the query and on what it reads, so equal definitions have equal plans.
-    """
-
-    signatures = signatures_with(catalog.aggregates)
-
-    def bind_query(query: CreateQuery) -> QueryPlan:
-        if query.into is not None:
-            catalog.sink(query.into, query.into_place)
-        reads = [query.select.stream, *(join.table for join in query.select.joins)]
-        definitions = [catalog.definition(kind, name) for name in reads for kind in _READ]
-        called = [code for code in catalog.aggregates if calls(query.select, Name(code.name))]
-        key = (query, *definitions, *called)
-        if key not in bound:
-            bound[key] = bind_afresh(query)
-        return bound[key]
-
-    def bind_afresh(query: CreateQuery) -> QueryPlan:
-        stream = catalog.stream(query.select.stream, query.select.stream_place)
-        tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-        select = with_updates(query.select, stream)
-        plan = bind(query.name, query.into, select, stream, oracle, signatures, tables)
-        return replace(plan, priority=priority_of(query))
-
-    return bind_query
+def _key(query: CreateQuery, catalog: Catalog) -> tuple[object, ...]:
+    """The query and all that a catalog declares for it: equal keys have equal plans."""
+    reads = [query.select.stream, *(join.table for join in query.select.joins)]
+    definitions = [catalog.definition(kind, name) for name in reads for kind in _READ]
+    sink = catalog.definition("sink", query.into) if query.into is not None else None
+    called = [code for code in catalog.aggregates if calls(query.select, Name(code.name))]
+    return query, sink, *definitions, *called
 
 
-def _named(bind_query: Bind, query: CreateQuery) -> QueryPlan:
+def _named(recalled: Bind, query: CreateQuery) -> QueryPlan:
     try:
-        return bind_query(query)
+        return recalled(query)
     except TidemillError as error:
         detail = f"in query {query.name}\n{error.problem.detail}".strip()
         raise TidemillError(replace(error.problem, detail=detail, place=None)) from None

@@ -8,8 +8,7 @@ from tidemill.catalog import Catalog
 from tidemill.engine.register.plan_json import to_plain
 from tidemill.language.statements import CreateTable
 from tidemill.plan.bind.binder import source_of
-from tidemill.plan.expressions import Slot
-from tidemill.plan.scalar import TableColumn
+from tidemill.plan.expressions import Slot, TableColumn
 
 # Fields of a synopsis that had another name.
 _RENAMED = {"kept": "kept_lanes"}

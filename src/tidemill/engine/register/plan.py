@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, Stream
-from tidemill.catalog.names import Name
 from tidemill.connect.sources import AnySource
 from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.scan.routes import COLUMNAR, planned_route

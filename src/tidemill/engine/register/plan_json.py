@@ -9,16 +9,15 @@ from typing import Any
 
 from tidemill.aggregates import Lane, lane_of_kind
 from tidemill.catalog import Code
-from tidemill.catalog.names import Name
+from tidemill.language.names import Name
 from tidemill.language.statements import Window
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Scalar, Slot, TableColumn
 from tidemill.plan.joins import Join
 from tidemill.plan.predicates import Predicate, Reading, Term
 from tidemill.plan.predicates.boxes import Box
 from tidemill.plan.predicates.values import ValueSet
 from tidemill.plan.query import Key
 from tidemill.plan.relation import Derived, Projection, Source, TableJoin, Union
-from tidemill.plan.scalar import Scalar, TableColumn
 from tidemill.share import Stint
 from tidemill.state.synopsis import Bit, KeptLane, Synopsis
 from tidemill.types import Type

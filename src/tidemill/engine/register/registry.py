@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.engine.explain import Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -19,6 +18,7 @@ from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.explain.replies import Message
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
@@ -55,7 +55,7 @@ class Registry:
     def load(self) -> None:
         self.notice("opening the home")
         connection = self.home.open()
-        self.registered = load_registered(connection, self.binder.unsettled)
+        self.registered = load_registered(connection, self.binder.restore)
         self.planner.machines = load_machines(connection)
 
     def check(self, query: CreateQuery, catalog: Catalog) -> None:
@@ -63,15 +63,16 @@ class Registry:
         check_calls(self.bind(query, catalog))
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
-        return self.binder.settled(catalog, self.plan)(query)
+        return self.binder.recall(catalog, self.plan)(query)
 
     def bind_once(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
-        return self.binder.once(catalog, self.plan)(query)
+        return self.binder.bind(query, catalog, self.plan)
 
     def explainer(self, catalog: Catalog) -> Explainer:
-        bind = self.binder.settled(catalog, self.plan)
-        return Explainer(self.plan, catalog, bind, self.planner, self.tables.frame)
+        bind = self.binder.recall(catalog, self.plan)
+        settings = self.catalog.settings
+        return Explainer(self.plan, settings, catalog, bind, self.planner, self.tables.frame)
 
     def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
         """Make a checked catalog the standing one, on disk and here; all of it or nothing.
@@ -80,7 +81,7 @@ class Registry:
         under way by the plan before, and is called when nothing can be refused any more.
         """
         plan = self._planned(catalog)
-        self._check_sources(catalog, plan, text)
+        self.check_sources(catalog, plan.streams, text)
         self.outlets.check(catalog, plan, set(self.queries))
         finish()
         self.outlets.settle_changed(self.catalog, self.plan, plan)
@@ -99,12 +100,13 @@ class Registry:
         self.registered = save_plan(self.home.open(), self.registered, plan)
 
     def _planned(self, catalog: Catalog) -> SharedPlan:
-        queries = self.binder.all_of(catalog, self.plan)
+        queries = self.binder.recall_all(catalog, self.plan)
         self.notice(f"planning {many(len(queries), 'query')}")
         return self.planner.change(self.plan, catalog, queries, self.catalog.settings)
 
-    def _check_sources(self, catalog: Catalog, plan: SharedPlan, text: str) -> None:
-        for name in plan.streams:
+    def check_sources(self, catalog: Catalog, streams: Iterable[Name], text: str) -> None:
+        """Refuses streams whose source cannot be opened, at their place in the text."""
+        for name in streams:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self.planner.open_source(catalog.stream(name))
 

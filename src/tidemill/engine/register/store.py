@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, CatalogStore, Stream
-from tidemill.catalog.names import Name
 from tidemill.connect.sinks import distinct_writers
-from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.old_plans import with_relation
 from tidemill.engine.register.plan_json import from_json, from_plain, to_json
-from tidemill.engine.register.tables import restored
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
+from tidemill.language.names import Name
+from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.state.synopsis import Synopsis
+
+Restore = Callable[[Catalog, Sequence[Synopsis]], tuple[QueryPlan, ...]]
+"""(catalog, synopses of a home) ⇒ the plans of the catalog's standing queries."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS plan (
@@ -58,16 +60,17 @@ class PlanStore:
         self._connection = connection
         connection.executescript(_TABLES)
 
-    def load(self, catalog: Catalog, bind_query: Bind) -> SharedPlan:
+    def load(self, catalog: Catalog, restore: Restore) -> SharedPlan:
         row = self._connection.execute("SELECT version, next_synopsis, made FROM plan").fetchone()
         if row is None:
             return SharedPlan()
-        synopses = self._connection.execute("SELECT body FROM synopses ORDER BY position")
+        bodies = self._connection.execute("SELECT body FROM synopses ORDER BY position")
+        synopses = tuple(_synopsis(body, catalog) for (body,) in bodies)
         stints = self._connection.execute("SELECT query, body FROM stints")
         return SharedPlan(
             version=row[0],
-            queries=tuple(bind_query(query) for query in catalog.standing()),
-            synopses=tuple(_synopsis(body, catalog) for (body,) in synopses),
+            queries=restore(catalog, synopses),
+            synopses=synopses,
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
@@ -105,11 +108,9 @@ class PlanStore:
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
 
 
-def load_registered(
-    connection: sqlite3.Connection, bind_to: Callable[[Catalog], Bind]
-) -> Registered:
+def load_registered(connection: sqlite3.Connection, restore: Restore) -> Registered:
     catalog = CatalogStore(connection).load()
-    plan = restored(PlanStore(connection).load(catalog, bind_to(catalog)))
+    plan = PlanStore(connection).load(catalog, restore)
     return Registered(catalog, plan, Journal(connection).load_queries())
 
 

@@ -7,22 +7,18 @@ source. A join says which file it reads; a file without a join goes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemill.catalog import Catalog, Table
-from tidemill.catalog.names import Name
+from tidemill.catalog import Table
 from tidemill.errors import Place, refuse
-from tidemill.language.names import quote_name
-from tidemill.language.statements import CreateQuery
-from tidemill.plan.joins import Join
-from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import Relation, join_all
-from tidemill.plan.scalar import Scalar
+from tidemill.language.names import Name, quote_name
+from tidemill.plan.expressions import Scalar
+from tidemill.plan.joins import Join, JoinTerms, TableExtent
 from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.rows import Rows
@@ -30,38 +26,42 @@ from tidemill.spark.tables import kept_table, read_table
 
 
 class JoinedTables:
-    """Settles the joins of queries: reads new tables, finds the kept ones again."""
+    """Tells joins their rows: a table that no query uses is read, others are as they were."""
 
     def __init__(self, folder: Path, session: AskSession) -> None:
         self._folder, self._session = folder, session
         self._fresh: dict[str, pa.Table] = {}  # by file, until it is written
         self._read: dict[Table, str] = {}
-        self._known: tuple[SharedPlan, dict[str, Join]] = (SharedPlan(), {})
+        self._standing = _StandingJoins(SharedPlan())
 
     def begin(self) -> None:
         """A script sees one state of every table, the next script another."""
         self._fresh, self._read = {}, {}
 
-    def settle(
-        self, query: CreateQuery, plan: QueryPlan, catalog: Catalog, standing: SharedPlan
-    ) -> QueryPlan:
-        """The plan with what its joins depend on; a table nobody uses is read now."""
-        if not plan.relation.joins:
-            return plan
-        standing_joins = self._joins_of(standing)
-        files_by_table = {Name(join.table): join.file for join in standing_joins.values()}
-        files = {
-            Name(clause.table): self._file(
-                catalog.table(clause.table), files_by_table, clause.place
-            )
-            for clause in query.select.joins
-        }
-        joins = plan.relation.joins
-        settled = [self._settled(join, files[Name(join.table)], standing_joins) for join in joins]
-        return replace(plan, relation=join_all(plan.relation.base, settled))
+    def extent_of(
+        self, terms: JoinTerms, table: Table, standing: SharedPlan, place: Place | None
+    ) -> TableExtent:
+        """The rows that a join on these terms reads; `standing` are the queries by its side."""
+        file = self.file_of(table, standing, place)
+        if (join := self._joins_of(standing).by_name.get(terms.name)) is not None:
+            return join.extent
+        rows = self._fresh[file] if file in self._fresh else pq.read_table(self._folder / file)
+        return TableExtent(file, multiplies=not is_unique(terms, rows))
+
+    def file_of(self, table: Table, standing: SharedPlan, place: Place | None) -> str:
+        """The file with a table's rows; they are read now if no standing query has."""
+        if (file := self._joins_of(standing).files.get(Name(table.name))) is not None:
+            self._check_kept(table, file, place)
+            return file
+        if table not in self._read:
+            rows = read_table(self._session(f"table {table.name}"), table, place)
+            digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
+            self._read[table] = f"{Name(table.name)}/{digest}.parquet"
+            self._fresh[self._read[table]] = rows
+        return self._read[table]
 
     def frame(self, join: Join) -> Rows:
-        """The rows that a settled join reads."""
+        """The rows that a join reads."""
         session = self._session(f"table {join.table}")
         if join.file in self._fresh:
             return session.createDataFrame(self._fresh[join.file])
@@ -84,22 +84,11 @@ class JoinedTables:
             if path not in used:
                 path.unlink()
 
-    def _joins_of(self, plan: SharedPlan) -> dict[str, Join]:
-        """As below, gone through once for the many queries of a script."""
-        if self._known[0] is not plan:
-            self._known = (plan, joins_of(plan))
-        return self._known[1]
-
-    def _file(self, table: Table, files_by_table: Mapping[Name, str], place: Place | None) -> str:
-        if (file := files_by_table.get(Name(table.name))) is not None:
-            self._check_kept(table, file, place)
-            return file
-        if table not in self._read:
-            rows = read_table(self._session(f"table {table.name}"), table, place)
-            digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
-            self._read[table] = f"{Name(table.name)}/{digest}.parquet"
-            self._fresh[self._read[table]] = rows
-        return self._read[table]
+    def _joins_of(self, standing: SharedPlan) -> _StandingJoins:
+        """Gone through once for the many queries of a script."""
+        if self._standing.plan is not standing:
+            self._standing = _StandingJoins(standing)
+        return self._standing
 
     def _check_kept(self, table: Table, file: str, place: Place | None) -> None:
         if pq.read_schema(self._folder / file).names != [column.name for column in table.columns]:
@@ -110,11 +99,20 @@ class JoinedTables:
                 place=place,
             )
 
-    def _settled(self, join: Join, file: str, known: Mapping[str, Join]) -> Join:
-        if join.name in known:
-            return _like(join, known[join.name])
-        rows = self._fresh[file] if file in self._fresh else pq.read_table(self._folder / file)
-        return replace(join, file=file, multiplies=not is_unique(join, rows))
+
+@dataclass(frozen=True)
+class _StandingJoins:
+    """The joins of a plan, and the files of the tables that they read."""
+
+    plan: SharedPlan
+
+    @cached_property
+    def by_name(self) -> dict[str, Join]:
+        return joins_of(self.plan)
+
+    @cached_property
+    def files(self) -> dict[Name, str]:
+        return {Name(join.table): join.file for join in self.by_name.values()}
 
 
 def joins_of(plan: SharedPlan) -> dict[str, Join]:
@@ -127,20 +125,7 @@ def joins_of(plan: SharedPlan) -> dict[str, Join]:
     return {join.name: join for join in (*queries, *synopses)}
 
 
-def restored(plan: SharedPlan) -> SharedPlan:
-    """A plan from disk, whose queries are bound anew: their joins are those of its synopses."""
-    settled = {join.name: join for s in plan.synopses for join in s.relation.joins}
-    queries = (
-        replace(query, relation=_settled_like(query.relation, settled)) for query in plan.queries
-    )
-    return replace(plan, queries=tuple(queries))
-
-
-def _settled_like(relation: Relation, known: Mapping[str, Join]) -> Relation:
-    return join_all(relation.base, (_like(join, known[join.name]) for join in relation.joins))
-
-
-def is_unique(join: Join, rows: pa.Table) -> bool:
+def is_unique(join: JoinTerms, rows: pa.Table) -> bool:
     """True if no row can have two partners; only known for joins that compare plain columns."""
     names = [_plain_column(*pair) for pair in join.equal]
     columns = [name for name in names if name is not None]
@@ -157,10 +142,6 @@ def _plain_column(before: Scalar, compared: Scalar) -> str | None:
         return None
     (column,) = compared.joined
     return column.column if compared.sql in (column.name, quote_name(column.name)) else None
-
-
-def _like(join: Join, settled: Join) -> Join:
-    return replace(join, file=settled.file, multiplies=settled.multiplies)
 
 
 def _parquet(rows: pa.Table) -> bytes:

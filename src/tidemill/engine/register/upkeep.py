@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name
 from tidemill.engine.register.plan import Planner
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
+from tidemill.language.names import Name
 from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.share import SharedPlan, retire_stints
 from tidemill.share.weave import RateRanges

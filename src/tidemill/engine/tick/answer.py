@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from tidemill.answer.delivery import Delivery, choose_delivery
-from tidemill.answer.request import QueryBatch, WindowRequest
+from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
 from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks
 from tidemill.catalog import Stream
@@ -13,7 +12,7 @@ from tidemill.engine.tick.context import AnswerContext
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint
-from tidemill.spark.answer import run_answers
+from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
 
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
-from tidemill.catalog.names import Name
 from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
@@ -17,6 +16,7 @@ from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.failpoints import Failpoint
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan

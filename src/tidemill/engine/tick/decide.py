@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream
-from tidemill.catalog.names import Name
 from tidemill.engine.tick.context import DecideContext
-from tidemill.engine.tick.record import Decision, TickRecord
+from tidemill.engine.tick.journal import Decision, TickRecord
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import Due, Specs, WindowRun, due_windows, oldest_needed

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from tidemill.catalog import Stream
+from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.parts import array_parts
 from tidemill.engine.tick.context import FoldContext
-from tidemill.engine.tick.record import TickRecord
-from tidemill.engine.tick.report import Stopwatch
+from tidemill.engine.tick.journal import TickRecord
 from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
 from tidemill.scan.arrays.program import write_program
-from tidemill.scan.aside import SideFiles
-from tidemill.scan.contract import LATE, MALFORMED, Admission, FoldPlace, FoldReport
+from tidemill.scan.contract import LATE, MALFORMED, Admission, FoldPlace, FoldReport, SideFiles
 from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.spark.array_fold import ArrayFold, ArrayReport, fold_on_arrays
 from tidemill.spark.catalyst.fold import fold_in_catalyst
@@ -155,8 +155,10 @@ class ScanFolder:
         files = SideFiles(self._context.home.stream_folder(self._stream.name), record.number)
         files.clear()
         verdicts = {verdict for verdict in (LATE, MALFORMED) if report.rows.get(verdict)}
+        source, portion = self._source, self._input(record)
         if refused_in:
-            verdicts -= set_aside_on_arrays(admission, refused_in, verdicts, files)
+            make_parts = partial(array_parts, source=source, portion=portion)
+            verdicts -= set_aside_on_arrays(admission, refused_in, verdicts, files, make_parts)
         if verdicts:
-            session, source = self._context.session(), self._source
-            set_aside_in_catalyst(session, source, self._input(record), admission, verdicts, files)
+            session = self._context.session(f"the side files of stream {self._stream.name}")
+            set_aside_in_catalyst(session, source, portion, admission, verdicts, files)

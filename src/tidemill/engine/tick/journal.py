@@ -1,8 +1,8 @@
 """The tick log: every tick is begun, decided and committed, in that order, in SQLite.
 
-Commit is one transaction: time, input taken, pieces, counts and the sinks' ledgers change
-together or not at all. An unfinished tick is found on the next start and run again from
-its record.
+A tick is begun with its record and decided with its decision, both kept as JSON. Commit is one
+transaction: time, input taken, pieces, counts and the sinks' ledgers change together or not at
+all. An unfinished tick is found on the next start and run again from its record.
 """
 
 from __future__ import annotations
@@ -11,14 +11,91 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
+from typing import Any
 
-from tidemill.catalog.names import Name
 from tidemill.connect.sources import Json, Position
-from tidemill.engine.tick.record import Decision, TickRecord, version_from_json, version_to_json
-from tidemill.schedule import History
+from tidemill.language.names import Name
+from tidemill.scan.contract import FoldReport, read_piece, read_report
+from tidemill.schedule import Due, History
 from tidemill.state.store import Version
 from tidemill.time import StreamTime
+
+
+@dataclass(frozen=True)
+class TickRecord:
+    """Written before a tick touches its input: all that its outcome depends on."""
+
+    stream: str
+    number: int
+    plan_version: int
+    batch_time_us: int
+    time: StreamTime
+    # The input as its source stores it, None if nothing is taken or nothing of it can be read;
+    # what of it is taken by name; and the place where the source goes on.
+    portion: Json = None
+    names: tuple[str, ...] = ()
+    mark: Json = None
+    skipped: Mapping[str, str] = field(default_factory=dict)  # files not readable, and why
+    flush: bool = False
+    # Soft queries that were being answered beside as it began: they go on after a replay.
+    carried: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> TickRecord:
+        raw = json.loads(text)
+        raw["time"] = StreamTime(**raw["time"])
+        if "taken" in raw:
+            raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
+        raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
+        return TickRecord(**raw)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Written before a tick answers: what was folded, how far time came, what is due."""
+
+    time: StreamTime
+    folded: FoldReport = field(default_factory=FoldReport)
+    due: tuple[Due, ...] = ()
+
+    def to_json(self) -> str:
+        parts = {"time": asdict(self.time), "folded": asdict(self.folded), "due": self.due}
+        return json.dumps(parts)
+
+    @staticmethod
+    def from_json(text: str) -> Decision:
+        raw = json.loads(text)
+        return Decision(
+            StreamTime(**raw["time"]),
+            read_report(raw["folded"]),
+            tuple(Due(*due) for due in raw["due"]),
+        )
+
+
+def version_to_json(version: Version) -> str:
+    """The pieces of a committed version, and since when they are complete, by synopsis."""
+    return json.dumps(asdict(version))
+
+
+def version_from_json(text: str) -> Version:
+    raw: dict[str, Any] = json.loads(text)
+    pieces = {key: tuple(map(read_piece, found)) for key, found in raw["pieces"].items()}
+    return Version(pieces, raw["complete_from"])
+
+
+def _input_of_before(raw: dict[str, Any], skipped: Mapping[str, str]) -> dict[str, Json]:
+    """Inputs of all sources once had the same fields, and an empty one stood for none."""
+    is_span = raw["low"] < raw["high"]
+    return {
+        "portion": raw if raw["files"] or is_span else None,
+        "names": (*raw["files"], *skipped),
+        "mark": raw["high"] if is_span else None,
+    }
+
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS streams (

@@ -17,15 +17,14 @@ from typing import Protocol
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
-from tidemill.clock import Clock
+from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
-from tidemill.engine.tick.journal import Journal, QueryState, StreamState
-from tidemill.engine.tick.record import Decision, TickRecord
-from tidemill.engine.tick.report import Stopwatch, TickReport
+from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
+from tidemill.engine.tick.report import TickReport
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.state.store import Version, sweep

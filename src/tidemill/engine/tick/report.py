@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -23,23 +21,3 @@ class TickReport:
     phases: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     route: str = ""  # who made the partials
-
-
-class Stopwatch:
-    """Seconds by step of a tick."""
-
-    def __init__(self) -> None:
-        self.phases: dict[str, float] = {}
-        self._started = time.perf_counter()
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.add(name, time.perf_counter() - started)
-
-    def add(self, name: str, seconds: float) -> None:
-        self.phases[name] = self.phases.get(name, 0.0) + seconds
-
-    def total(self) -> float:
-        return time.perf_counter() - self._started

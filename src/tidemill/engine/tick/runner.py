@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
+from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
 from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
-from tidemill.engine.beside.pins import Pins
-from tidemill.engine.beside.runs import AnsweredRun
+from tidemill.engine.beside.runs import AnsweredRun, Pins
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
-from tidemill.engine.tick.report import Stopwatch, TickReport
+from tidemill.engine.tick.report import TickReport
 from tidemill.share import SharedPlan
 
 

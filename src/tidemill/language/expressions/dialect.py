@@ -10,14 +10,14 @@ special nodes, and operators follow the ladder of Spark's grammar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from tidemill.language.expressions.special_forms import WordedParser
 
@@ -38,34 +38,11 @@ class TidemillParser(WordedParser):
         kind: partial(exp.Anonymous, this=kind.name) for kind in _BARE_CALLS
     }
 
-    def parse_prefix(self, tokens: Sequence[Token], text: str) -> tuple[exp.Expr, int]:
-        """The expression at the start of the tokens, and how many of them it takes."""
-        count = 0
-
-        def read(parser: Any) -> exp.Expr | None:
-            nonlocal count
-            tree: exp.Expr | None = parser._parse_disjunction()
-            count = parser._index
-            parser._advance(len(tokens) - count)
-            return tree
-
-        trees = self._parse(read, list(tokens), text)
-        if not trees or trees[0] is None:
-            self._fail_at("Expecting an expression", tokens[0] if tokens else None)
-        return trees[0], count
-
     def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         """Only SELECT begins a subquery: `(describe)` is a column in parentheses."""
         if not self._match(TokenType.SELECT, advance=False):
             return None
         return super()._parse_select(*args, **kwargs)
-
-    def parse_data_type(self, tokens: Sequence[Token], text: str) -> exp.Expr:
-        """The data type that all of the tokens spell."""
-        trees = self._parse(lambda parser: parser._parse_types(), list(tokens), text)
-        if not trees or trees[0] is None:
-            self._fail_at("Expecting a data type", tokens[0] if tokens else None)
-        return trees[0]
 
 
 class TidemillGenerator(SparkGenerator):

@@ -6,7 +6,7 @@ takes at most one of those, and that `&`, `^`, `|` and the shifts each have a ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
@@ -92,6 +92,29 @@ class LadderParser(SparkParser):
         TokenType.TILDE: lambda self: exp.BitwiseNot(this=self._parse_operand()),
         TokenType.DASH: lambda self: self._parse_negative(),
     }
+
+    def parse_prefix(self, tokens: Sequence[Token], text: str) -> tuple[exp.Expr, int]:
+        """The expression at the start of the tokens, and how many of them it takes."""
+        count = 0
+
+        def read(parser: Any) -> exp.Expr | None:
+            nonlocal count
+            tree: exp.Expr | None = parser._parse_disjunction()
+            count = parser._index
+            parser._advance(len(tokens) - count)
+            return tree
+
+        trees = self._parse(read, list(tokens), text)
+        if not trees or trees[0] is None:
+            self._fail_at("Expecting an expression", tokens[0] if tokens else None)
+        return trees[0], count
+
+    def parse_data_type(self, tokens: Sequence[Token], text: str) -> exp.Expr:
+        """The data type that all of the tokens spell."""
+        trees = self._parse(lambda parser: parser._parse_types(), list(tokens), text)
+        if not trees or trees[0] is None:
+            self._fail_at("Expecting a data type", tokens[0] if tokens else None)
+        return trees[0]
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         self._fail_at(message, token or self._curr or self._prev)

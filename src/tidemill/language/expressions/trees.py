@@ -1,25 +1,38 @@
 """Text or tokens to a checked, canonical syntax tree; nothing but `TidemillError` escapes.
 
+What was opened is closed before anything is read, and syntax that is no part of the language
+is refused at its place.
+
 >>> to_sql(parse_tree("`Src` || upper(x) == 'a''b'"))
 "Src || UPPER(x) = 'a\\\\'b'"
+>>> from tidemill.errors import TidemillError
+>>> try:
+...     tokenize("SELECT 'abc")
+... except TidemillError as error:
+...     print(error.render())
+error[E_SYNTAX]: this ' is never closed
+  line 1, column 8
+    SELECT 'abc
+           ^
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
-from tidemill.errors import Place, refuse
-from tidemill.language.expressions.allowed import check_tree
-from tidemill.language.expressions.balance import check_closed
+from tidemill.errors import Place, listing, refuse
 from tidemill.language.expressions.dialect import TidemillDialect, TidemillParser
 from tidemill.language.expressions.precedence import PlacedParseError
 from tidemill.language.names import needs_quotes
+from tidemill.language.not_built import refuse_not_built
+from tidemill.types import TYPE_NAMES
 
 _DIALECT = TidemillDialect()
 _Result = TypeVar("_Result")
@@ -27,11 +40,45 @@ _Result = TypeVar("_Result")
 _TAKES_UNIT = frozenset(
     ("DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMEDIFF", "TIMESTAMPADD", "TIMESTAMPDIFF")
 )
+# Raw strings know no escapes; the others may hide their quote behind a backslash.
+_LEXEME = re.compile(
+    r"""--[^\n\r]*|(?<!\w)[rR]'[^']*'|(?<!\w)[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`
+    |(?P<comment>/\*)|(?P<opener>['"`])""",
+    re.S | re.X,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_PAIRS = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
+_PlaceOf = Callable[[exp.Expr], Place]
+
+_NODES = frozenset(
+    (
+        *(exp.Column, exp.Identifier, exp.Literal, exp.HexString, exp.Null, exp.Boolean, exp.Var),
+        *(exp.Anonymous, exp.Distinct, exp.Filter, exp.Where, exp.WithinGroup, exp.Order),
+        *(exp.Ordered, exp.IgnoreNulls, exp.RespectNulls, exp.Lambda, exp.Kwarg, exp.Alias),
+        *(exp.Paren, exp.Tuple, exp.Neg, exp.BitwiseNot, exp.Not, exp.And, exp.Or),
+        *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+        *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape),
+        *(exp.Any, exp.All, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe),
+        *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.Cast, exp.TryCast, exp.Case, exp.If),
+        *(exp.Bracket, exp.Dot, exp.Extract, exp.Interval, exp.IntervalSpan),
+        *(exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.Star),
+    )
+)
+_TYPES = frozenset(
+    (
+        *(exp.DType.BOOLEAN, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT),
+        *(exp.DType.BIGINT, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL),
+        *(exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.BINARY, exp.DType.DATE),
+        *(exp.DType.TIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ),
+        *(exp.DType.TIMESTAMPNTZ, exp.DType.INTERVAL, exp.DType.VARIANT, exp.DType.NULL),
+        *(exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT),
+    )
+)
 
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of a script, without its comments; refuses what is never closed."""
-    check_closed(text)
+    _check_closed(text)
     tokens = _guard(text, Place(0, len(text)), lambda: _DIALECT.tokenize(text))
     for token in tokens:
         token.comments = []
@@ -111,7 +158,7 @@ def _canonical(tree: exp.Expr, text: str, place: Place) -> exp.Expr:
         if rule is not None:
             rule(node)
     canonical: exp.Expr = holder.this.pop()
-    check_tree(canonical, text, lambda node: place_of_tree(node) or place)
+    _check_tree(canonical, text, lambda node: place_of_tree(node) or place)
     return canonical
 
 
@@ -142,3 +189,81 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Concat: _join_strings,
     exp.RawString: _plain_string,
 }
+
+
+def _check_closed(text: str) -> None:
+    """Refuses a quote or a block comment that runs to the end of the text."""
+    position = 0
+    while match := _LEXEME.search(text, position):
+        position = match.end()
+        if match["opener"]:
+            _refuse_opener(match["opener"], text, match.start())
+        if match["comment"]:
+            position = _comment_end(text, match.start())
+
+
+def check_balanced(tokens: Sequence[Token], text: str) -> None:
+    """Refuses a bracket without its partner among the tokens of one statement."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type in _PAIRS.values():
+            opened.append(token)
+        elif token.token_type in _PAIRS and not _closes(opened, token):
+            place = Place(token.start, token.end + 1)
+            refuse("E_SYNTAX", f"this {token.text} closes nothing", text=text, place=place)
+    if opened:
+        _refuse_opener(opened[-1].text, text, opened[-1].start)
+
+
+def _closes(opened: list[Token], token: Token) -> bool:
+    return bool(opened) and opened.pop().token_type == _PAIRS[token.token_type]
+
+
+def _comment_end(text: str, start: int) -> int:
+    depth, position = 0, start
+    while match := _COMMENT_EDGE.search(text, position):
+        depth += 1 if match[0] == "/*" else -1
+        position = match.end()
+        if depth == 0:
+            return position
+    _refuse_opener("/*", text, start)
+
+
+def _refuse_opener(opener: str, text: str, start: int) -> NoReturn:
+    place = Place(start, start + len(opener))
+    refuse("E_SYNTAX", f"this {opener} is never closed", text=text, place=place)
+
+
+def _check_tree(tree: exp.Expr, text: str, place_of: _PlaceOf) -> None:
+    """Refuses the first node that is no part of the language."""
+    if query := tree.find(exp.Query, exp.Exists):
+        refuse_not_built("a subquery", text, place_of(query))
+    for node in tree.walk():
+        if isinstance(node, exp.Window):
+            refuse_not_built("OVER", text, place_of(node))
+        if type(node) is exp.DataType:
+            _check_type(node, text, place_of(tree))
+        if type(node) not in _NODES or not _fits(node):
+            refuse("E_SYNTAX", "cannot read this expression", text=text, place=place_of(node))
+
+
+def _fits(node: exp.Expr) -> bool:
+    """Whether an allowed node stands where it may, without the extras of other dialects."""
+    if isinstance(node, exp.Star):
+        return isinstance(node.parent, (exp.Anonymous, type(None))) and not any(node.args.values())
+    if isinstance(node, exp.In):
+        return bool(node.expressions)
+    if isinstance(node, exp.Bracket):
+        return len(node.expressions) == 1
+    if isinstance(node, exp.Identifier):
+        return bool(node.name)
+    if isinstance(node, exp.Between):
+        return node.args.get("symmetric") is None
+    return True
+
+
+def _check_type(node: exp.Expr, text: str, place: Place) -> None:
+    inside = isinstance(node.parent, (exp.Cast, exp.DataType, exp.ColumnDef, type(None)))
+    if not inside or (node.this not in _TYPES and not isinstance(node.this, exp.Interval)):
+        hint = listing("types", TYPE_NAMES)
+        refuse("E_UNKNOWN_TYPE", "no such data type", hint=hint, text=text, place=place)

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.catalog import Stream, Table
-from tidemill.catalog.names import Name
+from tidemill.catalog import Catalog, Stream, Table
+from tidemill.catalog.definitions import priority_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
-from tidemill.language.statements import Expr, Select, SelectItem
+from tidemill.language.names import Name
+from tidemill.language.statements import CreateQuery, Expr, SelectItem
 from tidemill.plan.bind.calls import CallBinder
-from tidemill.plan.bind.clauses import check_condition, refuse_aggregates
-from tidemill.plan.bind.entries import stream_entry
-from tidemill.plan.bind.joins import bind_joins
-from tidemill.plan.bind.scalars import ScalarBinder, type_placed
-from tidemill.plan.bind.scope import Scope, check_replayable, function_name, in_own_words, place_in
-from tidemill.plan.expressions import Call, Node, Slot
-from tidemill.plan.functions import Signatures
+from tidemill.plan.bind.clauses import (
+    ScalarBinder,
+    check_condition,
+    refuse_aggregates,
+    type_placed,
+    with_updates,
+)
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.bind.joins import JoinBinder
+from tidemill.plan.bind.scope import (
+    Scope,
+    check_replayable,
+    function_name,
+    in_own_words,
+    place_in,
+    refuse_filter,
+    stream_entry,
+)
+from tidemill.plan.expressions import Call, Node, Scalar, Slot
+from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import where as only_where
+from tidemill.plan.predicates.values import compared
 from tidemill.plan.query import WINDOW_END, WINDOW_START, Key, Ordering, Output, QueryPlan
-from tidemill.plan.relation import Relation, Source
-from tidemill.plan.scalar import Scalar
-from tidemill.plan.typing import TypeOracle
+from tidemill.plan.relation import Relation, Source, join_all, ordered
 from tidemill.types import BOOLEAN, Type
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
@@ -35,23 +48,29 @@ _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 _ESTIMATED = "estimated"
 
 
-def bind(
-    name: str,
-    sink: str | None,
-    select: Select,
-    stream: Stream,
-    oracle: TypeOracle,
-    signatures: Signatures,
-    tables: tuple[Table, ...] = (),
-) -> QueryPlan:
-    """The plan of one query over one stream.
+def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> QueryPlan:
+    """The plan of a query whose sink, stream and tables a catalog declares."""
+    if query.into is not None:
+        catalog.sink(query.into, query.into_place)
+    stream = catalog.stream(query.select.stream, query.select.stream_place)
+    tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+    return bind(query, stream, environment, tables)
 
-    `signatures` are those of the aggregates it may call, `tables` those of its joins, in order.
-    """
-    alone = Scope((stream_entry(select, stream),), signatures, stream.time_column)
-    scope, relation = bind_joins(alone, source_of(stream), select.joins, tables, oracle)
+
+def bind(
+    query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
+) -> QueryPlan:
+    """The plan of a query over its stream; `tables` are those of its joins, in order."""
+    query = replace(query, select=with_updates(query.select, stream))
+    entry = stream_entry(query.select, stream)
+    scope = Scope((entry,), environment.signatures, stream.time_column)
+    joins: list[JoinTerms] = []
+    for clause, table in zip(query.select.joins, tables, strict=True):
+        names = [join.name for join in joins]
+        scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
+        joins.append(join)
     with in_own_words(scope):
-        return _Binder(select, scope, relation, oracle).plan(name, sink)
+        return _Binder(query, scope, tuple(joins), environment).plan(stream, tables)
 
 
 def source_of(stream: Stream) -> Source:
@@ -63,25 +82,30 @@ class _Binder:
     """Slots are found in the order keys, SELECT, HAVING, ORDER BY; equal calls share one."""
 
     def __init__(
-        self, select: Select, scope: Scope, relation: Relation, oracle: TypeOracle
+        self,
+        query: CreateQuery,
+        scope: Scope,
+        joins: tuple[JoinTerms, ...],
+        environment: Environment,
     ) -> None:
-        self._select, self._scope, self._oracle = select, scope, oracle
-        self._relation = relation
-        self._scalars = ScalarBinder(scope, oracle)
-        self._aliases = {Name(i.alias): i.expr for i in select.items if i.alias}
+        self._query, self._select, self._joins = query, query.select, joins
+        self._scope, self._environment = scope, environment
+        self._scalars = ScalarBinder(scope, environment.type_of)
+        self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars, select.window)
+        self._calls = CallBinder(self._scalars, query.select.window)
 
-    def plan(self, name: str, sink: str | None) -> QueryPlan:
+    def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
         having = self._having()
         order_by = self._order_by()
+        priority = priority_of(self._query)
         return QueryPlan(
-            name=name,
-            relation=self._relation,
-            sink=sink,
+            name=self._query.name,
+            relation=self._relation(stream, tables),
+            sink=self._query.into,
             window=self._select.window,
             where=where,
             predicate=self._predicate(where),
@@ -91,11 +115,19 @@ class _Binder:
             having=having,
             order_by=order_by,
             limit=self._select.limit,
+            priority=priority,
         )
+
+    def _relation(self, stream: Stream, tables: tuple[Table, ...]) -> Relation:
+        """The stream with the rows of its tables, which are asked for when all else is bound."""
+        parts = zip(self._joins, tables, self._select.joins, strict=True)
+        extent_of = self._environment.extent_of
+        joins = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
+        return join_all(source_of(stream), joins)
 
     def _predicate(self, where: Scalar | None) -> Predicate:
         """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in self._relation.joins if join.kind == "inner")
+        inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
         partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
         return reduce(Predicate.__and__, partners, canonical(where, self._types))
 
@@ -203,11 +235,11 @@ class _Binder:
         tree = self._scope.resolve(expr, bounds | aliases)
         tree = self._substitute_aliases(tree, aliases)
         check_replayable(expr, tree)
-        _refuse_filter(expr, tree)
+        refuse_filter(expr, tree)
         tree = self._to_slots(expr, tree)
         slots = (*(k.slot for k in self._keys), *(c.slot for c in self._calls.calls))
         types = {slot.name: slot.type for slot in (*slots, WINDOW_START, WINDOW_END)}
-        return type_placed(expr, tree, types, self._oracle)
+        return type_placed(expr, tree, types, self._environment.type_of)
 
     def _substitute_aliases(self, tree: exp.Expr, aliases: frozenset[str]) -> exp.Expr:
         def swap(node: exp.Expr) -> exp.Expr:
@@ -232,17 +264,21 @@ class _Binder:
         return node
 
     def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
-        grouped = [key.scalar.sql for key in self._keys]
-        hint = f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like"
         around = column.find_ancestor(exp.Anonymous)
         if around is not None and (guess := suggest(around.name, self._scope.aggregates.names)):
             # SMU(length) is more likely a slip of the pen than a function over a lone column.
-            hint = f"{around.name.upper()} is no aggregate; {guess}"
+            refuse(
+                "E_UNKNOWN_AGGREGATE",
+                f"no aggregate '{around.name}'",
+                detail=listing("aggregates", self._scope.aggregates.names),
+                hint=guess,
+                place=place_in(expr, around),
+            )
         refuse(
             "E_UNGROUPED",
             f"column '{column.name}' is neither grouped nor inside an aggregate",
-            detail=listing("grouped by", grouped),
-            hint=hint,
+            detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
+            hint=f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like",
             place=place_in(expr, column),
         )
 
@@ -264,16 +300,6 @@ def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
             f"two answer columns would be called '{name}'",
             hint="name one of them with AS; window_start and window_end are always there",
             place=place,
-        )
-
-
-def _refuse_filter(expr: Expr, tree: exp.Expr) -> None:
-    if (node := tree.find(exp.Filter)) is not None:
-        refuse(
-            "E_NOT_BUILT",
-            "FILTER (WHERE …) is not built yet",
-            hint="write the condition into the argument: SUM(CASE WHEN condition THEN x END)",
-            place=place_in(expr, node),
         )
 
 

@@ -1,24 +1,26 @@
-"""The aggregate calls of one query: each distinct one once, with the slot of its result."""
+"""The aggregate calls of one query: each distinct one once, with its constants and its slot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.errors import refuse
+from tidemill.errors import listing, refuse, suggest
+from tidemill.language.durations import parse_duration_at, render_duration
+from tidemill.language.expressions.trees import to_sql
+from tidemill.language.names import Name
 from tidemill.language.statements import Expr, Window
-from tidemill.plan.bind.clauses import with_subwindow
-from tidemill.plan.bind.scalars import ScalarBinder
+from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
-from tidemill.plan.constants import constants_of, refuse_number
-from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.functions import Signature, Signatures
+from tidemill.plan.expressions import Node, Scalar, Slot, Value
+from tidemill.plan.functions import Parameter, Signature, Signatures
 from tidemill.plan.functions.decimals import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.functions.user.calls import user_arguments, user_constants
 from tidemill.plan.query import AggregateCall
-from tidemill.plan.scalar import Scalar
 from tidemill.types import BIGINT, DOUBLE
 
 
@@ -49,7 +51,7 @@ class CallBinder:
             return self._numbered(AggregateCall(Slot("", BIGINT), function, None))
         constants = constants_of(expr, node, signature, rest)
         if signature.by_subwindow:
-            constants = with_subwindow(expr, node, constants, self.window)
+            constants = _with_subwindow(expr, node, constants, self.window)
         argument = self._argument(expr, first, signature)
         if wrong := signature.fits(argument.type, constants):
             refuse("E_TYPE", f"{function} over {argument.type} has no {wrong}", place=place)
@@ -160,3 +162,96 @@ def _counts_rows(expr: Expr, node: exp.Expr, first: exp.Expr, function: str) -> 
     if isinstance(first, exp.Star) and function != "COUNT":
         refuse("E_ARGUMENTS", f"{function}(*) means nothing", place=place_in(expr, node))
     return function == "COUNT" and isinstance(first, exp.Star | exp.Literal | exp.Boolean)
+
+
+def constants_of(
+    expr: Expr, node: exp.Expr, signature: Signature, trees: Sequence[exp.Expr]
+) -> tuple[Value, ...]:
+    """A value for each parameter, in their order."""
+    named = [tree for tree in trees if isinstance(tree, exp.Kwarg)]
+    by_place = trees[: len(trees) - len(named)]
+    if len(by_place) > len(signature.parameters):
+        refuse_number(expr, node, signature, len(signature.arguments) + len(by_place))
+    values: dict[str, Value] = {}
+    for parameter, tree in zip(signature.parameters, by_place, strict=False):
+        values[parameter.name] = _constant(expr, tree, signature, parameter)
+    for tree in named:
+        parameter = _named(expr, tree, signature)
+        if parameter.name in values:
+            _refuse(expr, tree, f"{parameter.name} is given twice")
+        values[parameter.name] = _constant(expr, tree.expression, signature, parameter)
+    if any(p.is_required and p.name not in values for p in signature.parameters):
+        refuse_number(expr, node, signature, len(signature.arguments) + len(trees))
+    return tuple(values.get(p.name, p.default) for p in signature.parameters)
+
+
+def refuse_number(expr: Expr, node: exp.Expr, signature: Signature, found: int) -> NoReturn:
+    """As many arguments as the aggregate does not take."""
+    name = signature.form.partition("(")[0]
+    given = f"{found} argument{'' if found == 1 else 's'}"
+    _refuse(expr, node, f"{name} is called as {signature.form}, not with {given}")
+
+
+def _named(expr: Expr, tree: exp.Kwarg, signature: Signature) -> Parameter:
+    name = Name(tree.name)
+    names = [parameter.name for parameter in signature.parameters]
+    if name not in names:
+        hint = suggest(name, names) or listing("parameters", names)
+        _refuse(expr, tree, f"{signature.name} has no parameter '{name}'", hint)
+    return signature.parameters[names.index(name)]
+
+
+def _constant(expr: Expr, tree: exp.Expr, signature: Signature, parameter: Parameter) -> Value:
+    negative = isinstance(tree, exp.Neg)
+    literal = tree.this if negative else tree
+    if not isinstance(literal, exp.Literal | exp.Boolean):
+        _refuse(
+            expr,
+            tree,
+            f"{parameter.name} of {signature.name} is no constant",
+            hint="write a number, or a text in quotes",
+        )
+    value = _value(literal)
+    if negative and not isinstance(value, str | bool):
+        value = -value
+    if wrong := parameter.wrong(value):
+        _refuse(expr, tree, f"{parameter.name} of {signature.name} is {to_sql(tree)}: {wrong}")
+    return value
+
+
+def _value(literal: exp.Literal | exp.Boolean) -> bool | int | Decimal | str:
+    if isinstance(literal, exp.Boolean):
+        return bool(literal.this)
+    if literal.is_string:
+        return str(literal.this)
+    return int(literal.this) if literal.is_int else Decimal(literal.this)
+
+
+def _refuse(expr: Expr, tree: exp.Expr, primary: str, hint: str = "") -> NoReturn:
+    refuse("E_ARGUMENTS", primary, hint=hint, place=place_in(expr, tree))
+
+
+def _with_subwindow(
+    expr: Expr, node: exp.Expr, constants: tuple[Value, ...], window: Window
+) -> tuple[Value, ...]:
+    """The constants of FREQUENT with its sub-window in canonical form; the slide by default.
+
+    Rows are counted between the edges of windows, so that is where sub-windows can end: they
+    are whole slides long, and a window is a whole number of them.
+    """
+    most, duration = constants
+    place = place_in(expr, node)
+    subwindow_us = window.grid_us
+    if isinstance(duration, str):
+        subwindow_us = parse_duration_at(duration, "", place)
+    uneven = [r for r in window.ranges_us if subwindow_us <= 0 or r % subwindow_us]
+    if uneven or subwindow_us % window.grid_us:
+        length = render_duration(uneven[0] if uneven else window.range_us)
+        refuse(
+            "E_SUBWINDOW",
+            f"a window of {length} is not made of whole sub-windows of "
+            f"{render_duration(subwindow_us)}",
+            hint="FREQUENT counts by the slide, or by several slides: RANGE has to be a multiple",
+            place=place,
+        )
+    return most, render_duration(subwindow_us)

@@ -1,19 +1,100 @@
-"""What clauses of a query must be: conditions, the windows of soft periods, sub-windows."""
+"""The clauses of a query: their expressions typed, and what each of them must be.
+
+An expression is evaluated here where we can, by Spark where we cannot, and taken over whole or
+not at all. What Spark would refuse is refused by the oracle, with Spark's own reason.
+
+>>> import sqlglot
+>>> from tidemill.types import BIGINT, STRING
+>>> def oracle(sql, columns):
+...     return STRING
+>>> columns = {"total": BIGINT, "rows": BIGINT}
+>>> print(type_expression(sqlglot.parse_one("total / rows"), columns, oracle))
+div(cast(total AS DOUBLE), cast(rows AS DOUBLE))
+>>> print(type_expression(sqlglot.parse_one("total || 'x'"), columns, oracle))
+spark[total || 'x']
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
 from tidemill.catalog import Stream
-from tidemill.errors import Place, refuse
-from tidemill.language.durations import parse_duration_at, render_duration
-from tidemill.language.statements import Expr, Select, Window
-from tidemill.plan.bind.scope import aggregate_calls, place_in
-from tidemill.plan.expressions import Value
+from tidemill.errors import Place, TidemillError, refuse
+from tidemill.language.durations import render_duration
+from tidemill.language.expressions.trees import to_sql
+from tidemill.language.names import Name
+from tidemill.language.statements import Expr, Select
+from tidemill.plan.bind.scope import Scope, aggregate_calls, check_replayable, place_in
+from tidemill.plan.builders import OutsideError
+from tidemill.plan.expressions import Node, Opaque, Scalar
 from tidemill.plan.functions import Signatures
+from tidemill.plan.raises import needs_guard, raised_sql
+from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import BOOLEAN, VOID, Type
+
+TypeOracle = Callable[[str, Mapping[str, Type]], Type]
+"""(Spark SQL text, columns) ⇒ its type; refuses with E_TYPE or E_FUNCTION what Spark refuses."""
+
+
+@dataclass(frozen=True)
+class ScalarBinder:
+    """Binds resolved trees over the columns of a scope."""
+
+    scope: Scope
+    oracle: TypeOracle
+
+    def bind(self, expr: Expr, tree: exp.Expr) -> Scalar:
+        """`tree` is all or a part of `expr`, which says where a refusal points."""
+        check_replayable(expr, tree)
+        node = type_placed(expr, tree, self._types, self.oracle)
+        return Scalar(
+            sql=to_sql(tree),
+            try_sql=to_spark_sql(tree, self._types),
+            type=node.type,
+            columns=self.scope.columns_of(tree),
+            joined=self.scope.joined_of(tree),
+            raised_sql=raised_sql(tree, self._types),
+            guarded=isinstance(node, Opaque) and needs_guard(tree, self._types),
+        )
+
+    @cached_property
+    def _types(self) -> dict[str, Type]:
+        return {key: column.type for key, column in self.scope.columns.items()}
+
+
+def type_placed(expr: Expr, tree: exp.Expr, types: Mapping[str, Type], oracle: TypeOracle) -> Node:
+    """The typed expression; a refusal without a place gets that of `expr`."""
+    try:
+        return type_expression(tree, types, oracle)
+    except TidemillError as error:
+        if error.problem.place is not None:
+            raise
+        raise TidemillError(replace(error.problem, place=expr.place)) from None
+
+
+def type_expression(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Node:
+    """The typed tree, or one `Opaque` for the whole expression; names in any case."""
+    named, alone = slots_by_name(columns), tree.unnest()
+    slot = named.get(Name(alone.name)) if isinstance(alone, exp.Column) else None
+    if slot is not None and slot.type.inner:
+        # What an aggregate gives is known whatever its type; operators over it are Spark's.
+        return slot
+    try:
+        node = type_known(tree, named)
+    except OutsideError:
+        return _opaque(tree, columns, oracle)
+    # A bare NULL has no array type of its own worth carrying.
+    return node if node.type != VOID else _opaque(tree, columns, oracle)
+
+
+def _opaque(tree: exp.Expr, columns: Mapping[str, Type], oracle: TypeOracle) -> Opaque:
+    sql = to_spark_sql(tree, columns)
+    return Opaque(sql, oracle(sql, columns), raised_sql(tree, columns))
 
 
 def check_condition(clause: str, type: Type, place: Place | None) -> None:
@@ -50,29 +131,3 @@ def with_updates(select: Select, stream: Stream) -> Select:
             place=window.place,
         )
     return replace(select, window=replace(window, update_us=update_us))
-
-
-def with_subwindow(
-    expr: Expr, node: exp.Expr, constants: tuple[Value, ...], window: Window
-) -> tuple[Value, ...]:
-    """The constants of FREQUENT with its sub-window in canonical form; the slide by default.
-
-    Rows are counted between the edges of windows, so that is where sub-windows can end: they
-    are whole slides long, and a window is a whole number of them.
-    """
-    most, duration = constants
-    place = place_in(expr, node)
-    subwindow_us = window.grid_us
-    if isinstance(duration, str):
-        subwindow_us = parse_duration_at(duration, "", place)
-    uneven = [r for r in window.ranges_us if subwindow_us <= 0 or r % subwindow_us]
-    if uneven or subwindow_us % window.grid_us:
-        length = render_duration(uneven[0] if uneven else window.range_us)
-        refuse(
-            "E_SUBWINDOW",
-            f"a window of {length} is not made of whole sub-windows of "
-            f"{render_duration(subwindow_us)}",
-            hint="FREQUENT counts by the slide, or by several slides: RANGE has to be a multiple",
-            place=place,
-        )
-    return most, render_duration(subwindow_us)

@@ -1,4 +1,4 @@
-"""JOIN clauses ⇒ joins, each with a name made from what it does.
+"""A JOIN clause ⇒ the terms of a join, with a name made from table and condition.
 
 Two queries that join a table in the same way, under whatever aliases, call its columns the
 same; so equal text means equal value here too.
@@ -14,45 +14,23 @@ from hashlib import blake2b
 from sqlglot import exp
 
 from tidemill.catalog import Table
-from tidemill.catalog.names import Name
 from tidemill.errors import refuse
-from tidemill.language.names import quote_name
+from tidemill.language.names import Name, quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
-from tidemill.plan.bind.clauses import check_condition
-from tidemill.plan.bind.entries import table_entry
+from tidemill.plan.bind.clauses import ScalarBinder, TypeOracle, check_condition
 from tidemill.plan.bind.join_conditions import condition_of
-from tidemill.plan.bind.scalars import ScalarBinder
-from tidemill.plan.bind.scope import Scope, in_own_words
-from tidemill.plan.coercion import common_type
-from tidemill.plan.expressions import Slot
-from tidemill.plan.joins import Join
-from tidemill.plan.relation import Relation, Source, join_all
-from tidemill.plan.scalar import Scalar
-from tidemill.plan.typing import TypeOracle
+from tidemill.plan.bind.scope import Scope, in_own_words, table_entry
+from tidemill.plan.expressions import Scalar, Slot
+from tidemill.plan.joins import JoinTerms
+from tidemill.plan.type_rules import common_type
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave this to WHERE"
 
 
-def bind_joins(
-    scope: Scope,
-    source: Source,
-    clauses: tuple[JoinClause, ...],
-    tables: tuple[Table, ...],
-    oracle: TypeOracle,
-) -> tuple[Scope, Relation]:
-    """The scope with the tables in it, and the source with the tables joined to it."""
-    joins: list[Join] = []
-    for clause, table in zip(clauses, tables, strict=True):
-        names = [join.name for join in joins]
-        scope, join = _JoinBinder(scope, clause, table, oracle).bind(names)
-        joins.append(join)
-    return scope, join_all(source, joins)
-
-
 @dataclass(frozen=True)
-class _JoinBinder:
+class JoinBinder:
     """Binds one clause over the relations before it."""
 
     before: Scope
@@ -60,12 +38,13 @@ class _JoinBinder:
     table: Table
     oracle: TypeOracle
 
-    def bind(self, names: Collection[str]) -> tuple[Scope, Join]:
+    def bind(self, names: Collection[str]) -> tuple[Scope, JoinTerms]:
+        """The scope with the table in it, and the terms; `names` are those of joins before it."""
         self._check_qualifier()
         name = self._name(names)
         scope = self._scope(name)
         with in_own_words(scope):
-            return scope, self._join(name, scope)
+            return scope, self._terms(name, scope)
 
     def _check_qualifier(self) -> None:
         qualifier = self.clause.alias or self.clause.table
@@ -90,12 +69,12 @@ class _JoinBinder:
             text += " once more"  # joined twice in one way, a table multiplies rows twice
         return name
 
-    def _join(self, name: str, scope: Scope) -> Join:
+    def _terms(self, name: str, scope: Scope) -> JoinTerms:
         scalars, condition = ScalarBinder(scope, self.oracle), condition_of(self.clause, scope)
         residual = self._bind_residual(scalars, condition.residual)
         if not condition.pairs:
             refuse_not_built("a JOIN without an equality", "", self._expr.place)
-        return Join(
+        return JoinTerms(
             name=name,
             table=self.table.name,
             kind="left" if self.clause.kind == "LEFT" else "inner",

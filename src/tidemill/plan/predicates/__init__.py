@@ -1,10 +1,10 @@
 """Predicates that many queries share: canonical forms, readings from bits, signatures."""
 
-from tidemill.plan.predicates.bits import Assignment, assign_bits, assign_own_bits
 from tidemill.plan.predicates.canonical import canonical
-from tidemill.plan.predicates.covers import read_by
+from tidemill.plan.predicates.covers import Assignment, assign_bits, assign_own_bits, read_by
+from tidemill.plan.predicates.lookups import Lookup, SignatureSql, signature_sql
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
-from tidemill.plan.predicates.readings import (
+from tidemill.plan.predicates.signatures import (
     ALL_ROWS,
     NO_ROWS,
     WORD_BITS,
@@ -13,7 +13,6 @@ from tidemill.plan.predicates.readings import (
     has_bit,
     set_bit,
 )
-from tidemill.plan.predicates.signature import Lookup, SignatureSql, signature_sql
 
 __all__ = [
     "ALL_ROWS",

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.predicates.values import EVERYTHING, ValueSet
-from tidemill.plan.scalar import Scalar
 
 Dimension = Slot | Scalar
 # Past this many boxes a condition is cheaper to evaluate than to reason about.

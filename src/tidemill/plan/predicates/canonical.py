@@ -1,8 +1,9 @@
 """A WHERE clause ⇒ its canonical form.
 
 Truth and falsity are followed apart down to the atoms, as three-valued logic asks: NOT swaps
-them, AND is true where both sides are and false where either is. What is no atom, and what
-would grow too large, stays whole, as one opaque condition.
+them, AND is true where both sides are and false where either is. An atom is a simple condition
+on one column; where it is NULL it is neither true nor false. What is no atom, and what would
+grow too large, stays whole, as one opaque condition.
 """
 
 from __future__ import annotations
@@ -13,17 +14,25 @@ from functools import reduce
 
 from sqlglot import exp
 
-from tidemill.catalog.names import Name
 from tidemill.language.expressions.trees import parse_tree, to_sql
+from tidemill.language.names import Name
 from tidemill.plan.builders import OutsideError
-from tidemill.plan.expressions import Literal
-from tidemill.plan.predicates.atoms import read_atom
+from tidemill.plan.expressions import Call, Literal, Node, Scalar, Slot
 from tidemill.plan.predicates.boxes import TooManyBoxesError
-from tidemill.plan.predicates.domains import compared
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.scalar import Scalar
+from tidemill.plan.predicates.values import (
+    EVERYTHING,
+    MIRRORED,
+    NOT_NULL,
+    NOTHING,
+    NULL_ONLY,
+    ValueSet,
+    compared,
+    has_line,
+)
 from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.type_rules import common_type
 from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import BOOLEAN, Type
 
@@ -94,3 +103,78 @@ def _as_comparisons(tree: exp.Between) -> exp.Expr:
     above = exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy())
     below = exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy())
     return exp.And(this=above, expression=below)
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A condition on one column."""
+
+    column: Slot
+    true: ValueSet
+    false: ValueSet
+
+
+def read_atom(node: Node) -> Atom | None:
+    """The atom that a typed condition is, if it is one."""
+    if isinstance(node, Slot):
+        return _flag(node) if node.type == BOOLEAN else None
+    if not isinstance(node, Call):
+        return None
+    column = _column(node.args[0])
+    if node.op == "is_null" and column is not None:
+        return Atom(column, NULL_ONLY, NOT_NULL)
+    if node.op == "in":
+        return _membership(column, node.args[1:])
+    return _comparison(node) if node.op in MIRRORED else None
+
+
+def _flag(column: Slot) -> Atom:
+    return Atom(column, compared("eq", True, BOOLEAN), compared("eq", False, BOOLEAN))
+
+
+def _comparison(node: Call) -> Atom | None:
+    op, (left, right) = node.op, node.args
+    if isinstance(_bare(left), Literal):
+        op, left, right = MIRRORED[op], right, left
+    column, constant = _column(left), _constant(right)
+    if column is None or constant is None:
+        return None
+    true = compared(op, constant.value, column.type)
+    if op == "same":
+        return Atom(column, true, EVERYTHING - true)
+    return Atom(column, true, NOTHING if constant.value is None else NOT_NULL - true)
+
+
+def _membership(column: Slot | None, members: tuple[Node, ...]) -> Atom | None:
+    constants = [_constant(member) for member in members]
+    if column is None or None in constants:
+        return None
+    values = [constant.value for constant in constants if constant is not None]
+    true = NOTHING
+    for value in values:
+        true |= compared("eq", value, column.type)
+    # x IN (1, NULL) is never false: x might be the unknown one.
+    return Atom(column, true, NOTHING if None in values else NOT_NULL - true)
+
+
+def _column(node: Node) -> Slot | None:
+    """The column on one side, if comparing there is comparing on the column's own line."""
+    inner = _bare(node)
+    fits = isinstance(inner, Slot) and has_line(inner.type) and _is_exact(inner.type, node.type)
+    return inner if isinstance(inner, Slot) and fits else None
+
+
+def _constant(node: Node) -> Literal | None:
+    inner = _bare(node)
+    if not isinstance(inner, Literal):
+        return None
+    return inner if inner.value is None or _is_exact(inner.type, node.type) else None
+
+
+def _bare(node: Node) -> Node:
+    return node.args[0] if isinstance(node, Call) and node.op == "cast" else node
+
+
+def _is_exact(source: Type, target: Type) -> bool:
+    """Whether every value survives the change of type; FLOAT and DOUBLE are out."""
+    return not target.is_float and common_type(source, target) == target

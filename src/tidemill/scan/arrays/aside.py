@@ -1,12 +1,12 @@
 """The side files of a tick by arrays: late rows and malformed records, read again in whole.
 
 A scan reads the columns that queries need, and side files have all of them. So a scan notes the
-parts in which it refused rows, and only these are read again.
+parts in which it refused rows, and only these are read, or made, again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
@@ -19,27 +19,34 @@ from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.files import UNREADABLE, MadeRows, Part, parts_of, read_batches
 from tidemill.scan.arrays.program import Program, whole_rows
 from tidemill.scan.arrays.records import is_plain_record, json_records
-from tidemill.scan.arrays.times import judge
-from tidemill.scan.aside import NO_TIME, OUT_OF_RANGE, SideFiles
-from tidemill.scan.contract import LATE, Admission
+from tidemill.scan.arrays.scan import judge
+from tidemill.scan.contract import LATE, NO_TIME, OUT_OF_RANGE, Admission, SideFiles
 
 # A reason is always there, and Spark stores it as such.
 _REASON = pa.field("reason", pa.string(), nullable=False)
 _RECORDS = pa.schema([pa.field("record", pa.string()), _REASON])
 
 
+# All parts of an input whose rows are made, to be made with the columns of a program.
+MakeParts = Callable[[Program], tuple[Part, ...] | None]
+
+
 def set_aside_on_arrays(
-    admission: Admission, parts: Collection[Part], verdicts: Collection[int], files: SideFiles
+    admission: Admission,
+    parts: Collection[Part],
+    verdicts: Collection[int],
+    files: SideFiles,
+    make_parts: MakeParts = lambda _: None,
 ) -> frozenset[int]:
     """Write the rows of these verdicts, LATE and MALFORMED; returns those that were written.
 
-    The rest is Catalyst's: records that are not plain, files whose further columns, which no query
-    reads, are not as declared, and rows that were made with the columns of the scan alone.
+    The rest is Catalyst's: records that are not plain, and files whose further columns, which no
+    query reads, are not as declared.
     """
     stream = admission.stream
     plain = {v for v in verdicts if v == LATE or is_plain_record(stream.columns)}
     program = whole_rows(stream)
-    whole_parts = _whole_parts(program, parts) if plain else None
+    whole_parts = _whole_parts(program, parts, make_parts) if plain else None
     if whole_parts is None:
         return frozenset()
     try:
@@ -53,15 +60,15 @@ def set_aside_on_arrays(
     return frozenset(plain)
 
 
-def _whole_parts(program: Program, parts: Collection[Part]) -> tuple[Part, ...] | None:
+def _whole_parts(
+    program: Program, parts: Collection[Part], make_parts: MakeParts
+) -> tuple[Part, ...] | None:
     """The same parts, to be read with all columns; None if Catalyst has to read them."""
-    of_files = [part for part in parts if not isinstance(part, MadeRows)]
-    if len(of_files) < len(parts):
-        return None
-    whole_parts = parts_of(program, list(dict.fromkeys(part.path for part in of_files)))
-    places = {part.place for part in of_files}
+    paths = dict.fromkeys(part.path for part in parts if not isinstance(part, MadeRows))
+    whole_parts = parts_of(program, list(paths)) if paths else make_parts(program)
     if whole_parts is None:
         return None
+    places = {part.place for part in parts}
     return tuple(part for part in whole_parts if part.place in places)
 
 

@@ -11,8 +11,8 @@ from tidemill.arrays import IntArray
 from tidemill.plan.predicates import has_bit
 from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.program import Program
+from tidemill.scan.arrays.scan import admit
 from tidemill.scan.arrays.signatures import sign
-from tidemill.scan.arrays.times import admit
 from tidemill.scan.contract import EARLIEST_US
 from tidemill.share import Sample
 from tidemill.state.feed import Scan

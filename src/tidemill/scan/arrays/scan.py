@@ -1,22 +1,91 @@
-"""Chunks of rows ⇒ the accounts of a tick, and the cells of every feed."""
+"""Chunks of rows ⇒ a verdict and a slice for each row, the accounts of a tick, cells of feeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from tidemill.arrays import BoolArray
-from tidemill.scan.arrays.cells import cells_of
-from tidemill.scan.arrays.chunk import Chunk
+from tidemill.aggregates.columns import GroupedRows
+from tidemill.aggregates.numbering import Digit, number_rows
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch
 from tidemill.scan.arrays.program import ArrayPass, Program
-from tidemill.scan.arrays.signatures import sign
-from tidemill.scan.arrays.times import Admitted, admit, slices
-from tidemill.scan.contract import COUNTED, FILTERED
-from tidemill.state.cells import Cells, joined, merged
+from tidemill.scan.arrays.signatures import Signed, sign
+from tidemill.scan.contract import (
+    COUNTED,
+    EARLIEST_US,
+    FILTERED,
+    LATE,
+    LATEST_US,
+    MALFORMED,
+    own_bits,
+)
+from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
+from tidemill.windows import EdgeClass, pane_origin, pane_us
+from tidemill.windows.edges import slice_starts
+
+_FEW = 1 << 16
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """The rows that may count, with their times, and how many do not."""
+
+    chunk: Chunk
+    times_us: IntArray
+    refused: Mapping[int, int] = field(default_factory=dict)  # by verdict
+
+
+def judge(column: ChunkColumn, since_us: int) -> tuple[BoolArray, BoolArray]:
+    """Of each row, whether it has a usable time, and whether that is not before the watermark."""
+    times = column.numbers
+    usable = (times >= EARLIEST_US) & (times <= LATEST_US)
+    if column.valid is not None:
+        usable &= column.valid
+    return usable, times >= since_us
+
+
+def admit(chunk: Chunk, time_column: str, since_us: int) -> Admitted:
+    """Leave out rows without a usable time and rows from before the watermark."""
+    column = chunk.column(time_column)
+    usable, timely = judge(column, since_us)
+    accepted = usable & timely
+    if accepted.all():
+        return Admitted(chunk, column.numbers)
+    counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
+    refused = {verdict: count for verdict, count in counts.items() if count}
+    return Admitted(chunk.where(accepted), column.numbers[accepted], refused)
+
+
+def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
+    """The slice of each time as a code, and the start of each code's slice, ascending."""
+    if not classes:
+        # Nobody reads them; they are one slice.
+        return Digit(np.zeros(len(times_us), np.int32), 1), np.zeros(1, np.int64)
+    pane, origin = pane_us(classes), pane_origin(classes)
+    low, high = int(times_us.min()), int(times_us.max())
+    first = low - (low - origin) % pane
+    panes = (high - first) // pane + 1
+    if panes > _FEW + 2 * len(times_us):
+        return _coded(slice_starts(times_us, classes))
+    by_pane, starts = _coded(slice_starts(first + pane * np.arange(panes), classes))
+    numbers = ((times_us - first) // pane).astype(np.int32)
+    return Digit(numbers if len(starts) == panes else by_pane.codes[numbers], len(starts)), starts
+
+
+def _coded(starts: IntArray) -> tuple[Digit, IntArray]:
+    encoded = pc.dictionary_encode(pa.array(starts))
+    distinct = np.asarray(encoded.dictionary.to_numpy())
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    return Digit(place[encoded.indices.to_numpy()], len(order)), distinct[order]
 
 
 @dataclass
@@ -92,3 +161,56 @@ def _scan_pass(
         return 0
     unsigned: BoolArray = np.logical_not(np.any(signed.words, axis=1))
     return int(np.count_nonzero(unsigned[signed.ids]))
+
+
+def cells_of(
+    feed: Feed, timed: Admitted, signed: Signed, sliced: Digit, starts: IntArray
+) -> Cells | None:
+    """One cell for each slice, group and signature among the rows; None if the feed keeps none."""
+    chunk = timed.chunk
+    signature, signatures, is_kept = _own_signatures(feed, signed)
+    rows = None if is_kept.all() else np.flatnonzero(is_kept[signed.ids])
+    count = len(chunk) if rows is None else len(rows)
+    if not count:
+        return None
+    keys = [chunk.column(feed.scan.keys[n].columns[0]) for n in feed.nodes[0].keys]
+    signs = Digit(signature[signed.ids], len(signatures))
+    digits = [*(key.coded.digit for key in keys), signs, sliced]
+    digits = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]
+    numbers = number_rows(digits, count)
+    # A row of each cell.
+    cell_rows = numbers.rows if rows is None else rows[numbers.rows]
+    group, groups = _groups(feed, keys, cell_rows)
+    grouped = GroupedRows(chunk, timed.times_us, rows, numbers.ids, numbers.count)
+    return Cells(
+        slices=starts,
+        slice_index=sliced.codes[cell_rows].astype(np.int64),
+        group=group,
+        groups=groups,
+        signature=signs.codes[cell_rows],
+        signatures=signatures,
+        lanes=tuple(lane.lift_rows(grouped) for lane in feed.lanes),
+    )
+
+
+def _own_signatures(feed: Feed, signed: Signed) -> tuple[IntArray, IntArray, BoolArray]:
+    """For each signature of the scan, the number of the feed's own and whether the feed keeps it.
+
+    In the middle stand the feed's own signatures.
+    """
+    masks = np.array(own_bits(feed), dtype=np.int64)
+    words: IntArray = signed.words[:, : len(masks)] & masks
+    is_kept = np.full(len(words), feed.keeps_all) | np.any(words, axis=1)
+    numbers, firsts = factorise_words(words)
+    return numbers, words[firsts], is_kept
+
+
+def _groups(feed: Feed, keys: list[ChunkColumn], cell_rows: IntArray) -> tuple[IntArray, pa.Table]:
+    """The group of each cell, of which one row is given, and the keys of each group."""
+    digits = [Digit(key.coded.digit.codes[cell_rows], key.coded.digit.size) for key in keys]
+    numbers = number_rows(digits, len(cell_rows))
+    columns = {
+        name: key.take(cell_rows[numbers.rows])
+        for name, key in zip(feed.key_columns, keys, strict=True)
+    }
+    return numbers.ids, pa.table(columns)

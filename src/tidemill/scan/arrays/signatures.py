@@ -18,7 +18,7 @@ from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
-from tidemill.plan.predicates.layout import MaskLayout, lay_out_masks, mask_table
+from tidemill.plan.predicates.signatures import MaskLayout, lay_out_masks, mask_table
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 
 

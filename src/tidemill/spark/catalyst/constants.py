@@ -6,8 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidemill.plan.predicates.domains import decimal_text
-from tidemill.plan.predicates.values import CutPoint
+from tidemill.plan.predicates.values import CutPoint, decimal_text
 from tidemill.types import Type
 
 if TYPE_CHECKING:

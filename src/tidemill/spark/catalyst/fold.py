@@ -21,8 +21,7 @@ from tidemill.spark.catalyst.partials import NEWEST, VERDICT, CatalystPass
 from tidemill.spark.catalyst.values import raised_column
 from tidemill.spark.jobs import Workplace, WorkSize, in_threads, workplace_of
 from tidemill.state.fold import fold_feed
-from tidemill.state.partial_rows import gather
-from tidemill.state.pieces import Piece
+from tidemill.state.pieces import Piece, gather
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

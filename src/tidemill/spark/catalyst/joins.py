@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
+from tidemill.plan.expressions import Scalar, TableColumn
 from tidemill.plan.joins import Join
-from tidemill.plan.scalar import Scalar, TableColumn
 from tidemill.spark.catalyst.values import guard, guarded_columns, read_value
 from tidemill.state.feed import Scan
 

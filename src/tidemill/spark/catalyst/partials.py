@@ -36,7 +36,7 @@ from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
 from tidemill.spark.catalyst.values import guarded_columns, raised_column, read_value, value_items
 from tidemill.state.feed import Feed, Scan
-from tidemill.state.partial_rows import SLICE
+from tidemill.state.pieces import SLICE
 from tidemill.windows import EdgeClass
 
 if TYPE_CHECKING:

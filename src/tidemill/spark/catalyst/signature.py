@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
-from tidemill.plan.predicates.signature import Lookup, lookup_column
+from tidemill.plan.predicates.lookups import Lookup, lookup_column
 from tidemill.spark.catalyst.constants import Jvm
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The dense layout: a matrix of slices by groups, for groups that are in most slices.
 
->>> from tidemill.state.kernels import COUNT
+>>> from tidemill.aggregates.algebra import COUNT
 >>> rows, groups = np.array([0, 0, 2]), np.array([0, 1, 1])
 >>> cells = _Matrix(rows, groups, slices=3, groups=2, rows=np.arange(3))
 >>> cells(np.array([5, 6, 7]), COUNT).tolist()
@@ -15,9 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from tidemill.aggregates.scatter import at_places
+from tidemill.aggregates.algebra import COUNT, Algebra, at_places
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.kernels import COUNT, Algebra, combiner
+from tidemill.state.kernels import combiner
 from tidemill.state.layouts.cell_runs import AnyRuns, Apart, RunMatrix
 from tidemill.state.layouts.lane_values import CombinedValues, LaneRows, LaneValues, PreparedLane
 

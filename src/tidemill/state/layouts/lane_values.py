@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from tidemill.aggregates import Bags, Lane, LaneArray
+from tidemill.aggregates.algebra import COUNT, INTEGER_SUM, Algebra, masked
 from tidemill.aggregates.lanes import KernelLane
 from tidemill.aggregates.limbs import summable
-from tidemill.aggregates.scatter import masked
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.kernels import COUNT, INTEGER_SUM, Algebra, Combiner, combiner
+from tidemill.state.kernels import Combiner, combiner
 from tidemill.state.layouts.cell_runs import Apart
 from tidemill.state.sketched.rows import Reader, SketchRows
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidemill.aggregates.algebra import Algebra
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.state.kernels import Algebra
 from tidemill.state.layouts.cell_runs import AnyRuns, RunColumn
 from tidemill.state.layouts.lane_values import CombinedValues, LaneRows, LaneValues, PreparedLane
 

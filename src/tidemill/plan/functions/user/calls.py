@@ -7,13 +7,12 @@ from sqlglot import exp
 from tidemill.catalog import Code
 from tidemill.errors import TidemillError, refuse
 from tidemill.language.statements import Expr
-from tidemill.plan.bind.scalars import ScalarBinder
+from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.scope import place_in
-from tidemill.plan.expressions import Value
+from tidemill.plan.expressions import Scalar, Value
 from tidemill.plan.functions.user.declaring import Argument, Constant
 from tidemill.plan.functions.user.loading import declared, make_aggregate
 from tidemill.plan.functions.user.signatures import as_given
-from tidemill.plan.scalar import Scalar
 from tidemill.types import INTEGER_BITS, Type
 
 

@@ -1,4 +1,4 @@
-"""Sums: of integers exact, whatever they come to; of decimals in the digits that Spark has."""
+"""Counts of rows and values, and sums: exact of integers, and in Spark's digits of decimals."""
 
 from __future__ import annotations
 
@@ -8,14 +8,72 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import COUNT, FLOAT_SUM, INTEGER_SUM, Algebra
+from tidemill.aggregates.algebra import (
+    COUNT,
+    FLOAT_SUM,
+    INTEGER_SUM,
+    Algebra,
+    combine_masked,
+    masked,
+)
+from tidemill.aggregates.columns import GroupedRows, has_numbers
 from tidemill.aggregates.encoded import Encoded, mask_out, numbers_of, valid_rows
 from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, summable, to_decimal
-from tidemill.aggregates.scatter import combine_masked, masked
 from tidemill.arrays import Array
 from tidemill.plan.functions.decimals import sum_type
 from tidemill.types import BIGINT, DOUBLE, Type
+
+
+class RowsLane(NumberLane):
+    """The number of rows."""
+
+    kind: ClassVar[str] = "rows"
+
+    @property
+    def algebra(self) -> Algebra:
+        return COUNT
+
+    @property
+    def _reads_types(self) -> bool:
+        return True
+
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        return ("COUNT(*)",)
+
+    def lift_rows(self, rows: GroupedRows) -> Encoded:
+        return Encoded(np.bincount(rows.groups, minlength=rows.count), None)
+
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        return (len(rows),)
+
+
+class Count(NumberLane):
+    """The number of rows with a value."""
+
+    kind: ClassVar[str] = "count"
+
+    @property
+    def algebra(self) -> Algebra:
+        return COUNT
+
+    @property
+    def _reads_types(self) -> bool:
+        return has_numbers(self.type) or self.type.is_float
+
+    def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
+        return (f"COUNT({values[0]})",)
+
+    def lift_rows(self, rows: GroupedRows) -> Encoded:
+        groups = rows.known_groups(rows.column(self.subject))
+        return Encoded(np.bincount(groups, minlength=rows.count), None)
+
+    def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
+        return (len(known_values(rows)),)
+
+
+ROWS = RowsLane()
+
 
 _LOW_HALF = 0xFFFFFFFF
 

@@ -1,4 +1,4 @@
-"""What it takes to compute the signature of a row, every predicate evaluated once.
+"""The lookups by which a row finds its signature, every predicate evaluated once.
 
 The constants of all predicates cut each column's line into stretches. A row's place on the line
 is found once per column, by binary search, and tables say which bits that place allows; the
@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tidemill.language.names import quote_name
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.predicates.boxes import Dimension
-from tidemill.plan.predicates.layout import MaskLayout, lay_out_masks, mask_table
 from tidemill.plan.predicates.predicate import Predicate
+from tidemill.plan.predicates.signatures import MaskLayout, lay_out_masks, mask_table
 from tidemill.plan.predicates.values import CutPoint
-from tidemill.plan.scalar import Scalar
 from tidemill.types import BOOLEAN
 
 Read = Callable[[Scalar], str]

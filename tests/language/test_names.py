@@ -7,9 +7,9 @@ import pickle
 import pytest
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.names import Name, by_name
 from tidemill.errors import TidemillError
 from tidemill.language import parse_script
+from tidemill.language.names import Name, by_name
 from tidemill.language.statements import ColumnDef
 from tidemill.types import BIGINT
 

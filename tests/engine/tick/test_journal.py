@@ -10,8 +10,7 @@ import pytest
 from tidemill.connect.sources import Json, Position
 from tidemill.connect.sources.files import FileInput
 from tidemill.connect.sources.spans import NumberSpan
-from tidemill.engine.tick.journal import Journal, StreamState
-from tidemill.engine.tick.record import TickRecord
+from tidemill.engine.tick.journal import Journal, StreamState, TickRecord
 from tidemill.time import StreamTime
 
 MARKS: list[Json] = [

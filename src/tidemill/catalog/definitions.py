@@ -1,0 +1,279 @@
+"""Definitions: the stream, table or sink that each declares with its options, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_address
+from tidemill.catalog.aggregates import code_of
+from tidemill.errors import Place, TidemillError, listing, refuse, suggest
+from tidemill.language import parse_duration
+from tidemill.language.names import Name, by_name
+from tidemill.language.statements import (
+    ColumnDef,
+    CreateAggregate,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Definition,
+    Options,
+)
+from tidemill.types import TIMESTAMP
+
+ARRIVAL_COLUMN = "current_time"
+UPDATE_US = 1_000_000
+KINDS: dict[type, str] = {
+    CreateStream: "stream",
+    CreateTable: "table",
+    CreateSink: "sink",
+    CreateAggregate: "aggregate",
+    CreateQuery: "query",
+}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream as the rest of the engine sees it."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    time_column: str
+    stamped_on_arrival: bool
+    source: Address
+    lateness_us: int
+    update_us: int = UPDATE_US
+    weight: int = 1
+
+    @cached_property
+    def key(self) -> Name:
+        """The name, to find the stream's state and its queries by."""
+        return Name(self.name)
+
+    @property
+    def format(self) -> str:
+        """The format of the files that hold its rows as they are; empty for other sources."""
+        return SOURCES[self.source.scheme].format
+
+    @property
+    def stored_columns(self) -> tuple[ColumnDef, ...]:
+        """The columns that come from the source; an arrival stamp does not."""
+        if not self.stamped_on_arrival:
+            return self.columns
+        return tuple(column for column in self.columns if column.name != self.time_column)
+
+
+@dataclass(frozen=True)
+class Sink:
+    name: str
+    address: Address
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def stream_of(statement: CreateStream) -> Stream:
+    """The stream a `CREATE STREAM` declares, or why it cannot be."""
+    check_columns(statement.columns)
+    if statement.order_by is None:
+        refuse(
+            "E_NOT_BUILT",
+            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
+            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
+            place=statement.place,
+        )
+    column = _time_column(statement, statement.order_by)
+    return Stream(
+        name=statement.name,
+        columns=statement.columns,
+        time_column=column.name,
+        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
+        source=parse_address(statement.source, SOURCES, statement.source_place),
+        **vars(stream_options(statement)),
+    )
+
+
+def sink_of(statement: CreateSink) -> Sink:
+    if statement.options:
+        refuse("E_OPTION", f"sink option '{statement.options[0][0]}' is not known")
+    address = parse_address(statement.address, SINKS, statement.address_place)
+    return Sink(statement.name, address, statement.options)
+
+
+def check_columns(columns: tuple[ColumnDef, ...]) -> None:
+    """Refuses names that are given twice or that the engine needs for itself."""
+    names: set[Name] = set()
+    for column in columns:
+        name, place = column.name, column.place
+        if Name(name) in names:
+            refuse("E_DUPLICATE", f"column '{name}' is declared twice", place=place)
+        if name.startswith("_"):
+            reason = "begins with '_', which is kept for the engine"
+            refuse("E_NAME", f"column '{name}' {reason}", place=place)
+        if "`" in name:
+            refuse("E_NAME", f"column '{name}' has a backtick in its name", place=place)
+        names.add(Name(name))
+
+
+def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
+    columns = by_name(statement.columns)
+    column = columns.get(Name(order_by))
+    if column is None:
+        refuse(
+            "E_UNKNOWN_COLUMN",
+            f"no column '{order_by}' in stream {statement.name} to order by",
+            detail=listing("columns", (c.name for c in statement.columns)),
+            hint=suggest(order_by, columns),
+            place=statement.place,
+        )
+    if column.type != TIMESTAMP:
+        refuse(
+            "E_TYPE",
+            f"stream {statement.name} is ordered by {column.name}, which is {column.type}",
+            hint="event time is a TIMESTAMP column",
+            place=statement.place,
+        )
+    return column
+
+
+@dataclass(frozen=True)
+class Table:
+    """A relation as the rest of the engine sees it; `source.options` are for the reader."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    source: Address
+
+    @property
+    def format(self) -> str:
+        """The format of its files."""
+        return TABLES[self.source.scheme].format
+
+
+def table_of(statement: CreateTable) -> Table:
+    """The table a `CREATE TABLE` declares, or why it cannot be."""
+    check_columns(statement.columns)
+    if statement.options:
+        refuse(
+            "E_OPTION",
+            f"table option '{statement.options[0][0]}' is not known",
+            hint="options of the reader stand in the address: 'csv:data/whois.csv?header=true'",
+            place=statement.options_place,
+        )
+    source = parse_address(statement.source, TABLES, statement.source_place)
+    return Table(statement.name, statement.columns, source)
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How late rows may be, how often soft queries see something new, and the stream's share
+    of the time that is spent on them."""
+
+    lateness_us: int = 0
+    update_us: int = UPDATE_US
+    weight: int = 1
+
+
+def stream_options(statement: CreateStream) -> StreamOptions:
+    place = statement.options_place
+    values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
+    options = StreamOptions()
+    if "lateness" in values:
+        options = replace(options, lateness_us=_lateness(values["lateness"], place))
+    if "update" in values:
+        options = replace(options, update_us=_update(values["update"], place))
+    if "weight" in values:
+        options = replace(options, weight=_whole_number("weight", values["weight"], 1, place))
+    return options
+
+
+def priority_of(query: CreateQuery) -> int:
+    """Among soft queries that are equally late, one of higher priority goes first."""
+    values = _texts(query.options, "query", _QUERY_OPTIONS, query.place)
+    if "priority" not in values:
+        return 0
+    if not query.select.window.is_soft:
+        refuse(
+            "E_OPTION",
+            f"query {query.name} answers every window in turn, so it has no priority",
+            hint="priorities are for soft periods: [RANGE r SLIDE UP TO s]",
+            place=query.place,
+        )
+    return _whole_number("priority", values["priority"], None, query.place)
+
+
+_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "update", "weight"), ("priority",)
+
+
+def _texts(
+    options: Options, kind: str, names: Iterable[str], place: Place | None
+) -> dict[str, str]:
+    for key, _ in options:
+        if key.lower() not in names:
+            refuse(
+                "E_OPTION",
+                f"{kind} option '{key}' is not known",
+                detail=listing("options", names),
+                hint=suggest(key, names),
+                place=place,
+            )
+    return {key.lower(): value for key, value in options}
+
+
+def _lateness(value: str, place: Place | None) -> int:
+    lateness_us = 0 if value.strip() == "0" else _duration(value, place)
+    if lateness_us < 0:
+        refuse("E_DURATION", "lateness cannot be negative", place=place)
+    return lateness_us
+
+
+def _update(value: str, place: Place | None) -> int:
+    update_us = _duration(value, place)
+    if update_us <= 0:
+        refuse("E_DURATION", "the time between updates must be more than zero", place=place)
+    return update_us
+
+
+def _duration(value: str, place: Place | None) -> int:
+    try:
+        return parse_duration(value)
+    except TidemillError as error:
+        raise TidemillError(replace(error.problem, place=place)) from None
+
+
+def _whole_number(name: str, value: str, least: int | None, place: Place | None) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = None
+    if number is None or (least is not None and number < least):
+        bound = "" if least is None else f" from {least}"
+        refuse("E_OPTION", f"the {name} is a whole number{bound}, not '{value}'", place=place)
+    return number
+
+
+def check_definition(statement: Definition) -> None:
+    """Refuses a definition that could not stand in any catalog."""
+    _check_name(KINDS[type(statement)], statement)
+    if isinstance(statement, CreateStream):
+        stream_of(statement)
+    elif isinstance(statement, CreateTable):
+        table_of(statement)
+    elif isinstance(statement, CreateSink):
+        sink_of(statement)
+    elif isinstance(statement, CreateAggregate):
+        code_of(statement)
+    else:
+        priority_of(statement)
+
+
+def _check_name(kind: str, statement: Definition) -> None:
+    """State and answers lie in folders that are called after their stream or query."""
+    name = statement.name
+    if name.startswith(".") or any(letter in name for letter in "/\\\0") or len(name) > 100:
+        refuse(
+            "E_NAME",
+            f"{kind} '{name}' cannot be the name of a folder",
+            hint="at most 100 letters, no slash, and no dot in front",
+            place=statement.place,
+        )

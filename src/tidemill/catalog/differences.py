@@ -1,0 +1,58 @@
+"""Differences between a definition and the one of its name that stands: told, or not allowed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NoReturn
+
+from tidemill.catalog.definitions import stream_options
+from tidemill.errors import listing, refuse
+from tidemill.language import render
+from tidemill.language.statements import CreateAggregate, CreateStream, Definition
+
+
+def refuse_difference(kind: str, standing: Definition, declared: Definition) -> NoReturn:
+    """Says line by line how a definition differs from the one of its name."""
+    was, now = _lines(standing), _lines(declared)
+    removed = [f"- {line}" for line in was if line not in now]
+    new = [f"+ {line}" for line in now if line not in was]
+    refuse(
+        "E_EXISTS",
+        f"{kind} {standing.name} exists and differs",
+        detail="\n".join(removed + new),
+        hint=f"CREATE OR REPLACE {kind.upper()} changes it; DROP {kind.upper()} removes it",
+        place=declared.place,
+    )
+
+
+def _lines(definition: Definition) -> list[str]:
+    """The canonical text; that of a file line by line, as it stands there."""
+    if isinstance(definition, CreateAggregate) and definition.text is not None:
+        return [*_lines(replace(definition, text=None)), *definition.text.splitlines()]
+    return render(definition).splitlines()
+
+
+def check_columns_stay(standing: CreateStream, changed: CreateStream, users: list[str]) -> None:
+    """Columns may only be added."""
+    lost = [column.name for column in standing.columns if column not in changed.columns]
+    if lost or standing.order_by != changed.order_by:
+        refuse(
+            "E_IN_USE",
+            f"stream {standing.name} cannot lose or change columns while queries read it",
+            detail=f"{listing('columns', lost)}\n{listing('queries', users)}",
+            hint="drop the queries first, or keep the columns and add others",
+            place=changed.place,
+        )
+
+
+def check_updates_stay(standing: CreateStream, changed: CreateStream, soft: list[str]) -> None:
+    """Windows with soft periods end at updates, so slices were cut there."""
+    before, after = stream_options(standing).update_us, stream_options(changed).update_us
+    if soft and before != after:
+        refuse(
+            "E_IN_USE",
+            f"the updates of stream {standing.name} cannot change under queries with soft periods",
+            detail=listing("queries", soft),
+            hint="drop the queries first",
+            place=changed.options_place or changed.place,
+        )

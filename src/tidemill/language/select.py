@@ -1,0 +1,284 @@
+"""SELECT and its clauses, the window and the joins among them: from tokens to a `Select`."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from sqlglot import exp
+
+from tidemill.errors import Place, refuse
+from tidemill.language.cursor import Cursor
+from tidemill.language.durations import parse_duration_at, render_duration
+from tidemill.language.not_built import refuse_not_built
+from tidemill.language.statements import Expr, JoinClause, OrderItem, Select, SelectItem, Window
+
+_SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
+_TRAILING = {
+    **dict.fromkeys(_SETS, "a set operation"),
+    "OFFSET": "OFFSET",
+    "QUALIFY": "QUALIFY",
+}
+_DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[")
+_COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
+_WINDOW_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
+_JOIN_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_REFUSED_JOINS = ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_JOIN_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (column)"
+
+
+def parse_select(cursor: Cursor) -> Select:
+    """The SELECT that comes next, up to the end of the statement."""
+    start = cursor.index
+    cursor.expect("SELECT")
+    if cursor.at("DISTINCT"):
+        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
+    cursor.take("ALL")
+    items = cursor.separated(lambda: _parse_item(cursor))
+    cursor.expect("FROM")
+    stream_index = cursor.index
+    stream, window, alias = _parse_from(cursor)
+    joins = _parse_joins(cursor)
+    _refuse_other_relations(cursor)
+    return Select(
+        items,
+        stream,
+        alias,
+        window,
+        where=cursor.expression() if cursor.take("WHERE") else None,
+        group_by=_parse_group_by(cursor),
+        having=cursor.expression() if cursor.take("HAVING") else None,
+        order_by=_parse_order_by(cursor),
+        limit=_parse_limit(cursor),
+        joins=joins,
+        place=cursor.since(start),
+        stream_place=_one_token(cursor, stream_index),
+    )
+
+
+def _one_token(cursor: Cursor, index: int) -> Place:
+    token = cursor.tokens[index]
+    return Place(token.start, token.end + 1)
+
+
+def _parse_item(cursor: Cursor) -> SelectItem:
+    start = cursor.index
+    expr = cursor.expression()
+    if isinstance(expr.source, exp.Star):
+        refuse_not_built("SELECT *", cursor.text, expr.place)
+    named = cursor.take("AS") or cursor.name_ahead()
+    alias = cursor.name("a name after AS") if named else None
+    return SelectItem(expr, alias, place=cursor.since(start))
+
+
+def _parse_from(cursor: Cursor) -> tuple[str, Window, str | None]:
+    _refuse_other_relations(cursor)
+    stream = cursor.name("the name of a stream")
+    _refuse_early_alias(cursor)
+    _refuse_other_relations(cursor)
+    window = _parse_window(cursor)
+    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    return stream, window, alias
+
+
+def _refuse_early_alias(cursor: Cursor) -> None:
+    """`FROM s AS p [RANGE …]`: the window belongs to the stream and stands before the alias."""
+    skip = 1 if cursor.at("AS") else 0
+    if cursor.word(skip + 1) == "[":
+        hint = "the alias stands after the window: FROM stream [RANGE r SLIDE s] AS alias"
+        place = cursor.here
+        refuse("E_SYNTAX", "an alias before the window", hint=hint, text=cursor.text, place=place)
+
+
+def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:
+    if not cursor.take("GROUP BY"):
+        return ()
+    _refuse_grouping(cursor)
+    keys = cursor.separated(cursor.expression)
+    _refuse_grouping(cursor)
+    return keys
+
+
+def _refuse_grouping(cursor: Cursor) -> None:
+    called = cursor.word() in ("ROLLUP", "CUBE") and cursor.word(1) == "("
+    if called or cursor.at("ALL") or cursor.at("GROUPING", "SETS") or cursor.at("WITH"):
+        refuse_not_built("a grouping set", cursor.text, cursor.here)
+
+
+def _parse_order_by(cursor: Cursor) -> tuple[OrderItem, ...]:
+    return cursor.separated(lambda: _parse_order_item(cursor)) if cursor.take("ORDER BY") else ()
+
+
+def _parse_order_item(cursor: Cursor) -> OrderItem:
+    start = cursor.index
+    expr = cursor.expression()
+    descending = cursor.take_any(("ASC", "DESC")) == "DESC"
+    # Spark puts NULLs first going up and last going down unless told.
+    first = not descending
+    if cursor.take("NULLS"):
+        first = cursor.expect_any(("FIRST", "LAST")) == "FIRST"
+    return OrderItem(expr, descending, first, place=cursor.since(start))
+
+
+def _parse_limit(cursor: Cursor) -> int | None:
+    limit = _limit_value(cursor) if cursor.at("LIMIT") and not cursor.at("LIMIT", "DELAY") else None
+    if cursor.at("LIMIT", "DELAY"):
+        refuse_not_built("LIMIT DELAY", cursor.text, cursor.here)
+    if cursor.word() in _TRAILING:
+        refuse_not_built(_TRAILING[cursor.word()], cursor.text, cursor.here)
+    return limit
+
+
+def _limit_value(cursor: Cursor) -> int:
+    cursor.expect("LIMIT")
+    digits = cursor.word()
+    if not (digits.isascii() and digits.isdigit()):
+        cursor.fail("a whole number that is not negative after LIMIT")
+    cursor.index += 1
+    return int(digits)
+
+
+def _parse_window(cursor: Cursor) -> Window:
+    """The window that comes next; refuses what is no window or not built."""
+    opening = cursor.index
+    if not cursor.take("["):
+        _fail(cursor, "this stream has no window", _WINDOW_FORM, cursor.here)
+    _parse_range_word(cursor)
+    range_us, *others_us = _parse_ranges(cursor)
+    slide_us, is_soft = _parse_slide(cursor)
+    start_us = _parse_start(cursor, slide_us, is_soft)
+    if cursor.at("INTERNAL"):
+        refuse_not_built("INTERNAL", cursor.text, cursor.here)
+    cursor.expect("]", hint=_WINDOW_FORM)
+    place = cursor.since(opening)
+    return Window(range_us, slide_us, start_us, tuple(others_us), is_soft, place=place)
+
+
+def _parse_range_word(cursor: Cursor) -> None:
+    if cursor.at("ROWS"):
+        refuse_not_built("a window by rows", cursor.text, cursor.here)
+    if cursor.at("PARTITION BY"):
+        refuse_not_built("PARTITION BY in a window", cursor.text, cursor.here)
+    if not cursor.take_any(("RANGE", "WINDOW")):
+        cursor.fail("RANGE", code="E_WINDOW", hint=_WINDOW_FORM)
+
+
+def _parse_ranges(cursor: Cursor) -> list[int]:
+    """One length or several; of equal ones the second would only repeat its answers."""
+    ranges_us: list[int] = []
+    for range_us, place in cursor.separated(lambda: _length(cursor, "RANGE")):
+        if range_us in ranges_us:
+            primary = f"the range {render_duration(range_us)} is given twice"
+            _fail(cursor, primary, "each length is answered once; leave one out", place)
+        ranges_us.append(range_us)
+    return ranges_us
+
+
+def _parse_slide(cursor: Cursor) -> tuple[int, bool]:
+    """How often, and whether that is soft; a range alone is refreshed with every update."""
+    if cursor.at("]"):
+        return 0, True
+    if not cursor.take("SLIDE"):
+        cursor.fail("SLIDE", code="E_WINDOW", hint=_WINDOW_FORM)
+    is_soft = cursor.take("UP", "TO")
+    return _length(cursor, "SLIDE UP TO" if is_soft else "SLIDE")[0], is_soft
+
+
+def _parse_start(cursor: Cursor, slide_us: int, is_soft: bool) -> int:
+    place = cursor.here
+    if not cursor.take("START"):
+        return 0
+    if is_soft:
+        hint = "windows of a soft period end at the stream's updates; leave START out"
+        _fail(cursor, "a soft period has no START", hint, place)
+    start_us, place = _duration(cursor, "START")
+    if abs(start_us) >= slide_us:
+        _fail(cursor, "START must be shorter than SLIDE", "take the remainder by SLIDE", place)
+    return start_us
+
+
+def _length(cursor: Cursor, clause: str) -> tuple[int, Place]:
+    us, place = _duration(cursor, clause)
+    if us <= 0:
+        problem = "zero" if us == 0 else "negative"
+        primary = f"{clause} cannot be {problem}"
+        refuse("E_DURATION", primary, hint=_WINDOW_FORM, text=cursor.text, place=place)
+    return us, place
+
+
+def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:
+    cursor.take("BY")
+    first = cursor.index
+    raw = _COMMENT.sub(" ", cursor.until(_DURATION_STOPS))
+    if not raw:
+        hint = "a number and a unit, for example 5 SECONDS"
+        cursor.fail(f"a duration after {clause}", code="E_DURATION", hint=hint)
+    place = cursor.since(first)
+    return parse_duration_at(raw, cursor.text, place), place
+
+
+def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
+    refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)
+
+
+def _parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
+    """The joins that come next, if any; refuses the kinds that are not built."""
+    joins = []
+    while cursor.word() in _JOIN_STARTS:
+        joins.append(_parse_join(cursor))
+    return tuple(joins)
+
+
+def _refuse_other_relations(cursor: Cursor) -> None:
+    """What else may stand in the FROM of other dialects."""
+    if cursor.at("("):
+        refuse_not_built("a subquery", cursor.text, cursor.here)
+    if cursor.at(","):
+        refuse_not_built("a query over several streams", cursor.text, cursor.here)
+    if cursor.at("LATERAL"):
+        refuse_not_built("LATERAL", cursor.text, cursor.here)
+
+
+def _parse_join(cursor: Cursor) -> JoinClause:
+    kind = _parse_kind(cursor)
+    _refuse_other_relations(cursor)
+    place = cursor.here
+    table = cursor.name("the name of a table")
+    _refuse_window(cursor)
+    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    _refuse_window(cursor)
+    on, using, condition = _parse_condition(cursor)
+    return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)
+
+
+def _parse_kind(cursor: Cursor) -> str:
+    place = cursor.here
+    kind = cursor.take_any(("INNER", "LEFT"))
+    if kind == "LEFT":
+        cursor.take("OUTER")
+    if cursor.word() in _REFUSED_JOINS:
+        refuse_not_built(f"{cursor.word()} JOIN", cursor.text, place)
+    cursor.expect("JOIN", hint=_JOIN_FORM)
+    return kind or "INNER"
+
+
+def _parse_condition(cursor: Cursor) -> tuple[Expr | None, tuple[str, ...], Place]:
+    start = cursor.index + 1
+    if cursor.take("ON"):
+        return cursor.expression(), (), cursor.since(start)
+    if not cursor.take("USING"):
+        cursor.fail("ON or USING", hint=_JOIN_FORM)
+    return None, _parse_using(cursor), cursor.since(start)
+
+
+def _parse_using(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(", hint=_JOIN_FORM)
+    names = cursor.separated(lambda: cursor.name("the name of a column"))
+    cursor.expect(")", hint=_JOIN_FORM)
+    return names
+
+
+def _refuse_window(cursor: Cursor) -> None:
+    """A window is a stream's: this is a join of two of them."""
+    if cursor.at("["):
+        refuse_not_built("a JOIN of two streams", cursor.text, cursor.here)
