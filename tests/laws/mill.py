@@ -23,6 +23,7 @@ from tidemill.clock import ManualClock, Stopwatch
 from tidemill.connect.sinks.contract import Batch
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.engine.home import Home
+from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.machine import Answered, Begun, Stage, TickMachine
@@ -190,7 +191,7 @@ class Mill:
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
-                subscribers={},
+                subscribers=Subscribers(),
                 states={query.name: QueryState() for query in self.plan.queries},
             ),
             journal=self.journal,

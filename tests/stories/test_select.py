@@ -225,8 +225,9 @@ def test_what_is_said_when_nothing_is_held(tmp_path: Path) -> None:
 def test_a_script_with_a_select_can_be_explained(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     ask = "SELECT g, COUNT(*) AS c FROM s [RANGE 3 SECONDS] GROUP BY g;"
-    (told,) = Engine(tmp_path / "home").explain(f"{STREAM} {ask}", tmp_path)
-    assert "aggregate" in told
+    with Engine(tmp_path / "home") as engine:
+        (page,) = engine.explain(f"{STREAM} {ask}", tmp_path)
+    assert "aggregate" in page
 
 
 def test_what_the_script_itself_declares_is_not_held(tmp_path: Path) -> None:

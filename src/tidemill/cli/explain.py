@@ -29,14 +29,16 @@ def command(
         raise typer.BadParameter(f"--graph writes SVG, so FILE.svg and not '{graph.name}'")
     if mode.lower() not in EXPLAIN_MODES:
         raise typer.BadParameter(f"no mode '{mode}'; modes: {', '.join(EXPLAIN_MODES)}")
-    text = f"{read_script(script).rstrip().rstrip(';')};\nEXPLAIN {mode.upper()} ALL;"
+    # A line of its own, since the script may end in a comment or without a semicolon.
+    text = f"{read_script(script)}\n;\nEXPLAIN {mode.upper()} ALL;"
     with reported(), tempfile.TemporaryDirectory() as scratch, Working() as working:
-        engine, folder = Engine(scratch, master, notice=working), script.absolute().parent
-        with working:
-            replies = engine.explain(text, folder)
-        print("\n\n".join(replies))
-        if graph is not None:
-            write_drawing(graph, engine.drawing(read_script(script), folder))
+        folder = script.absolute().parent
+        with Engine(scratch, master, notice=working) as engine:
+            with working:
+                replies = engine.explain(text, folder)
+            print("\n\n".join(replies))
+            if graph is not None:
+                write_drawing(graph, engine.drawing(read_script(script), folder))
 
 
 def write_drawing(path: Path, drawing: str) -> None:

@@ -56,9 +56,13 @@ def command(
         write_metrics(metrics, report, memory.peak_bytes)
     for reason in report.stopped.values():
         print(reason, file=sys.stderr)
+    for stream, reason in report.failed_streams.items():
+        print(f"stream {stream} has failed: {reason}", file=sys.stderr)
     print(summary(report, bool(signals)), file=sys.stderr)
     for query, user_error in report.troubles.items():
         print(f"query {query}: the first that raised: {user_error}", file=sys.stderr)
+    if report.failed_streams:
+        raise typer.Exit(1)
 
 
 def refuse_if_nothing_was_read(report: RunReport) -> None:
@@ -105,4 +109,6 @@ def summary(report: RunReport, stopped: bool) -> str:
     parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []
     parts += [f"{len(report.skipped_files)} files left out"] if report.skipped_files else []
     parts += [f"{many(len(report.stopped), 'query')} stopped"] if report.stopped else []
+    failed = len(report.failed_streams)
+    parts += [f"{many(failed, 'stream')} failed"] if failed else []
     return " · ".join(parts)

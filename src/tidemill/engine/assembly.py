@@ -14,13 +14,8 @@ from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.registry import Registry
-from tidemill.engine.tick.context import (
-    AnswerContext,
-    DecideContext,
-    FoldContext,
-    Subscribers,
-    TickContext,
-)
+from tidemill.engine.subscribers import Subscribers
+from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
 from tidemill.engine.tick.journal import Journal
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed

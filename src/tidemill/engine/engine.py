@@ -34,6 +34,7 @@ from tidemill.engine.register.upkeep import Upkeep, oversized
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
 from tidemill.engine.show import reply_to
+from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.engine.tick.runner import StreamRunner
@@ -76,7 +77,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._notice: Notice = notice or (lambda _: None)
         self._stop = threading.Event()
         self._spark = SparkOnDemand(master, self._notice)
-        self._subscribers: dict[str, list[Callable[[pa.Table], None]]] = {}
+        self._subscribers = Subscribers()
         self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
         self._lock = threading.RLock()
@@ -102,8 +103,13 @@ class Engine(AbstractContextManager["Engine"]):
         )
         # There is one while streams run.
         self._soft: SoftRuns | None = None
-        if self.home.exists:
-            self._registry.load()
+        self.home.hold()
+        try:
+            if self.home.exists:
+                self._registry.load()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def catalog(self) -> Catalog:
@@ -140,9 +146,11 @@ class Engine(AbstractContextManager["Engine"]):
     def explain(self, text: str, base: str | os.PathLike[str] = ".") -> list[str]:
         """The replies of a script's questions; nothing is registered."""
         self._registry.tables.begin()
-        folder = Path(base).absolute()
-        replies = all_replies(self._apply(text, folder, _explain)[1]).result()
-        return [str(reply) for reply in replies]
+        catalog, replies = self._apply(text, Path(base).absolute(), _explain)
+        queries = (self._registry.bind(query, catalog) for query in catalog.standing())
+        streams = dict.fromkeys(source_name(query.relation) for query in queries)
+        self._registry.check_sources(catalog, streams, text)
+        return [str(reply) for reply in all_replies(replies).result()]
 
     def drawing(self, text: str = "", base: str | os.PathLike[str] = ".") -> str:
         """The shared plan with a script's queries too, as SVG; nothing is registered."""
@@ -160,13 +168,16 @@ class Engine(AbstractContextManager["Engine"]):
         with serving(self.home, self._requests, self._sql_beside) as serve, long_lived_objects():
             runners, between = self._assembly.runners(), partial(self._between, serve)
             self._notice("taking the first input")
-            run = RunLoop(runners, between, self._clock, poll_seconds, self._stop, listener)
+            run = RunLoop(
+                runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
+            )
             self._soft = run.soft
             try:
                 run.go(until)
             finally:
                 self._soft = None
                 run.soft.close()
+                run.report.subscriber_errors = self._subscribers.finish(partial(self._serve, serve))
                 self._selects.settle(self._select)
                 self._registry.outlets.close(self.plan)
         describe_run(run.report, run.runners, self.plan, self.queries)
@@ -181,7 +192,7 @@ class Engine(AbstractContextManager["Engine"]):
         return Query(self, self.catalog.query(name).name)
 
     def subscribe(self, query: str, callback: Callable[[pa.Table], None]) -> None:
-        self._subscribers.setdefault(query, []).append(callback)
+        self._subscribers.add(query, callback)
 
     def sink_of(self, query: str) -> SinkWriter:
         return self._registry.outlets.of_query(query, self.catalog)
@@ -285,6 +296,11 @@ class Engine(AbstractContextManager["Engine"]):
         current = [r for r in runners if r.follows(self.plan, self.catalog)]
         streams = self._registry.registered.streams()
         return runners if len(current) == len(streams) else self._assembly.runners()
+
+    def _serve(self, serve: Callable[[], None]) -> None:
+        """After the last tick: statements, and the SELECTs among them, which wait for no run."""
+        serve()
+        self._selects.settle(self._select)
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
         """Stop queries whose counted values take more memory than the setting allows."""

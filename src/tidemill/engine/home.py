@@ -6,6 +6,7 @@ import fcntl
 import os
 import secrets
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,7 +24,7 @@ class Holder:
 
 
 class Home:
-    """Made only when there is something to keep; held by one process at a time.
+    """Held by one process at a time, from its opening on; nothing of it stays if nothing is kept.
 
     The lock file says which process that is, and names the run that statements of other
     processes can be put to: one that goes on, or one `to_run` as soon as it has started.
@@ -34,6 +35,7 @@ class Home:
         self._run = _new_run() if to_run else ""
         self._lock: IO[str] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._new_folders: list[Path] = []  # the innermost first
 
     @property
     def exists(self) -> bool:
@@ -41,14 +43,11 @@ class Home:
 
     def holder(self) -> Holder | None:
         """The other process that holds the home; None if nobody does."""
-        if not (self.path / "lock").exists():
+        try:
+            with (self.path / "lock").open("r+") as lock:
+                return _holder_of(lock)
+        except FileNotFoundError:
             return None
-        with (self.path / "lock").open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return _read_holder(lock)
-        return None
 
     @property
     def synopses(self) -> Path:
@@ -65,14 +64,25 @@ class Home:
     def stream_folder(self, stream: str) -> Path:
         return self.path / "streams" / Name(stream)
 
+    def hold(self) -> None:
+        """Lock the home, whether it has anything in it or not; others find it busy."""
+        if self._lock is not None:
+            return
+        try:
+            folders = (self.path, *self.path.parents)
+            self._new_folders = [folder for folder in folders if not folder.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._acquire()
+        except OSError as error:
+            refuse("E_HOME", f"home {self.path} cannot be used", detail=str(error))
+
     def open(self) -> sqlite3.Connection:
         """The database, with the home locked; creates both the first time."""
         if self._connection is None:
+            self.hold()
             try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                self._acquire()
                 self._connection = _connect(self.path / "tidemill.db")
-            except OSError as error:
+            except (OSError, sqlite3.Error) as error:
                 refuse("E_HOME", f"home {self.path} cannot be used", detail=str(error))
         return self._connection
 
@@ -91,8 +101,16 @@ class Home:
             self._connection.close()
             self._connection = None
         if self._lock is not None:
+            if not self.exists:
+                self._leave_nothing()
             self._lock.close()
             self._lock = None
+
+    def _leave_nothing(self) -> None:
+        (self.path / "lock").unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else has put something there
+            for folder in self._new_folders:
+                folder.rmdir()
 
     def _acquire(self) -> None:
         # The kernel drops the lock with the process, however it ends.
@@ -108,6 +126,11 @@ class Home:
                 detail=f"process {holder}",
                 hint="stop it, or give this run a home of its own with --home",
             )
+        if not _is_at(lock, self.path / "lock"):
+            # Whoever held it went and left nothing between our opening and our locking it.
+            lock.close()
+            self.path.mkdir(parents=True, exist_ok=True)
+            return self._acquire()
         self._lock = lock
         self._tell()
 
@@ -120,6 +143,22 @@ class Home:
 
 def _new_run() -> str:
     return secrets.token_hex(8)
+
+
+def _holder_of(lock: IO[str]) -> Holder | None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_holder(lock)
+    return None
+
+
+def _is_at(lock: IO[str], path: Path) -> bool:
+    """True if the open file is still the one that the path names."""
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _read_holder(lock: IO[str]) -> Holder:

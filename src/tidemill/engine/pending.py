@@ -24,7 +24,8 @@ def deliver_replies(
         failure = Replies()
         failure.set_exception(error)
         deliver(failure)
-        if not isinstance(error, Exception):
+        # Only who sits at the terminal ends a run; no statement does.
+        if isinstance(error, KeyboardInterrupt):
             raise
     else:
         replies.add_done_callback(deliver)

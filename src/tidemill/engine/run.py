@@ -14,6 +14,8 @@ from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.runner import StreamRunner
+from tidemill.errors import TidemillError
+from tidemill.language.names import Name
 from tidemill.share import SharedPlan
 
 Listener = Callable[[TickReport], None]
@@ -33,10 +35,12 @@ class RunReport:
     queries: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
     troubles: dict[str, str] = field(default_factory=dict)
+    subscriber_errors: dict[str, str] = field(default_factory=dict)  # by query
     schedule: dict[str, dict[str, object]] = field(default_factory=dict)  # of soft queries
     routes: dict[str, int] = field(default_factory=dict)  # ticks by who made the partials
     skipped_files: dict[str, str] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)  # queries, and why each was stopped
+    failed_streams: dict[str, str] = field(default_factory=dict)  # and why each failed
     streams: dict[str, dict[str, object]] = field(default_factory=dict)
     plan: dict[str, object] = field(default_factory=dict)
 
@@ -69,22 +73,24 @@ class RunLoop:
         poll_seconds: float,
         stop: threading.Event,
         listener: Listener | None,
+        notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.runners, self._between = runners, between
         self._clock, self._poll_seconds = clock, poll_seconds
-        self._stop, self._listener = stop, listener
+        self._stop, self._listener, self._notice = stop, listener, notice
         self.report = RunReport()
         self.soft = SoftRuns(self._note, stop)
+        self._failed: set[Name] = set()
 
     def go(self, until: str) -> RunReport:
         started = time.perf_counter()
         for runner in self.runners:
-            self._note(runner.recover())
+            self._carry_out(runner, runner.recover)
         self._take(draining=until != "stopped")
         if until == "flush" and not self._stop.is_set():
             self.runners = self._between(self.runners)
-            for runner in self.runners:
-                self._note(runner.flush())
+            for runner in self._live():
+                self._carry_out(runner, runner.flush)
             self._answer_soft(draining=True)
         self.soft.finish()
         self.report.seconds = time.perf_counter() - started
@@ -95,9 +101,9 @@ class RunLoop:
             ticked = [self._tick(number, draining) for number in range(len(self.runners))]
             if self._answer_soft(draining) or any(ticked):
                 continue
-            if draining and all(runner.is_done() for runner in self.runners):
+            if draining and all(runner.is_done() for runner in self._live()):
                 return
-            for runner in self.runners:
+            for runner in self._live():
                 runner.idle()
             if self.soft.is_busy:
                 self.soft.collect(self._poll_seconds)
@@ -117,12 +123,31 @@ class RunLoop:
     def _start_soft(self) -> bool:
         # A listener that was told of a tick may have changed the plan.
         self.runners = self._between(self.runners)
-        return self.soft.start(self.runners)
+        return self.soft.start(self._live())
 
     def _tick(self, number: int, draining: bool) -> bool:
         self.runners = self._between(self.runners)
         # A change may have left fewer streams than there were.
-        return number < len(self.runners) and self._note(self.runners[number].tick(draining))
+        if number >= len(self.runners) or self.runners[number].stream.key in self._failed:
+            return False
+        runner = self.runners[number]
+        return self._carry_out(runner, lambda: runner.tick(draining))
+
+    def _live(self) -> list[StreamRunner]:
+        return [runner for runner in self.runners if runner.stream.key not in self._failed]
+
+    def _carry_out(self, runner: StreamRunner, work: Callable[[], TickReport | None]) -> bool:
+        """A stream that fails rests until the next run, and the others go on; the last one that
+        fails ends the run. A tick that it was in the middle of is finished by the next run."""
+        try:
+            return self._note(work())
+        except Exception as error:
+            if len(self._live()) == 1:
+                raise
+            self._failed.add(runner.stream.key)
+            self.report.failed_streams[runner.stream.name] = _sentence(error)
+            self._notice(f"stream {runner.stream.name} has failed: {_sentence(error)}")
+            return False
 
     def _note(self, tick: TickReport | None) -> bool:
         if tick is None:
@@ -133,6 +158,10 @@ class RunLoop:
         return True
 
 
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, TidemillError) else f"{type(error).__name__}: {error}"
+
+
 def describe_run(
     report: RunReport,
     runners: list[StreamRunner],
@@ -140,7 +169,8 @@ def describe_run(
     queries: Mapping[str, QueryState],
 ) -> None:
     """Complete a report with the state of streams, queries and plan at the end of the run."""
-    report.queries = {name: report.queries.get(name, 0) for name in queries}
+    # A query that was dropped has had its answers.
+    report.queries = {**dict.fromkeys(queries, 0), **report.queries}
     report.raised = {name: state.raised for name, state in queries.items()}
     report.troubles = {n: s.user_error for n, s in queries.items() if s.user_error and s.raised}
     report.schedule = {

@@ -58,11 +58,33 @@ WORKER_MEMORY = {
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
 
 
+# The engine's own session on each Spark of the process; there is more than one only after a stop.
+_sessions: dict[object, SparkSession] = {}
+_lock = threading.Lock()
+
+
 def running_session() -> SparkSession | None:
-    """The session of this process, if there is one; to look does not load pyspark."""
+    """A session on the Spark of this process, if there is one; to look does not load pyspark.
+
+    Where the caller has started Spark, it is a session beside the caller's: answers depend on
+    settings that are not the caller's to choose, and the caller's are not ours to change.
+    """
     sql: Any = sys.modules.get("pyspark.sql")
     session = sql.SparkSession._instantiatedSession if sql else None
-    return session if session is not None and session.sparkContext._jsc is not None else None
+    if session is None or session.sparkContext._jsc is None:
+        return None
+    with _lock:
+        context = session.sparkContext
+        if context not in _sessions:
+            _sessions[context] = _configured(session.newSession())
+        return _sessions[context]
+
+
+def _configured(session: SparkSession) -> SparkSession:
+    for key, value in CONFIGURATION.items():
+        if key.startswith("spark.sql."):  # others are settled when Spark starts
+            session.conf.set(key, value)
+    return session
 
 
 def start_session(master: str | None = None, app: str = "tidemill") -> SparkSession:
@@ -94,6 +116,8 @@ def _build(master: str, app: str) -> SparkSession:
         with _keeping_interrupt_handler():
             session = builder.getOrCreate()
         session.sparkContext.environment.update(WORKER_MEMORY)
+        with _lock:
+            _sessions[session.sparkContext] = session
         return session
     except Exception as error:
         refuse("E_SPARK", "Spark did not start", detail=_first_line(error), hint=f"master {master}")

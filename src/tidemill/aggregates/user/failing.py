@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from tidemill.catalog import Code
-from tidemill.plan.functions.user.loading import described, user_line
+from tidemill.plan.functions.user.loading import USER_ERRORS, described, user_line
 
 T = TypeVar("T")
 # Halving costs a few calls for each row that raises. Past so many the rest counts as raised:
@@ -34,7 +34,7 @@ def in_parts(
         try:
             with quiet():
                 result = work(part)
-        except Exception as error:
+        except USER_ERRORS as error:
             note(code, method, error)
             if part.stop - part.start == 1 or calls >= MOST_CALLS:
                 yield part, None
@@ -50,7 +50,7 @@ def quiet() -> np.errstate:
     return np.errstate(all="ignore")
 
 
-def note(code: Code, method: str, error: Exception) -> None:
+def note(code: Code, method: str, error: BaseException) -> None:
     """Keeps the first message of each aggregate, until it is asked for."""
     where = user_line(code, error)
     message = f"{code.name}.{method}: {described(error)}{f' ({where})' if where else ''}"

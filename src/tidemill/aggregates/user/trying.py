@@ -25,7 +25,7 @@ from tidemill.arrays import Array
 from tidemill.catalog import Code
 from tidemill.errors import refuse
 from tidemill.plan.expressions import Value
-from tidemill.plan.functions.user.loading import described, user_line
+from tidemill.plan.functions.user.loading import USER_ERRORS, described, user_line
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ class _Trial:
                 return work()
         except MistakeError as mistake:
             self._refuse(f"its {method} is not as declared", str(mistake))
-        except Exception as error:
+        except USER_ERRORS as error:
             where = user_line(self._code, error)
             self._refuse(f"its {method} raised {described(error)}", where, _RAISED)
 

@@ -63,7 +63,7 @@ class Planner:
 
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
-            for stream in plan.streams:
+            for stream in changed.streams:
                 changed = rebuild_plan(changed, stream, around)
         return changed
 

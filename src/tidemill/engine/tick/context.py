@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
@@ -14,6 +12,7 @@ from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.home import Home
+from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.failpoints import Failpoint
 from tidemill.language.names import Name
@@ -24,8 +23,6 @@ from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.jobs import GetSession
 from tidemill.spark.on_demand import AskSession
 from tidemill.state.feed import Feed
-
-Subscribers = Mapping[str, list[Callable[[pa.Table], None]]]  # by query
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Deliverer:
     def __init__(self, context: AnswerContext, stream: Stream) -> None:
         self._context = context
         self._queries = context.queries_of(stream)
-        self._published: dict[str, pa.Table] = {}
+        self._published: dict[str, list[pa.Table]] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
@@ -64,9 +64,8 @@ class Deliverer:
         for writer in self._writers():
             writer.committed(now_us)
         published, self._published = self._published, {}
-        for name, rows in published.items():
-            for callback in self._context.subscribers.get(name, ()):
-                callback(rows)
+        for name, tables in published.items():
+            self._context.subscribers.publish(name, pa.concat_tables(tables))
 
     def _deliver(self, tick: int, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> None:
         batch, raised = request.batch, np.sum([bucket.raised for bucket in buckets], axis=0)
@@ -83,7 +82,9 @@ class Deliverer:
             counts = np.sum([bucket.counts for bucket in buckets], axis=0)
             for bucket in buckets:
                 sink.deliver(Batch(tick, batch.queries, bucket.counts, staged=bucket.staged))
-        self._answers.update(zip(batch.queries, counts.tolist(), strict=True))
+        # A query that moves to another synopsis has windows in two requests of one tick.
+        for name, count in zip(batch.queries, counts.tolist(), strict=True):
+            self._answers[name] = self._answers.get(name, 0) + count
         for number in np.flatnonzero(raised).tolist():
             name = batch.queries[number]
             self._raised[name] = self._raised.get(name, 0) + int(raised[number])
@@ -93,7 +94,9 @@ class Deliverer:
         if not any(name in self._context.subscribers for name in queries):
             return
         owners = {queries[number] for number in set(request.owner.tolist())}
-        self._published.update({name: rows for name, rows in carried.tables() if name in owners})
+        for name, rows in carried.tables():
+            if name in owners:
+                self._published.setdefault(name, []).append(rows)
 
     def _user_errors_of(self, folded: FoldReport, results: list[TaskResult]) -> dict[str, str]:
         """Errors of users' code, by query that calls it; answers show them later."""

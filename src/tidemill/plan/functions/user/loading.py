@@ -13,6 +13,9 @@ from tidemill.errors import TidemillError, listing, refuse
 from tidemill.ids import fingerprint
 from tidemill.plan.functions.user.declaring import Constant, Declaration, declaration_of
 
+# Code of users may also try to end the process, which is not its to end.
+USER_ERRORS = (Exception, SystemExit)
+
 
 @lru_cache(maxsize=1024)
 def declared(code: Code) -> Declaration:
@@ -27,7 +30,7 @@ def make_aggregate(code: Code, constants: tuple[Constant, ...]) -> Any:
     """The aggregate with these constants, as its class makes it."""
     try:
         return _class(code)(*constants)
-    except Exception as error:
+    except USER_ERRORS as error:
         refuse(
             "E_AGGREGATE",
             f"aggregate {code.name} cannot be made: {described(error)}",
@@ -76,12 +79,12 @@ def _module(code: Code) -> ModuleType:
         exec(compile(code.text, code.file, "exec"), module.__dict__)
     except TidemillError:
         raise
-    except Exception as error:
+    except USER_ERRORS as error:
         _refuse_text(code, error)
     return module
 
 
-def _refuse_text(code: Code, error: Exception) -> NoReturn:
+def _refuse_text(code: Code, error: BaseException) -> NoReturn:
     line = user_line(code, error)
     if isinstance(error, SyntaxError) and error.filename == code.file:
         line = _line(code, error.lineno or 1)
