@@ -22,7 +22,7 @@ def compiled(function: F) -> F:
 
 
 def is_worth_loading(rows: int) -> bool:
-    """Whether so many rows should go through a loop, even if NumPy takes twice as long for them.
+    """True if so many rows should go through a loop, even if NumPy takes twice as long for them.
 
     Once a loop has been called in this process, the next one costs little.
     """

@@ -16,7 +16,7 @@ STEPS = ("admit", "partials", "fold", "decide", "answer", "deliver")
 
 @dataclass(frozen=True)
 class Failpoint:
-    """Where to die; travels with the tasks, which kill the engine and not just themselves."""
+    """The place at which to die; tasks take it along and kill the engine, not just themselves."""
 
     step: str
     tick: int

@@ -1,4 +1,4 @@
-"""How numbers, times and tables are put into words, everywhere alike.
+"""Numbers, times and tables in words, everywhere alike.
 
 >>> span(90_000_000), span(300_000_000), span(1_500_000)
 ('90 s', '5 min', '1.5 s')

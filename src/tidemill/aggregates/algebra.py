@@ -1,4 +1,4 @@
-"""What a kernel may assume of an aggregate: its combine, its identity, and its abilities.
+"""The algebra of an aggregate: its combine, its identity, and its abilities.
 
 A kernel asks for the ability it needs; asking for one that the algebra lacks is refused with a
 sentence. Integer lanes are int64 (wide integers as limbs on a last axis, see `limbs`), other

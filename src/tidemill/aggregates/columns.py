@@ -100,15 +100,15 @@ class GroupedRows:
 
 
 def is_column(scalar: Scalar) -> bool:
-    """Whether an expression is a column of the stream as it is."""
+    """True if an expression is a column of the stream as it is."""
     return scalar.columns[:1] != () and scalar.sql == quote_name(scalar.columns[0])
 
 
 def has_codes(kind: Type) -> bool:
-    """Whether arrays group by values of the type."""
+    """True if arrays group by values of the type."""
     return kind.is_integer or kind in (STRING, BOOLEAN, DATE, TIMESTAMP)
 
 
 def has_numbers(kind: Type) -> bool:
-    """Whether values of the type stand on a line of 64-bit integers, texts in a dictionary."""
+    """True if values of the type stand on a line of 64-bit integers, texts in a dictionary."""
     return has_codes(kind) or (kind.is_decimal and kind.precision <= _MOST_DIGITS)

@@ -117,7 +117,7 @@ def flat(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def valid_rows(array: pa.Array) -> BoolArray | None:
-    """Where a column has values; None for everywhere."""
+    """Flags of the rows that have a value; None if all have."""
     if array.null_count == 0:
         return None
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)

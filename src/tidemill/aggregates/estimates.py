@@ -1,4 +1,4 @@
-"""What sketches come to: estimates and their bounds."""
+"""Estimates and their bounds, from sketches."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _laws(algebra: Algebra, a: Array, b: Array, c: Array) -> Iterator[_Sides]:
 
 
 def agree(left: Array, right: Array, behind: tuple[Array, ...] = ()) -> BoolArray:
-    """Where states are equal; floats within 1e-9 of the largest behind them.
+    """Flags of equal states; floats agree within 1e-9 of the largest behind them.
 
     Large numbers that cancel leave their roundings, so what went in decides how close is close.
     Of what is not finite, one kind is as good as another: it depends on the order in Spark, too.

@@ -128,7 +128,7 @@ def _widened(limbs: IntArray, least: int) -> IntArray:
 
 
 def _below(high: IntArray, low: Array, bound: int) -> BoolArray:
-    """Whether each 128-bit value (signed high, unsigned low half) is below the bound."""
+    """True if each 128-bit value (signed high, unsigned low half) is below the bound."""
     bound_high, bound_low = bound >> 64, np.uint64(bound & (2**64 - 1))
     result: BoolArray = (high < bound_high) | ((high == bound_high) & (low < bound_low))
     return result

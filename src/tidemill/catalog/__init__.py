@@ -1,4 +1,4 @@
-"""What exists: streams, tables, sinks, aggregates and queries, as values kept in SQLite."""
+"""The catalog: streams, tables, sinks, aggregates and queries, as values kept in SQLite."""
 
 from tidemill.catalog.aggregates import Code, code_of
 from tidemill.catalog.catalog import Catalog

@@ -69,7 +69,7 @@ def _check_name(statement: CreateAggregate) -> None:
 
 
 def calls(select: Select, name: Name) -> bool:
-    """Whether a query calls a function of this name."""
+    """True if a query calls a function of this name."""
     return any(
         # To look at the text first is a hundred times cheaper.
         name in expr.sql.lower() and any(Name(node.name) == name for node in _functions(expr))

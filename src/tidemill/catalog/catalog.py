@@ -131,7 +131,7 @@ class Catalog:
         return replace(self, stopped={**self.stopped, **stopped})
 
     def _resolve(self, statement: D, resolve: Callable[[D], R]) -> R:
-        """What a definition declares, worked out once for each catalog."""
+        """The value that a definition declares, worked out once for each catalog."""
         key = _key(statement)
         if key not in self._resolved:
             self._resolved[key] = resolve(statement)

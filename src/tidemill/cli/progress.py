@@ -44,7 +44,7 @@ class Progress:
             self._status.stop()
 
     def working(self, what: str) -> None:
-        """What the engine does while there are no ticks; in a pipe, only what takes seconds."""
+        """Shows work between ticks; in a pipe, only work that takes seconds."""
         if self._live and self._status:
             self._status.update(f"{what} …")
         elif not self._quiet and what.startswith(STARTING_SPARK):

@@ -74,7 +74,7 @@ def _parse_query(cursor: Cursor, or_replace: bool) -> CreateQuery:
 
 @dataclass
 class _Clauses:
-    """What follows the columns of a stream, in any order, each at most once."""
+    """The clauses after the columns of a stream, in any order, each at most once."""
 
     order_by: str | None = None
     source: str | None = None

@@ -50,7 +50,7 @@ class Cursor:
         return " ".join(self.tokens[index].text.upper().split())
 
     def at(self, *words: str) -> bool:
-        """Whether exactly these words come next."""
+        """True if exactly these words come next."""
         return all(self.word(ahead) == word for ahead, word in enumerate(words))
 
     def take(self, *words: str) -> bool:
@@ -77,7 +77,7 @@ class Cursor:
         refuse(code, primary, hint=hint, text=self.text, place=self.here)
 
     def name_ahead(self) -> bool:
-        """Whether the next token can stand for a name."""
+        """True if the next token can stand for a name."""
         if self.at_end:
             return False
         token = self.tokens[self.index]

@@ -28,12 +28,12 @@ RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 def is_reserved(word: str) -> bool:
-    """Whether the bare word cannot stand for a name."""
+    """True if the bare word cannot stand for a name."""
     return word.upper() in RESERVED
 
 
 def needs_quotes(name: str) -> bool:
-    """Whether the name must stand in backticks to be read as a name, by us and by Spark."""
+    """True if the name must stand in backticks to be read as a name, by us and by Spark."""
     # The column that is stamped on arrival bears the name of one of Spark's functions.
     return _PLAIN.fullmatch(name) is None or is_reserved(name) or name.lower() == "current_time"
 

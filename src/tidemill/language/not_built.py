@@ -1,4 +1,4 @@
-"""What the language knows and the engine cannot do yet: one sentence each, with a way out."""
+"""Parts of the language that the engine cannot do: one sentence each, with a way out."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _parse_ranges(cursor: Cursor) -> list[int]:
 
 
 def _parse_slide(cursor: Cursor) -> tuple[int, bool]:
-    """How often, and whether that is soft; a range alone is refreshed with every update."""
+    """The slide, and whether it is soft; a range alone is refreshed with every update."""
     if cursor.at("]"):
         return 0, True
     if not cursor.take("SLIDE"):
@@ -230,7 +230,7 @@ def _parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
 
 
 def _refuse_other_relations(cursor: Cursor) -> None:
-    """What else may stand in the FROM of other dialects."""
+    """Refuses what other dialects allow in FROM."""
     if cursor.at("("):
         refuse_not_built("a subquery", cursor.text, cursor.here)
     if cursor.at(","):

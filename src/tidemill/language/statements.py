@@ -1,4 +1,4 @@
-"""What a script says, as frozen values: compared by meaning, with the places kept aside.
+"""The statements of a script as frozen values, compared by meaning; their places stay aside.
 
 >>> Expr("SUM(length) > 10").tree.find(exp.Column).name
 'length'
@@ -33,7 +33,7 @@ class Expr:
         return (self.source or parse_tree(self.sql)).copy()
 
     def place_of(self, node: exp.Expr) -> Place | None:
-        """Where a node of `tree` stands in the script; the whole expression when unknown."""
+        """The place of a node of `tree` in the script; the whole expression when unknown."""
         return (place_of_tree(node) or self.place) if self.source else self.place
 
     def __str__(self) -> str:
@@ -70,12 +70,12 @@ class Window(_Placed):
 
     @property
     def grid_us(self) -> int:
-        """How far apart two of its windows are at least."""
+        """The least distance between two of its windows."""
         return self.update_us if self.is_soft else self.slide_us
 
     @property
     def updates(self) -> int:
-        """How many updates a soft one allows between two answers."""
+        """The number of updates that a soft window allows between two answers."""
         return max(1, self.slide_us // self.update_us)
 
     @property

@@ -133,5 +133,5 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def is_vectorised(node: Node) -> bool:
-    """Whether the tree is evaluated on arrays here and not as SQL by Spark."""
+    """True if the tree is evaluated on arrays here and not as SQL by Spark."""
     return not any(isinstance(part, Opaque) for part in walk(node))

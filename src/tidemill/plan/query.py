@@ -1,4 +1,4 @@
-"""What a query means: a typed, frozen, printable plan."""
+"""The plan of a query: its meaning as a typed, frozen, printable value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AggregateCall:
 
     @property
     def arguments(self) -> tuple[Scalar, ...]:
-        """What is worked out for each row."""
+        """The expressions that are worked out for each row."""
         return (*([self.argument] if self.argument else []), *self.others)
 
     @property
@@ -99,7 +99,7 @@ class QueryPlan:
 
     @property
     def is_soft(self) -> bool:
-        """Whether only its newest window is answered, when there is time."""
+        """True if only its newest window is answered, when there is time."""
         return self.window.is_soft
 
     @property

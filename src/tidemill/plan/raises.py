@@ -1,4 +1,4 @@
-"""Where Spark would have raised: a SQL flag beside the value that never raises.
+"""A SQL flag that is true where Spark would have raised, beside the value that never raises.
 
 The try_ forms give NULL both for a NULL operand and for an error, so the error is told
 apart here: the result is NULL though no operand is. Branches that Spark would not have
@@ -40,7 +40,7 @@ def raised_sql(tree: exp.Expr, columns: Mapping[str, Type]) -> str:
 
 
 def needs_guard(tree: exp.Expr, columns: Mapping[str, Type]) -> bool:
-    """Whether an expression outside the typed set could raise in a way no try_ form covers."""
+    """True if an expression outside the typed set could raise in a way no try_ form covers."""
     return not _harmless(tree, columns)
 
 

@@ -46,7 +46,7 @@ def integer_as_decimal(integer: Type) -> Type:
 
 
 def common_type(left: Type, right: Type) -> Type | None:
-    """Where two types meet in CASE, COALESCE, IN and comparisons; lossless for decimals."""
+    """The common type of two in CASE, COALESCE, IN and comparisons; lossless for decimals."""
     if left == right or right == VOID:
         return left
     if left == VOID:
@@ -61,7 +61,7 @@ def common_type(left: Type, right: Type) -> Type | None:
 
 
 def common_type_of(types: Iterable[Type]) -> Type | None:
-    """Where all of them meet."""
+    """The common type of all of them."""
     meeting: Type | None = VOID
     for candidate in types:
         meeting = None if meeting is None else common_type(meeting, candidate)

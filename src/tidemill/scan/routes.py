@@ -56,7 +56,7 @@ def divide_feeds(stream: Stream, feeds: Sequence[Feed], scan_setting: str) -> Di
 
 
 def hindrance(stream: Stream, feeds: Sequence[Feed], scan_setting: str) -> str:
-    """Why the rows of these feeds are left to Catalyst; empty if they need not be."""
+    """The reason why the rows of these feeds are left to Catalyst; empty if they need not be."""
     if scan_setting != AUTO:
         return f"scan is '{scan_setting}'"
     scans = dict.fromkeys(feed.scan for feed in feeds)

@@ -119,7 +119,7 @@ def rolled_up(lanes: tuple[Lane, ...], cells: Cells, keys: Sequence[str]) -> Cel
 
 
 def narrow(cells: Cells, readings: Sequence[Reading]) -> Cells:
-    """What is read of the cells; the number of a reading takes the place of signatures.
+    """The cells that readings select; the number of a reading takes the place of signatures.
 
     Cells that nobody reads may be left, under a number after all others.
     """

@@ -1,4 +1,4 @@
-"""How a tick's rows become partials: scans, the feeds of a scan, and the tree of each feed.
+"""The way from a tick's rows to partials: scans, the feeds of a scan, the tree of each feed.
 
 A scan evaluates expressions and predicates once per row. A feed is one sub-aggregation of
 it, with partials per (slice, keys, signature) that Catalyst makes. A node below the feed's
@@ -22,7 +22,7 @@ from tidemill.windows import EdgeClass, edge_classes
 
 @dataclass(frozen=True)
 class Scan:
-    """What one pass over the rows works out for each of them."""
+    """The expressions that one pass works out for each row."""
 
     relation: Relation
     keys: tuple[Scalar, ...]
@@ -31,7 +31,7 @@ class Scan:
 
     @property
     def multiplies(self) -> bool:
-        """Whether a row of the stream may be several here, so that it cannot be counted."""
+        """True if a row of the stream may be several here, so that it cannot be counted."""
         return any(join.multiplies for join in self.relation.joins)
 
     @cached_property
@@ -44,7 +44,7 @@ class Scan:
 
     @cached_property
     def values(self) -> tuple[Scalar, ...]:
-        """What partials are grouped by beside the keys; lanes are put together again when read."""
+        """Values that partials are grouped by beside keys; reading puts lanes together again."""
         return tuple(dict.fromkeys(scalar for lane in self.lanes for scalar in lane.by_value))
 
     @cached_property

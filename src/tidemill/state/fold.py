@@ -21,7 +21,7 @@ from tidemill.state.synopsis import Synopsis
 
 
 def fold_feed(feed: Feed, root: Cells) -> Iterator[tuple[Synopsis, Cells]]:
-    """What each synopsis of the feed gets of the cells of its root."""
+    """The cells that each synopsis of the feed gets from its root."""
     cells_of: list[Cells] = []
     for number, node in enumerate(feed.nodes):
         keys = [f"_f{place}" for place in node.keys]

@@ -33,7 +33,7 @@ SLICE, GROUP, SIGNATURE = "slice", "group", "signature"
 
 @dataclass(frozen=True)
 class Piece:
-    """What the manifest says of one file: enough to plan without opening it."""
+    """A file in the manifest, with enough of it to plan without opening it."""
 
     name: str
     rows: int

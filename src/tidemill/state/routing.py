@@ -62,7 +62,7 @@ def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
 
 
 def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
-    """Which of the predicates hold, by signature."""
+    """Flags of the predicates that hold, by signature."""
     holds = np.ones((len(cells.signatures), len(synopsis.bits)), dtype=np.bool_)
     for place, bit in enumerate(synopsis.bits):
         if not bit.predicate.is_true:

@@ -61,7 +61,7 @@ class Version:
         return sum(piece.size for pieces in self.pieces.values() for piece in pieces)
 
     def value_bytes(self, synopsis_id: str) -> int:
-        """What the values take that are counted for a synopsis."""
+        """The bytes of the values that are counted for a synopsis."""
         return sum(piece.value_bytes for piece in self.of(synopsis_id))
 
     def _with(self, synopsis_id: str, pieces: tuple[Piece, ...]) -> Version:

@@ -1,4 +1,4 @@
-"""What one synopsis keeps: partials per (slice, keys, signature), for the queries that read them.
+"""A synopsis: partials per (slice, keys, signature), for the queries that read them.
 
 A synopsis outlives the queries it was made for. Edges, lanes and predicate bits come and go
 with its readers; each is complete from some time on, which says what a newcomer can be

@@ -1,4 +1,4 @@
-"""How far time has come on a stream: watermarks and lateness."""
+"""The time that a stream has come to: watermarks and lateness."""
 
 from tidemill.time.watermark import StreamTime
 

@@ -35,7 +35,7 @@ class StreamTime:
         return self if last_end_us is None else StreamTime(self.newest_us, self._later(last_end_us))
 
     def updates(self, update_us: int) -> int | None:
-        """How many updates the stream has had since the epoch, one every so often."""
+        """The number of updates of the stream since the epoch, one every so often."""
         return None if self.watermark_us is None else self.watermark_us // update_us
 
     def _later(self, watermark_us: int) -> int:

@@ -1,4 +1,4 @@
-"""Which windows a watermark has closed, found from the slices that hold rows.
+"""The windows that a watermark has closed, worked out from the slices that hold rows.
 
 Time itself is never walked: one row in the year 9999 costs one slice, not eight millennia of
 empty windows.

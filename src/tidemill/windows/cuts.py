@@ -48,11 +48,11 @@ class Cut:
 
     @cached_property
     def keeps_all(self) -> bool:
-        """Whether every slice is read; those in gaps of hopping windows are left out."""
+        """True if every slice is read; those in gaps of hopping windows are left out."""
         return any(spec.slide_us <= spec.range_us for spec in self.windows)
 
     def serves(self, spec: WindowSpec) -> bool:
-        """Whether any window of the spec is a run of slices that are all kept."""
+        """True if any window of the spec is a run of slices that are all kept."""
         return holds_edges(self.classes, spec) and (self.keeps_all or spec in self.windows)
 
 
@@ -100,7 +100,7 @@ class Cuts:
         return self._by_cut(times_us, _starts)
 
     def in_some_window(self, starts_us: IntArray) -> BoolArray:
-        """Which slices some window reads; those in gaps of hopping windows nobody does."""
+        """Flags of the slices that some window reads; no window reads those in gaps."""
         found = self._by_cut(starts_us, _read_by_some)
         return found.astype(np.bool_)
 

@@ -184,7 +184,7 @@ def pane_origin(classes: Sequence[EdgeClass]) -> int:
 
 
 def holds_edges(classes: Sequence[EdgeClass], spec: WindowSpec) -> bool:
-    """Whether every start and end of the window is plainly an edge of these classes."""
+    """True if every start and end of the window is plainly an edge of these classes."""
     by_period: dict[int, set[int]] = {}
     for edge in classes:
         by_period.setdefault(edge.period_us, set()).add(edge.offset_us)
@@ -199,7 +199,7 @@ def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
 
 
 def _contained(edge: EdgeClass, by_period: dict[int, set[int]]) -> bool:
-    """Whether a kept class holds all of the edge's instants: its period divides, offsets agree."""
+    """True if a kept class holds all of the edge's instants: its period divides, offsets agree."""
     return any(
         edge.period_us % period == 0 and edge.offset_us % period in offsets
         for period, offsets in by_period.items()

@@ -90,7 +90,7 @@ def lanes_behind(call: AggregateCall) -> tuple[Lane, ...]:
 
 
 def gives_numbers(call: AggregateCall) -> bool:
-    """Whether `lower_numbers` lowers the call; if not, `lower` does."""
+    """True if `lower_numbers` lowers the call; if not, `lower` does."""
     return function_of(call).gives_numbers(call)
 
 

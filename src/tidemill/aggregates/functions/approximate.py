@@ -170,7 +170,7 @@ def _any_value(_: Value) -> str:
 
 
 def _has_key(kind: Type, constants: tuple[Value, ...]) -> str:
-    """What is wrong with a value to be counted among values of the type."""
+    """The reason why a value cannot be counted among values of the type."""
     try:
         key_of(constants[0], kind)
     except ValueError as error:
@@ -179,7 +179,7 @@ def _has_key(kind: Type, constants: tuple[Value, ...]) -> str:
 
 
 class ApproxCount(Approximate):
-    """How often one value is there, by count-min sketches."""
+    """The count of one value, by count-min sketches."""
 
     signature: ClassVar[Signature] = Signature(
         "APPROX_COUNT",

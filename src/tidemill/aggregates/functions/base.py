@@ -35,7 +35,7 @@ class Function(ABC):
         """The lanes that the call is lowered from."""
 
     def gives_numbers(self, call: AggregateCall) -> bool:
-        """Whether NumPy keeps the result as it is: `lower_numbers` then makes it, else `lower`."""
+        """True if NumPy keeps the result as it is: `lower_numbers` then makes it, else `lower`."""
         kind = call.slot.type
         return not (kind.is_decimal or kind.inner or kind.name in ("STRING", "BINARY"))
 

@@ -105,7 +105,7 @@ def plain_frequent(subwindows: Sequence[Mapping[Any, int]], most: int) -> tuple[
 
 
 def _subwindows(call: AggregateCall) -> tuple[int, int]:
-    """How many values are listed, of sub-windows of which length."""
+    """The number of values listed, and the length of the sub-windows."""
     most, length = call.parameters
     assert isinstance(most, int)
     assert isinstance(length, str)

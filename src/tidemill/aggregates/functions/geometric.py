@@ -22,7 +22,7 @@ from tidemill.types import DOUBLE, Type
 
 
 def _has_log(numbers: Array) -> BoolArray:
-    """Where LN is not NULL: NaN has a logarithm, and is it; a NULL stands here as zero."""
+    """Flags of rows whose LN is not NULL. NaN is its own logarithm; a NULL stands here as zero."""
     found: BoolArray = ~(numbers <= 0)
     return found
 

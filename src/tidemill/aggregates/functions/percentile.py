@@ -27,7 +27,7 @@ class PercentileFunction(Function):
 
     @abstractmethod
     def fraction(self, call: AggregateCall) -> float:
-        """How far through."""
+        """The fraction that lies below the percentile."""
 
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
         return (Counts(call.argument),)

@@ -1,4 +1,4 @@
-"""How far values lie apart: variances and their roots."""
+"""The spread of values: variances and their roots."""
 
 from __future__ import annotations
 

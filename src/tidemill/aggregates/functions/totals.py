@@ -180,7 +180,7 @@ def _decimal_lanes(call: AggregateCall) -> tuple[Lane, ...]:
 
 
 def may_overflow(argument: Type) -> bool:
-    """Whether the sum of a decimal is kept in fewer digits than it might need."""
+    """True if the sum of a decimal is kept in fewer digits than it might need."""
     return argument.precision > MAX_DIGITS - SUM_DIGITS
 
 

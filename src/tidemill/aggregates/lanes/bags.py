@@ -50,7 +50,7 @@ class BagLane(Lane):
 
     @abstractmethod
     def _row_weights(self, rows: GroupedRows) -> Array:
-        """What each row of the chunk weighs."""
+        """The weight of each row of the chunk."""
 
     def lift_rows(self, rows: GroupedRows) -> Bags:
         """Of each row of the chunk the one value, with its weight; none without either."""

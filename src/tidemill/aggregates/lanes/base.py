@@ -77,12 +77,12 @@ class Lane(ABC):
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
-        """What Catalyst has to group by, too, so that a partial row has one value of each."""
+        """Arguments that Catalyst groups by, too: a partial row has one value of each."""
         return ()
 
     @property
     def lifts_arrays(self) -> bool:
-        """Whether `lift_rows` gives what Catalyst would."""
+        """True if `lift_rows` gives what Catalyst would."""
         return all(map(is_column, self.arguments)) and self._reads_types
 
     @property
@@ -97,7 +97,7 @@ class Lane(ABC):
 
     @property
     def _reads_types(self) -> bool:
-        """Whether `lift_rows` takes columns of the arguments' types; if not, Catalyst lifts."""
+        """True if `lift_rows` takes columns of the arguments' types; if not, Catalyst lifts."""
         return False
 
     @abstractmethod
@@ -137,7 +137,7 @@ class KernelLane(Lane):
     @property
     @abstractmethod
     def algebra(self) -> Algebra:
-        """How two values are combined."""
+        """The combine of two values, and its abilities."""
 
     def combined(
         self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None

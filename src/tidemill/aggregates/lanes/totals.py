@@ -93,7 +93,7 @@ class Sum(NumberLane):
 
     @property
     def in_halves(self) -> bool:
-        """Whether partial rows have the low and the high halves of the values apart."""
+        """True if partial rows have the low and the high halves of the values apart."""
         return self.type == BIGINT
 
     @property
@@ -162,7 +162,7 @@ class Sum(NumberLane):
 
 
 class Overflow(NumberLane):
-    """How often the decimal sum of a slice had more digits than there are."""
+    """The number of times that a decimal sum of a slice had more digits than there are."""
 
     kind: ClassVar[str] = "overflow"
 

@@ -45,7 +45,7 @@ def list_bits(words: Array, places: Array) -> None:
 
 @compiled
 def _bits(word: Any) -> Any:
-    """How many are set; compilers know this form and make one instruction of it."""
+    """The number of bits set; compilers know this form and make one instruction of it."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     pairs = np.uint64(0x3333333333333333)
     word = (word & pairs) + ((word >> np.uint64(2)) & pairs)

@@ -67,7 +67,7 @@ class SketchLane(Lane):
 
     @property
     def size(self) -> int:
-        """How large the sketch is, in the measure of its family."""
+        """The size of the sketch, in the measure of its family."""
         (size,) = self.parameters
         assert isinstance(size, int)
         return size

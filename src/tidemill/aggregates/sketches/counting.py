@@ -1,4 +1,4 @@
-"""How often a value is there, by a count-min sketch.
+"""The count of a value, by a count-min sketch.
 
 What it tells is never too little, and too much by more than e / width of all rows 7 times in
 1,000 at most. As long as there are no more values than a row of the sketch has counters, they

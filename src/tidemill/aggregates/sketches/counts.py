@@ -1,4 +1,4 @@
-"""How often each value is there, as arrays: what is known of counts, and how much is not.
+"""Counts of values as arrays: lower bounds, and how much each may be short by.
 
 Values are integers, ascending; of texts they are hashes, with the texts beside them. Tally of
 several states are added up by sorting, which is fast since each is in order. What has too many

@@ -38,7 +38,7 @@ def items_log_size(error: float, items: int) -> int:
 
 
 def items_room(log_size: int) -> int:
-    """How many values a table holds before it drops any."""
+    """The number of values that a table holds before it drops any."""
     return int(_FILL * 2**log_size)
 
 

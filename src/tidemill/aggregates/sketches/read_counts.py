@@ -25,7 +25,7 @@ _WEIGHT_AT, _COUNTERS_AT, _EMPTY_SIZE = 16, 24, 16
 
 @lru_cache(maxsize=2**12)
 def places(width: int, key: int) -> tuple[int, ...]:
-    """Which counters of a sketch the value is counted in, as a sketch of it alone shows."""
+    """The counters of a sketch in which the value is counted, as a sketch of it alone shows."""
     sketch = datasketches.count_min_sketch(COUNT_MIN_ROWS, width)
     sketch.update(key, 1)
     counters = np.frombuffer(bytes(sketch.serialize()), np.float64, offset=_COUNTERS_AT)
@@ -45,7 +45,7 @@ def counters(states: Flat, width: int, key: int) -> IntArray:
 
 @compiled
 def _project(data: Array, at: Array, places: Array, key: int, exact: Array, bits: Array) -> None:
-    """What a sketch has are doubles, of which the bits are told."""
+    """The bits of the doubles that a sketch holds."""
     rows = len(places)
     for cell in range(len(at) - 1):
         low, high = at[cell], at[cell + 1]

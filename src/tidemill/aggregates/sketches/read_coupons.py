@@ -63,7 +63,7 @@ def _in_bytes(state: bytes, log_size: int) -> bytes:
 
 @compiled
 def _first(data: Array, low: int) -> int:
-    """Where the coupons of a sketch begin."""
+    """The offset at which the coupons of a sketch begin."""
     return low + (_LIST_AT if data[low + MODE_AT] & _MODE == _LIST else _SET_AT)
 
 

@@ -72,7 +72,7 @@ def _sizes(data: Array, at: Array) -> tuple[Array, Array]:
 
 @compiled
 def _read(data: Array, at: Array, begin: Array, end: Array, hashes: Array) -> None:
-    """What comes after the head, to the end of the bytes, are the hashes."""
+    """The hashes, which follow the head to the end of the bytes."""
     for cell in range(len(at) - 1):
         place = at[cell + 1] - 8 * (end[cell] - begin[cell])
         for to in range(begin[cell], end[cell]):

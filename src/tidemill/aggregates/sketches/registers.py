@@ -33,7 +33,7 @@ _NOT_SUMMED = bytes(8)
 
 
 def is_full(state: bytes) -> bool:
-    """Whether it has its registers; they are of a byte, or the library has to look at it."""
+    """True if it has its registers, of a byte each; else the library has to look at it."""
     return state[MODE_AT] == REGISTERS
 
 

@@ -1,4 +1,4 @@
-"""What `lower` gives, as a column of the declared type."""
+"""Results of `lower`, as a column of the declared type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_result(values: Any, kind: Type, count: int) -> pa.Array:
 
 
 def _may_be(actual: pa.DataType, declared: pa.DataType) -> bool:
-    """Whether every value of one type is one of the other, or at least of its kind."""
+    """True if every value of one type is one of the other, or at least of its kind."""
     if pa.types.is_nested(declared) and pa.types.is_nested(actual):
         return _may_be(actual.value_type, declared.value_type)
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp)

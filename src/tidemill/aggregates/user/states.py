@@ -33,7 +33,7 @@ _NUMPY = {
 
 
 class MistakeError(Exception):
-    """What a user's method gave is not what it declares."""
+    """A user's method gave something other than it declares."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class States:
         return columns
 
     def records(self, state: Any, count: int | None) -> Array:
-        """What a method gave, as so many records; None: as a single one."""
+        """The result of a method as so many records; None: as a single one."""
         if not isinstance(state, Mapping) or set(state) != {f.name for f in self.fields}:
             shown = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
             names = sorted(field.name for field in self.fields)

@@ -80,7 +80,7 @@ class _Trial:
             self._refuse(f"it breaks a law: {broken.law}", str(broken), _HINTS[broken.law])
 
     def _is_finite(self, states: Array) -> Array:
-        """What is infinite cannot be subtracted, and never is."""
+        """True of states without infinities, which alone can be subtracted."""
         columns = (states[f.name] for f in self._mine.declared.state if f.type.is_float)
         is_finite = np.ones(len(states), np.bool_)
         for column in columns:

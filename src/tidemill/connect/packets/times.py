@@ -1,4 +1,4 @@
-"""When generated packets happen and when they arrive: bursts, delays, counts.
+"""Times of generated packets, of happening and of arriving: bursts, delays, counts.
 
 The traffic is the sum of ON/OFF sources with Pareto periods, so that its bursts are heavy-tailed
 and do not average out. A row belongs to an event block, the second of its event time, and arrives
@@ -54,7 +54,7 @@ def event_times(model: PacketModel, block: int) -> Ints:
 # Neighbouring arrival blocks share their event blocks, so a few are worth keeping.
 @lru_cache(maxsize=16)
 def arrival_times(model: PacketModel, block: int) -> Ints:
-    """When each row of an event block arrives: at most `disorder_us` after it happened."""
+    """The arrival of each row of an event block: at most `disorder_us` after it happened."""
     times_us = event_times(model, block)
     delays_us = random_for(model, DELAYS, block).integers(0, model.disorder_us + 1, len(times_us))
     return times_us + delays_us

@@ -82,7 +82,7 @@ def check_schema(
 
 
 def misfit(declared: Type, stored: pa.DataType) -> str:
-    """Why Spark would not read what is stored as what is declared; empty if it would."""
+    """The reason why Spark would not read a stored column as it is declared; empty if it would."""
     if pa.types.is_timestamp(stored) and stored.unit == "ns":
         return "the file has nanoseconds, which Spark does not read: write microseconds"
     if not declared.is_atomic or _kind(declared.arrow) == _kind(stored):

@@ -30,7 +30,7 @@ def with_relation(synopsis: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
 
 
 def _with_columns(join: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
-    """What is still joined to a table may outlive its declaration, and then has no names for it."""
+    """A join may outlive the declaration of its table, and then has no names for the columns."""
     table = catalog.definition("table", join["table"])
     columns = table.columns if isinstance(table, CreateTable) else ()
     slots = [Slot(TableColumn(join["name"], c.name).name, c.type) for c in columns]

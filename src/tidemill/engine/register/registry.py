@@ -112,7 +112,7 @@ class Registry:
 
 
 def stream_state(home: Home, stream: Name) -> StreamState:
-    """Where a stream stands after its last tick; at its beginning if there is no home yet."""
+    """The state of a stream after its last tick; its beginning if there is no home yet."""
     if not home.exists:
         return StreamState()
     return Journal(home.open()).load(stream, with_inputs=False)

@@ -57,7 +57,7 @@ class Outlets:
                 writer.check(query.name)
 
     def settle_changed(self, catalog: Catalog, before: SharedPlan, after: SharedPlan) -> None:
-        """What a replaced query has staged is delivered as its own, under its old columns."""
+        """Staged answers of a replaced query are delivered as its own, under its old columns."""
         for query in before.queries:
             if not after.stands(query):
                 writer = self.standing(catalog)[query.name]

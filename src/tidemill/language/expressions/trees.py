@@ -131,7 +131,7 @@ def _write(tree: exp.Expr) -> str:
 
 
 def _guard(text: str, place: Place | None, work: Callable[[], _Result]) -> _Result:
-    """What `work` returns, with sqlglot's ways to fail turned into one refusal."""
+    """The result of `work`, with sqlglot's ways to fail turned into one refusal."""
     try:
         return work()
     except PlacedParseError as error:
@@ -248,7 +248,7 @@ def _check_tree(tree: exp.Expr, text: str, place_of: _PlaceOf) -> None:
 
 
 def _fits(node: exp.Expr) -> bool:
-    """Whether an allowed node stands where it may, without the extras of other dialects."""
+    """True if an allowed node stands where it may, without the extras of other dialects."""
     if isinstance(node, exp.Star):
         return isinstance(node.parent, (exp.Anonymous, type(None))) and not any(node.args.values())
     if isinstance(node, exp.In):

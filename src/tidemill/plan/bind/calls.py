@@ -60,7 +60,7 @@ class CallBinder:
         return self._numbered(AggregateCall(result, function, argument, constants, weights))
 
     def parts(self, node: Node) -> Iterator[tuple[str, Slot]]:
-        """What an answer that is just one aggregate has beside its value."""
+        """The further parts of an answer that is just one aggregate."""
         call = next((call for call in self.calls if call.slot == node), None)
         if call is None or call.argument is None:
             return

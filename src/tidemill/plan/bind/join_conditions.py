@@ -96,7 +96,7 @@ def _pair(scope: Scope, conjunct: exp.Expr) -> _Pair | None:
 
 
 def _reads(scope: Scope, tree: exp.Expr) -> str:
-    """Which side an expression belongs to: `before`, `table`, or neither."""
+    """The side that an expression belongs to: `before`, `table`, or neither."""
     joins = {column.join for column in scope.joined_of(tree)}
     table = scope.entries[-1].join
     if table not in joins:

@@ -72,7 +72,7 @@ class Signature:
 
     @property
     def form(self) -> str:
-        """How it is called, as text."""
+        """The form of a call, as text."""
         words = [
             *self.arguments,
             *(p.name if p.is_required else f"[{p.name}]" for p in self.parameters),

@@ -31,7 +31,7 @@ class TooManyBoxesError(Exception):
 
 @dataclass(frozen=True)
 class Box:
-    """What each side allows, ordered by side; a side not named allows everything."""
+    """A box: the values that each side allows, ordered by side; a side not named allows all."""
 
     sides: tuple[tuple[Dimension, ValueSet], ...] = ()
 
@@ -74,7 +74,7 @@ def make_box(sides: Mapping[Dimension, ValueSet]) -> Box | None:
 
 
 def meet(left: Box, right: Box) -> Box | None:
-    """What both boxes hold."""
+    """The box of all rows that lie in both."""
     sides = dict(left.sides)
     for dimension, allowed in right.sides:
         sides[dimension] = sides.get(dimension, EVERYTHING) & allowed

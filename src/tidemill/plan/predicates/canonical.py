@@ -176,5 +176,5 @@ def _bare(node: Node) -> Node:
 
 
 def _is_exact(source: Type, target: Type) -> bool:
-    """Whether every value survives the change of type; FLOAT and DOUBLE are out."""
+    """True if every value survives the change of type; FLOAT and DOUBLE are out."""
     return not target.is_float and common_type(source, target) == target

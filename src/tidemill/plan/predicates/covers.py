@@ -108,7 +108,7 @@ def _reading(predicate: Predicate, bits: Mapping[int, Predicate]) -> Reading:
 
 
 def read_by(query: Predicate, bits: Bits) -> Reading | None:
-    """How the query is read from the bits: in one term if possible, None if not at all."""
+    """The reading of the query from the bits: one term if possible, None if there is none."""
     if query.is_true or query.is_false:
         return ALL_ROWS if query.is_true else NO_ROWS
     equal = [bit for bit in sorted(bits) if bits[bit] == query]
@@ -145,7 +145,7 @@ def _apart(core: Predicate, inside: Predicate, bits: Bits) -> list[int]:
 
 
 def _stays_in(query: Predicate, inside: Predicate, apart: Sequence[int], bits: Bits) -> bool:
-    """Whether what is inside, without what is apart, is no more than the query."""
+    """True if the inside, less what is apart, holds no more than the query."""
     others = [box for bit in apart for box in bits[bit].boxes]
     return is_covered(inside.boxes, [*query.boxes, *others])
 
@@ -195,7 +195,7 @@ def _parts(boxes: Sequence[Box], query: Predicate, bits: Bits) -> list[_Part]:
 
 
 def _outside(boxes: Sequence[Box], covers: Sequence[Box]) -> Sequence[Box]:
-    """What the covers leave of the boxes; nothing if that is in too many pieces."""
+    """The boxes less the covers; nothing if that is in too many pieces."""
     left = list(boxes)
     for cover in covers:
         left = [piece for box in left for piece in without(box, cover)]

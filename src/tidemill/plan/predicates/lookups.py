@@ -96,7 +96,7 @@ def _boxes(layout: MaskLayout, word: int, read: Read) -> str:
 
 
 def _truth(layout: MaskLayout, word: int, dimension: Dimension, read: Read) -> str:
-    """What a truth value allows of a word."""
+    """The mask of a word that a truth value allows."""
     value = quote_name(dimension.name) if isinstance(dimension, Slot) else read(dimension)
     cuts = layout.cuts(dimension)
     no, yes, null = (f"{mask}L" for mask in mask_table(layout.in_word(word), dimension, cuts))

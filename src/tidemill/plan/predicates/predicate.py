@@ -69,11 +69,11 @@ class Predicate:
         return word_boxes(self.boxes)
 
     def contains(self, other: Predicate) -> bool:
-        """Whether every row of the other is surely a row of this one."""
+        """True if every row of the other is surely a row of this one."""
         return all(any(mine.contains(box) for mine in self.boxes) for box in other.boxes)
 
     def is_disjoint(self, other: Predicate) -> bool:
-        """Whether surely no row belongs to both."""
+        """True if surely no row belongs to both."""
         return all(mine.is_disjoint(box) for mine in self.boxes for box in other.boxes)
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -100,7 +100,7 @@ def where(dimension: Dimension, allowed: ValueSet) -> Predicate:
 
 
 def is_covered(boxes: Iterable[Box], covers: Sequence[Box]) -> bool:
-    """Whether the boxes surely lie in the union of the covers."""
+    """True if the boxes surely lie in the union of the covers."""
     waiting = list(boxes)
     for _ in range(_MOST_PIECES):
         if not waiting:

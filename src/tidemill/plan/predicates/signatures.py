@@ -69,7 +69,7 @@ class Reading:
 
     @property
     def needs_all(self) -> bool:
-        """Whether rows that hold no bit at all may be read."""
+        """True if rows that hold no bit at all may be read."""
         return any(term.must == 0 for term in self.terms)
 
 
@@ -78,12 +78,12 @@ NO_ROWS = Reading(())
 
 
 def word_count(mask: int) -> int:
-    """How many words it takes to hold the bits of a mask."""
+    """The number of words that hold the bits of a mask."""
     return -(-mask.bit_length() // WORD_BITS)
 
 
 def has_bit(signatures: SignatureWords, bit: int) -> BoolArray:
-    """Which signatures hold the bit."""
+    """Flags of the signatures that hold the bit."""
     word, place = divmod(bit, WORD_BITS)
     found: BoolArray = (signatures[:, word] >> place & 1).astype(np.bool_)
     return found
@@ -170,7 +170,7 @@ def lay_out_masks(bits: Mapping[int, Predicate]) -> MaskLayout:
 
 
 def mask_table(placed: list[Placed], dimension: Dimension, cuts: tuple[CutPoint, ...]) -> list[int]:
-    """What one word allows in each stretch between cuts, and last for NULL."""
+    """The mask of one word for each stretch between cuts, and last for NULL."""
     masks = [0] * (len(cuts) + 2)
     for bit in placed:
         for place, allowed in enumerate(_allowed(bit.box.side(dimension), cuts)):

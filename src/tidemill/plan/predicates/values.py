@@ -91,7 +91,7 @@ class ValueSet:
         return self.is_disjoint(~other)
 
     def _meets(self, low: CutPoint | None, high: CutPoint | None) -> bool:
-        """Whether a value from `low` up to, without, `high` is a member."""
+        """True if a value from `low` up to, without, `high` is a member."""
         passed = 0 if low is None else bisect_right(self.cuts, low)
         if self.starts_in ^ bool(passed % 2):
             return True
@@ -124,7 +124,7 @@ def _combine(left: ValueSet, right: ValueSet, keep: Callable[[bool, bool], bool]
 
 
 def has_line(type: Type) -> bool:
-    """Whether the values of the type are points on a line."""
+    """True if the values of the type are points on a line."""
     return type.is_decimal or type.name in _BITS or type.name in ("BOOLEAN", "STRING")
 
 

@@ -46,12 +46,12 @@ class SortedBags:
 
     @cached_property
     def counted(self) -> IntArray:
-        """What weighs before each entry, for counts alone."""
+        """The weight before each entry, for counts alone."""
         return totals_before(self.bags.weights[0])
 
     @cached_property
     def weight(self) -> IntArray:
-        """What weighs before each cell, for counts alone."""
+        """The weight before each cell, for counts alone."""
         own = self.counted[self.bags.end] - self.counted[self.bags.begin]
         return totals_before(own)
 
@@ -76,13 +76,13 @@ class Runs:
         return len(self.first)
 
     def distinct(self) -> IntArray:
-        """How many different values there are."""
+        """The number of different values."""
         limit = np.full(len(self), self._size)
         found: IntArray = count_distinct(*self._requests, limit, *self._runs, self._size)
         return found
 
     def total(self) -> IntArray:
-        """How many values there are."""
+        """The number of values."""
         weight = self.cells.weight
         found: IntArray = weight[self.last] - weight[self.first]
         return found
@@ -205,6 +205,6 @@ def totals_before(values: IntArray) -> IntArray:
 
 
 def totals_within(totals: IntArray, first: IntArray, last: IntArray) -> IntArray:
-    """What the cells of each run have, as a difference of running totals."""
+    """The total over the cells of each run, as a difference of running totals."""
     sums: IntArray = totals[last] - totals[first]
     return sums

@@ -139,13 +139,13 @@ class Spans:
 
 @dataclass(frozen=True)
 class Naming:
-    """Which group of the cells a number stands for, in each window."""
+    """The group of the cells that a number stands for, in each window."""
 
     groups: IntArray
     first: IntArray  # by window
 
     def __call__(self, window: IntArray, number: IntArray) -> IntArray:
-        """What it gives for a number that its reading does not use is some group."""
+        """The groups of the numbers; a number that its reading does not use gives any group."""
         found: IntArray = self.groups[self.first[window] + number]
         return found
 
@@ -201,7 +201,7 @@ def _reached(cells: Cells, spans: Spans) -> BoolArray:
 def _arranged(
     cells: Cells, spans: Spans, reached: BoolArray, places: IntArray
 ) -> list[tuple[list[int], CellLayout]]:
-    """Which readings go together, and how they are laid out."""
+    """The readings that go together, and their layout."""
     readings = len(cells.signatures)
     is_asked = reached.any(axis=1)
     if readings == 1 or readings * cells.group_count > MOST_NUMBERED:

@@ -39,7 +39,7 @@ class DenseBlock:
 
     @cached_property
     def present(self) -> BoolArray | None:
-        """Which cells have rows behind them; None if all have."""
+        """Flags of the cells that have rows behind them; None if all have."""
         if np.all(self._section.full[self._hi] > self._section.full[self._lo]):
             return None
         return np.asarray(self._section.rows.windows(self._lo, self._hi) > 0)
@@ -169,7 +169,7 @@ class _Matrix:
 
     @cached_property
     def counts(self) -> Array:
-        """How many rows are in each."""
+        """The number of rows in each."""
         found = np.bincount(self._place, minlength=self._slices * self.groups)
         return found.reshape(self._slices, self.groups)
 

@@ -97,7 +97,7 @@ class SparseCells:
 
 
 def rows_before(slice_index: IntArray, slices: int) -> IntArray:
-    """How many rows lie in the slices before each, and before the end."""
+    """The number of rows in the slices before each, and before the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(slice_index, minlength=slices))])
 
 

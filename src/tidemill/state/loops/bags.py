@@ -25,7 +25,7 @@ def count_distinct(
     codes: Array,
     size: int,
 ) -> Array:
-    """How many values there are in each request, of those with codes below its limit.
+    """The number of values in each request, of those with codes below its limit.
 
     The cells of a cluster are gone through from right to left, and each value is noted at the
     leftmost cell met so far; a request that begins there has those noted before its end.

@@ -50,7 +50,7 @@ def together(
     low: Array,
     high: Array,
 ) -> Array:
-    """What the lists of each request's sub-windows come to; how many are reported is told.
+    """The sums of the lists of each request's sub-windows, and how many values each reports.
 
     List l has the entries `offsets[l]:offsets[l + 1]`, the heaviest first. Request r has the
     lists `lists[begin[r]:begin[r + 1]]`, and the places from `room[r]` on. A list of `most`

@@ -91,7 +91,7 @@ def to_and_fro(order: Array, first: Array) -> None:
 
 @compiled
 def _apart(before: Array, low: int, high: int, to_low: int, to_high: int) -> int:
-    """How many entries are in one of two runs alone; the second does not begin before."""
+    """The number of entries in one of two runs alone; the second does not begin before."""
     return int(before[to_low] - before[low] + abs(before[to_high] - before[high]))
 
 
@@ -142,7 +142,7 @@ def _without_absent(entries: Array, met: Array, is_met: Array, count: int) -> in
 
 @compiled
 def _carry(total: Array, weighed: Array, met: Array, count: int) -> None:
-    """What values weigh, comparable limb by limb from the last."""
+    """The weights of values, comparable limb by limb from the last."""
     limbs = len(total)
     for place in range(count):
         code = met[place]

@@ -48,7 +48,7 @@ def at_shares(
 
 @compiled
 def _rank(share: float, weight: int) -> int:
-    """How much lies before the value; it has to be reached, so it is rounded up."""
+    """The weight that lies before the value; it has to be reached, so it is rounded up."""
     return max(0, int(np.ceil(share * weight)) - 1)
 
 

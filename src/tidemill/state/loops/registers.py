@@ -131,7 +131,7 @@ def _put_together(table: Array, cells: int, first: int, last: int, row: Array) -
 
 @compiled
 def _counts(row: Array) -> Array:
-    """How many registers have each value."""
+    """The number of registers that have each value."""
     # Four tables, as the next register often has the same value and would have to wait.
     counts = np.zeros((4, _VALUES), np.int64)
     for place in range(0, len(row), 4):

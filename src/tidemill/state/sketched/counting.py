@@ -1,4 +1,4 @@
-"""How often a value is there in windows, from the counters it has in the sketches of their cells.
+"""Counts of a value in windows, from the counters it has in the sketches of their cells.
 
 Each counter of a window is the sum of those of its cells, and the least of them is the answer,
 as it would be if the sketches were added up. Cells that are counted exactly leave no doubt, so

@@ -87,7 +87,7 @@ class RegisterCells:
 
 
 def from_coupons(distinct: IntArray) -> FloatArray:
-    """How many values have so many different coupons, by Newton's method.
+    """The number of values that have so many different coupons, by Newton's method.
 
     >>> from_coupons(np.array([0, 100, 10**6])).round(1).tolist()
     [0.0, 100.0, 1002490.6]

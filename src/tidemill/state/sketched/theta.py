@@ -59,7 +59,7 @@ class ThetaCells:
         return found
 
     def _distinct(self, first: IntArray, last: IntArray, limit: IntArray) -> IntArray:
-        """How many hashes below their limits the runs have.
+        """The number of hashes of the runs below their limits.
 
         Those of one limit are answered together, and of long windows many have the same least.
         """

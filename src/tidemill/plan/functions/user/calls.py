@@ -19,7 +19,7 @@ from tidemill.types import INTEGER_BITS, Type
 def user_arguments(
     expr: Expr, trees: list[exp.Expr], code: Code, scalars: ScalarBinder
 ) -> tuple[Scalar, ...]:
-    """What `lift` takes, in its order: the arguments written, and the time of the row."""
+    """The arguments of `lift`, in its order: those written, and the time of the row."""
     remaining = iter(trees)
     return tuple(
         _time(expr, scalars)
@@ -66,7 +66,7 @@ def _fitted(expr: Expr, tree: exp.Expr, argument: Argument, scalars: ScalarBinde
 
 
 def is_widened(actual: Type, declared: Type) -> bool:
-    """Whether Arrow makes the same of it as Spark's cast: numbers into wider ones.
+    """True if Arrow makes the same of it as Spark's cast: numbers into wider ones.
 
     >>> from tidemill.types import BIGINT, DOUBLE, INT
     >>> is_widened(INT, BIGINT), is_widened(BIGINT, DOUBLE), is_widened(DOUBLE, BIGINT)

@@ -33,7 +33,7 @@ _BEFORE_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Argument:
-    """What `lift` takes; the time of the row is not written in SQL."""
+    """An argument of `lift`; the time of the row is not written in SQL."""
 
     name: str
     type: Type
@@ -51,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Declaration:
-    """How the aggregate is called, what it keeps and what it gives.
+    """The declaration of an aggregate: its call, its state and its result.
 
     `constants` are what the constructor takes, each with its default.
     """
@@ -104,7 +104,7 @@ def aggregate(
 
 
 def declaration_of(cls: type) -> Declaration | None:
-    """What a class has declared itself; what it inherits does not count."""
+    """The attributes that a class declares itself; inherited ones do not count."""
     found: Declaration | None = vars(cls).get(_MARK)
     return found
 

@@ -19,7 +19,7 @@ USER_ERRORS = (Exception, SystemExit)
 
 @lru_cache(maxsize=1024)
 def declared(code: Code) -> Declaration:
-    """What the class says of itself."""
+    """The declaration in the user's class."""
     found = declaration_of(_class(code))
     assert found is not None
     return found
@@ -99,7 +99,7 @@ def described(error: BaseException) -> str:
 
 
 def user_line(code: Code, error: BaseException) -> str:
-    """Where in the user's file it was raised: the innermost line of that file."""
+    """The innermost line of the user's file in which it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     mine = [frame.lineno for frame in frames if frame.filename == code.file]
     return _line(code, mine[-1] or 1) if mine else ""

@@ -1,4 +1,4 @@
-"""How aggregates of users are called."""
+"""Signatures of users' aggregates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemill.plan.functions.user.loading import declared
 
 
 def signature_of(code: Code) -> Signature:
-    """How an aggregate of a user is called."""
+    """The signature of a user's aggregate."""
     declaration = declared(code)
     return Signature(
         name=code.name.upper(),
