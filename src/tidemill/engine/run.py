@@ -145,6 +145,7 @@ class RunLoop:
             if len(self._live()) == 1:
                 raise
             self._failed.add(runner.stream.key)
+            runner.rest()
             self.report.failed_streams[runner.stream.name] = _sentence(error)
             self._notice(f"stream {runner.stream.name} has failed: {_sentence(error)}")
             return False

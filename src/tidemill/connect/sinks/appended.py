@@ -46,9 +46,14 @@ class AppendedFile(SinkWriter):
             )
 
     def recover(self) -> None:
+        # The transaction that set the length may have been rolled back.
+        self._length = self._committed_length()
         if self._length is not None and self._path.exists():
             # Somebody may have cut the file meanwhile; growing it would fill it with zeros.
             os.truncate(self._path, min(self._length, self._path.stat().st_size))
+
+    def take_back(self) -> None:
+        self.recover()
 
     def deliver(self, batch: Batch) -> None:
         if batch.rows is None or not len(batch.rows):

@@ -2,7 +2,8 @@
 
 Some ticks are delivered, and the process ends before every line of the sink's own code in turn.
 The next process recovers, delivers again what was not committed, and goes on to the end. A
-reader must then have met every answer as often as the sink promises. An exception stands for
+reader must then have met every answer as often as the sink promises, also where ticks fail and
+are taken back while the process goes on. An exception stands for
 the end of a process, so files are closed that might otherwise end in the middle of a line.
 """
 
@@ -65,6 +66,10 @@ def check_sink(case: CheckedSink, folder: Path) -> int:
     assert undisturbed.met(writer) == _due(writer), "without any interruption, answers are missing"
     undisturbed.check_reading_back(writer)
     undisturbed.check_place_is_taken(writer)
+    failing = _Attempt(case, folder / "failing")
+    writer = failing.run(ticks_fail=True)
+    broken = _broken(writer.promise, failing.met(writer), _due(writer))
+    assert not broken, f"ticks failed and were taken back: {broken}"
     for step in range(10**6):
         attempt = _Attempt(case, folder / str(step))
         if (line := attempt.run_up_to(step, type(writer))) is None:
@@ -122,8 +127,11 @@ class _Attempt:
         self._connections: list[sqlite3.Connection] = []
         folder.mkdir(parents=True)
 
-    def run(self) -> SinkWriter:
-        """One process from start to end: what is committed stays, the rest is done again."""
+    def run(self, ticks_fail: bool = False) -> SinkWriter:
+        """One process from start to end: what is committed stays, the rest is done again.
+
+        If ticks fail, each does so once, after all that it had to deliver.
+        """
         for connection in self._connections:
             connection.close()  # as the end of its process does
         connection = self._connect("ledger.db")
@@ -134,6 +142,10 @@ class _Attempt:
             _commit(writer, connection, _REGISTERED)
         writer.recover()
         for tick in range(_TICKS):
+            if ticks_fail:
+                for batch in self._batches(writer, tick):
+                    writer.deliver(batch)
+                writer.take_back()
             if tick not in committed:
                 _deliver(writer, connection, tick, self._batches(writer, tick))
         writer.close(_SCHEMAS)

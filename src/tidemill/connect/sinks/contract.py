@@ -59,7 +59,8 @@ class SinkWriter(ABC):
     `record` is called in that transaction. A tick delivers its batches, is recorded in one
     transaction with all else that it changes, and is committed. A process may end between any
     two of these and within each; the next one calls `recover`, and delivers a tick that was not
-    committed again. `promise` says how often a reader then meets an answer.
+    committed again. If a tick fails and the process goes on, `take_back` is called instead, and
+    the ticks of other streams follow. `promise` says how often a reader then meets an answer.
     """
 
     delivery: Delivery  # of finished answers that need no order
@@ -71,6 +72,10 @@ class SinkWriter(ABC):
 
     def recover(self) -> None:
         """Before the first tick: undo what no committed tick delivered."""
+        return
+
+    def take_back(self) -> None:
+        """A tick has failed: undo what was delivered since the last commit."""
         return
 
     @abstractmethod

@@ -24,7 +24,7 @@ class MemorySink(SinkWriter):
         self._pending: list[Batch] = []
         self._committed: dict[str, deque[pa.Table]] = defaultdict(deque)
 
-    def recover(self) -> None:
+    def take_back(self) -> None:
         self._pending = []
 
     def deliver(self, batch: Batch) -> None:

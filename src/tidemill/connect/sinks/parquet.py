@@ -71,7 +71,6 @@ class ParquetSink(SinkWriter):
             "SELECT DISTINCT promised FROM staged_rows WHERE folder = ? AND promised IS NOT NULL",
             (str(self._folder),),
         ).fetchall()
-        self._pending = []
         for (promised,) in promises:
             self._settle(promised, is_there=Path(promised).exists())
         for hidden in self._folder.glob("query=*/_rolling-*"):
@@ -80,6 +79,10 @@ class ParquetSink(SinkWriter):
         for path in self._staging.glob("*.parquet"):
             if path.name not in named:
                 path.unlink()
+
+    def take_back(self) -> None:
+        """The staged files are swept at the next start: other streams stage theirs beside them."""
+        self._pending = []
 
     def deliver(self, batch: Batch) -> None:
         if batch.rows is not None and len(batch.rows):

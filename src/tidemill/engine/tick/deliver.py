@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,17 @@ class Deliverer:
     def _writers(self) -> list[SinkWriter]:
         """The sinks of the stream's queries, each once."""
         return distinct_writers(self._context.sinks[query.name] for query in self._queries)
+
+    @contextmanager
+    def taken_back_on_failure(self) -> Iterator[None]:
+        """Within, up to the commit: a tick that fails leaves nothing for another one to commit."""
+        try:
+            yield
+        except BaseException:
+            self._published = {}
+            for writer in self._writers():
+                writer.take_back()
+            raise
 
     def record(self) -> None:
         """Within the transaction of the commit: the ledgers of the sinks."""

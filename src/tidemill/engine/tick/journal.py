@@ -181,7 +181,8 @@ class Journal:
     def abandon_undecided(self, stream: str) -> None:
         """Forget a tick that had begun and decided nothing: its input has not been taken.
 
-        Only for a change of plan. What such a tick failed over may be what is changed.
+        For a change of plan, which may mend what the tick failed over, and for a stream that rests
+        after a failure.
         """
         self._connection.execute(
             "DELETE FROM ticks WHERE stream = ? AND decision IS NULL", (Name(stream),)

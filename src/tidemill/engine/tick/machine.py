@@ -123,6 +123,15 @@ class TickMachine:
             return Begun(record)
         return self._decided(record, decision, Stopwatch())
 
+    @property
+    def is_interrupted(self) -> bool:
+        """True if a tick has begun and has not been committed."""
+        return self._journal.unfinished(self._stream.name) is not None
+
+    def abandon_undecided(self) -> None:
+        """Forget a tick that failed before its decision; its input is taken again."""
+        self._journal.abandon_undecided(self._stream.name)
+
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""
         after: Stage | TickReport = stage
@@ -168,9 +177,11 @@ class TickMachine:
         tick, results = answered.tick, answered.results
         record, decision = tick.record, tick.decision
         with tick.watch.phase("deliver"):
-            answers = self._deliverer.deliver(record.number, decision.folded, results)
-            state = self._state_after(record, decision, self._version_after(tick, results))
-            self._commit(record, state, self._deliverer.query_states())
+            with self._deliverer.taken_back_on_failure():
+                answers = self._deliverer.deliver(record.number, decision.folded, results)
+                state = self._state_after(record, decision, self._version_after(tick, results))
+                self._commit(record, state, self._deliverer.query_states())
+            self.publish()
             self._remove_pieces(tick.version)
         return _report(record, decision, answers, tick.watch)
 
@@ -180,19 +191,21 @@ class TickMachine:
         """Deliver what was answered beside the ticks, as a tick that takes nothing in."""
         record = self._record(None, flush=False)
         with watch.phase("deliver"):
-            answers = self._deliverer.deliver(record.number, FoldReport(), results)
-            changed = self._deliverer.query_states()
-            # A run counts for its queries also if they had no answer.
-            states = {
-                name: replace(changed.get(name, self._states[name]), history=history)
-                for name, history in histories.items()
-            }
-            self._commit(record, replace(self.state, tick=record.number), {**changed, **states})
+            with self._deliverer.taken_back_on_failure():
+                answers = self._deliverer.deliver(record.number, FoldReport(), results)
+                changed = self._deliverer.query_states()
+                # A run counts for its queries also if they had no answer.
+                states = {
+                    name: replace(changed.get(name, self._states[name]), history=history)
+                    for name, history in histories.items()
+                }
+                self._commit(record, replace(self.state, tick=record.number), {**changed, **states})
+            self.publish()
             self._remove(())
         return _report(record, Decision(self.state.time), answers, watch)
 
     def publish(self) -> None:
-        """Without a tick: staged answers may have come of age."""
+        """After a commit the world is told; without a tick, staged answers may come of age."""
         self._deliverer.publish(self._clock.now_us())
 
     def _record(self, portion: Input | None, flush: bool) -> TickRecord:
@@ -236,13 +249,12 @@ class TickMachine:
     def _commit(
         self, record: TickRecord, state: StreamState, states: Mapping[str, QueryState]
     ) -> None:
-        """One transaction for time, input, pieces, counts and ledgers; then the world is told."""
+        """One transaction for time, input, pieces, counts and ledgers."""
         with self._journal.transaction():
             self._journal.commit(record, state, states)
             self._deliverer.record()
         self.state = state
         self._states.update(states)
-        self.publish()
 
     def _remove_pieces(self, before: Version) -> None:
         """Pieces that have gone from the store go from the disk, once nobody reads them."""

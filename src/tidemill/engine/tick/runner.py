@@ -103,6 +103,15 @@ class StreamRunner:
     def is_done(self) -> bool:
         return self._source.is_done(self.state.position)
 
+    @property
+    def is_interrupted(self) -> bool:
+        """True if a tick was cut off and must be finished under the plan that stands."""
+        return self._machine.is_interrupted
+
+    def rest(self) -> None:
+        """After a failure: a tick that has decided nothing is not to hold up other streams."""
+        self._machine.abandon_undecided()
+
     def describe(self) -> dict[str, object]:
         """The stream's position and totals, for metrics."""
         state, folder = self.state, self._context.home.stream_folder(self.stream.name)
