@@ -61,7 +61,7 @@ class Kept:
     answers: dict[str, list[ReferenceAnswer]] = field(default_factory=dict)
     pending: dict[str, list[ReferenceAnswer]] = field(default_factory=dict)
 
-    def recover(self) -> None:
+    def take_back(self) -> None:
         self.pending = {}
 
     def deliver(self, batch: Batch) -> None:
@@ -171,7 +171,7 @@ class Mill:
         return self.machine()
 
     def _new_machine(self) -> TickMachine:
-        self.kept.recover()
+        self.kept.take_back()
         buckets = {synopsis.id: self.buckets for synopsis in self.plan.synopses}
         home = Home(self.folder)
         return TickMachine(
