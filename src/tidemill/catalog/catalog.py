@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -38,6 +38,8 @@ from tidemill.language.statements import (
 )
 from tidemill.settings import Settings
 
+# By kind and by name: a statement copies those of its own kind alone.
+Definitions = Mapping[str, Mapping[Name, Definition]]
 DefinitionKey = tuple[str, Name]  # a kind of definition, and the name of one
 D = TypeVar("D", bound=Definition)
 R = TypeVar("R")
@@ -51,7 +53,7 @@ class Catalog:
     """Names resolve case-insensitively; streams and tables share theirs, sinks, aggregates
     and queries have their own."""
 
-    definitions: Mapping[DefinitionKey, Definition] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=lambda: {kind: {} for kind in KINDS.values()})
     settings: Settings = field(default_factory=Settings)
     paused: frozenset[Name] = frozenset()  # queries
     # Queries that the engine has stopped, and why.
@@ -107,7 +109,12 @@ class Catalog:
         return statement
 
     def definition(self, kind: str, name: str) -> Definition | None:
-        return self.definitions.get((kind, Name(name)))
+        return self.definitions.get(kind, {}).get(Name(name))
+
+    def all_definitions(self) -> Iterator[tuple[str, Name, Definition]]:
+        """Each with its kind and name."""
+        for kind, named in self.definitions.items():
+            yield from ((kind, name, definition) for name, definition in named.items())
 
     def is_paused(self, query: str) -> bool:
         return Name(query) in self.paused
@@ -116,7 +123,7 @@ class Catalog:
         return Name(query) in self.stopped
 
     def of_kind(self, kind: str) -> tuple[Definition, ...]:
-        return tuple(value for (k, _), value in self.definitions.items() if k == kind)
+        return tuple(self.definitions[kind].values())
 
     def queries(self) -> tuple[CreateQuery, ...]:
         return tuple(q for q in self.of_kind("query") if isinstance(q, CreateQuery))
@@ -147,8 +154,8 @@ class Catalog:
         return {name: why for name, why in self.stopped.items() if name != Name(query)}
 
     def _create(self, statement: Definition) -> Catalog:
-        key = kind, _ = _key(statement)
-        standing = self.definitions.get(key)
+        kind = KINDS[type(statement)]
+        standing = self.definition(kind, statement.name)
         if standing is not None and not statement.or_replace:
             if render(standing) != render(replace(statement, or_replace=False)):
                 refuse_difference(kind, standing, statement)
@@ -157,9 +164,13 @@ class Catalog:
         self._check_free(kind, statement)
         if standing is not None:
             self._check_replacement(kind, standing, statement)
-        stored = replace(statement, or_replace=False)
+        definitions = self._with(replace(statement, or_replace=False))
         stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
-        return replace(self, definitions={**self.definitions, key: stored}, stopped=stopped)
+        return replace(self, definitions=definitions, stopped=stopped)
+
+    def _with(self, definition: Definition) -> Definitions:
+        kind, name = _key(definition)
+        return {**self.definitions, kind: {**self.definitions[kind], name: definition}}
 
     def _alter(self, statement: AlterQuery) -> Catalog:
         """The query keeps its name, options, sink unless told, and whether it is paused."""
@@ -172,12 +183,12 @@ class Catalog:
             text_place=statement.text_place,
             into_place=statement.into_place if statement.into is not None else None,
         )
-        definitions = {**self.definitions, _key(altered): altered}
-        return replace(self, definitions=definitions, stopped=self._stopped_without(standing.name))
+        stopped = self._stopped_without(standing.name)
+        return replace(self, definitions=self._with(altered), stopped=stopped)
 
     def _check_free(self, kind: str, statement: Definition) -> None:
-        other, users = _RELATIONS.get(kind, ""), self._users(kind, statement.name)
-        if kind == "aggregate" and users and self.definition(kind, statement.name) is None:
+        other, is_new = _RELATIONS.get(kind, ""), self.definition(kind, statement.name) is None
+        if kind == "aggregate" and is_new and (users := self._users(kind, statement.name)):
             refuse(
                 "E_IN_USE",
                 f"standing queries call a function {statement.name} already",
@@ -214,8 +225,8 @@ class Catalog:
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
-        key = (kind, Name(statement.name))
-        if statement.if_exists and key not in self.definitions:
+        name = Name(statement.name)
+        if statement.if_exists and name not in self.definitions[kind]:
             return self
         self._find(kind, statement.name, statement.place)
         users = self._users(kind, statement.name)
@@ -227,12 +238,16 @@ class Catalog:
                 hint="drop those first",
                 place=statement.place,
             )
-        remaining = {k: v for k, v in self.definitions.items() if k != key}
-        paused = self.paused - {key[1]} if kind == "query" else self.paused
+        remaining = {key: d for key, d in self.definitions[kind].items() if key != name}
+        definitions = {**self.definitions, kind: remaining}
+        paused = self.paused - {name} if kind == "query" else self.paused
         stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
-        return replace(self, definitions=remaining, paused=paused, stopped=stopped)
+        return replace(self, definitions=definitions, paused=paused, stopped=stopped)
 
     def _users(self, kind: str, name: str) -> list[str]:
+        """The queries that need the definition; none needs another query."""
+        if kind == "query":
+            return []
         if kind == "aggregate":
             return [query.name for query in self.queries() if calls(query.select, Name(name))]
         key = (kind, Name(name))

@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import fields
 
 from tidemill.catalog.catalog import Catalog
+from tidemill.catalog.definitions import KINDS
 from tidemill.language import parse_script, render
 from tidemill.language.names import Name
 from tidemill.language.statements import Definition
@@ -28,7 +29,9 @@ class CatalogStore:
 
     def load(self) -> Catalog:
         rows = self._connection.execute("SELECT kind, name, sql FROM definitions ORDER BY position")
-        definitions = {(kind, Name(name)): _definition(sql) for kind, name, sql in rows}
+        definitions: dict[str, dict[Name, Definition]] = {kind: {} for kind in KINDS.values()}
+        for kind, name, sql in rows:
+            definitions[kind][Name(name)] = _definition(sql)
         settings = Settings()
         for name, value in self._connection.execute("SELECT name, value FROM settings"):
             settings = settings.with_value(name, value)
@@ -46,7 +49,7 @@ class CatalogStore:
         self._connection.execute("DELETE FROM definitions")
         rows = [
             (position, kind, name, render(definition))
-            for position, ((kind, name), definition) in enumerate(catalog.definitions.items())
+            for position, (kind, name, definition) in enumerate(catalog.all_definitions())
         ]
         self._connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", rows)
         self._connection.execute("DELETE FROM paused")

@@ -131,7 +131,7 @@ def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
         if definition is not None:
             remarks = _user_errors(definition, states)
             return Description(kind, definition.name, render(definition), tuple(remarks))
-    names = [definition.name for definition in catalog.definitions.values()]
+    names = [definition.name for _, _, definition in catalog.all_definitions()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
 
 
