@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tidemill.aggregates.numbering import Digit
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Scalar
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
@@ -72,10 +71,10 @@ class GroupedRows:
     count: int
 
     def column(self, scalar: Scalar) -> ColumnRows:
-        return self.chunk.column(scalar.columns[0])
+        return self.chunk.column(scalar.names[0])
 
     def values(self, scalar: Scalar, rows: Array) -> pa.Array:
-        return self.chunk.values(scalar.columns[0], rows)
+        return self.chunk.values(scalar.names[0], rows)
 
     @property
     def every_row(self) -> IntArray:
@@ -97,11 +96,6 @@ class GroupedRows:
             return column.valid
         valid: BoolArray = column.valid[self.rows]
         return valid
-
-
-def is_column(scalar: Scalar) -> bool:
-    """True if an expression is a column of the stream as it is."""
-    return scalar.columns[:1] != () and scalar.sql == quote_name(scalar.columns[0])
 
 
 def has_codes(kind: Type) -> bool:

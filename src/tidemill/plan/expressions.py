@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
+from tidemill.language.names import quote_name
 from tidemill.types import Type
 
 Value = None | bool | int | float | Decimal | str | date | datetime
@@ -56,6 +57,16 @@ class Scalar:
     @property
     def may_raise(self) -> bool:
         return self.guarded or bool(self.raised_sql)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, of the stream and of tables, by the names they have in `sql`."""
+        return (*self.columns, *(column.name for column in self.joined))
+
+    @property
+    def is_column(self) -> bool:
+        """True if the expression is a column as it is."""
+        return self.names[:1] != () and self.sql == quote_name(self.names[0])
 
 
 @dataclass(frozen=True)

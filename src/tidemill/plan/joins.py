@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tidemill.plan.expressions import Scalar, Slot
-from tidemill.types import BOOLEAN
+from tidemill.types import BOOLEAN, Type
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,15 @@ class Join(JoinTerms):
     @property
     def extent(self) -> TableExtent:
         return TableExtent(self.file, self.multiplies)
+
+
+def equal_as_stored(before: Type, compared: Type) -> bool:
+    """True if values of two types are equal just where they are stored alike, without a cast.
+
+    Floats are not: zero has two signs, and NaN many forms.
+    """
+    alike = before == compared or (before.is_integer and compared.is_integer)
+    return alike and not compared.is_float
 
 
 def in_users_words(text: str, joins: Iterable[Join]) -> str:

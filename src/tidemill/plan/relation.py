@@ -228,6 +228,20 @@ def merge_relations(relations: Iterable[Relation]) -> Relation:
     return join_all(distinct[0].base, (join for each in distinct for join in each.joins))
 
 
+def multiplying(relation: Relation) -> Relation:
+    """The relation with just the joins that make several rows of one, and what they build on.
+
+    Other joins leave the rows as they are, so that queries with and without them can share.
+    """
+    if all(join.multiplies for join in relation.joins):
+        return relation
+    by_name = {join.name: join for join in relation.joins}
+    names = {join.name for join in relation.joins if join.multiplies}
+    while below := {name for each in names for name in by_name[each].builds_on} - names:
+        names |= below
+    return join_all(relation.base, (by_name[name] for name in names))
+
+
 def source_name(relation: Relation) -> Name:
     """The stream that a relation reads: state, ticks and the tick log go by its name.
 

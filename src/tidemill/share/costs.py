@@ -9,7 +9,7 @@ from functools import reduce
 
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import Relation, join_all
+from tidemill.plan.relation import Relation, multiplying
 from tidemill.share.model import specs_of
 from tidemill.share.sample import Sample
 from tidemill.share.weave import VISITS, MachineCosts
@@ -55,20 +55,6 @@ def needs_of(queries: Sequence[QueryPlan]) -> Needs:
         frozenset(spec for query in queries for spec in specs_of(query)),
         frozenset((query.predicate, spec) for query in queries for spec in specs_of(query)),
     )
-
-
-def multiplying(relation: Relation) -> Relation:
-    """The relation with just the joins that make several rows of one, and what they build on.
-
-    Other joins leave the rows as they are, so that queries with and without them can share.
-    """
-    if all(join.multiplies for join in relation.joins):
-        return relation
-    by_name = {join.name: join for join in relation.joins}
-    names = {join.name for join in relation.joins if join.multiplies}
-    while below := {name for each in names for name in by_name[each].builds_on} - names:
-        names |= below
-    return join_all(relation.base, (by_name[name] for name in names))
 
 
 def united_needs(needs: Iterable[Needs]) -> Needs:

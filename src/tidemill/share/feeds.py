@@ -21,9 +21,9 @@ from itertools import combinations
 from tidemill.aggregates import ROWS
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import merge_relations
+from tidemill.plan.relation import merge_relations, multiplying
 from tidemill.settings import Settings
-from tidemill.share.costs import EngineCosts, Needs, multiplying, united_needs
+from tidemill.share.costs import EngineCosts, Needs, united_needs
 from tidemill.share.merging import merge_greedily
 from tidemill.state.feed import Feed, FeedNode, Scan
 from tidemill.state.synopsis import Synopsis

@@ -17,8 +17,7 @@ from tidemill.errors import refuse
 from tidemill.language.durations import render_duration
 from tidemill.plan.predicates import Reading, Term, read_by
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
-from tidemill.share.costs import multiplying
+from tidemill.plan.relation import multiplying, source_name
 from tidemill.share.model import SharedPlan, lanes_of, specs_of
 from tidemill.share.synopses import StreamPosition, complete_since
 from tidemill.state.synopsis import Synopsis

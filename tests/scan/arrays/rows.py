@@ -341,3 +341,11 @@ def same(mine: Any, theirs: Any) -> bool:
 def one_feed(*plans: QueryPlan) -> tuple[Feed, ...]:
     synopsis = new_synopsis(1, plans, StreamPosition()).synopsis
     return arrange_feeds([synopsis], Settings(), EngineCosts())
+
+
+def agree(feed: Feed, mine: list[tuple[Any, list[Any]]], expected: dict[Any, list[Any]]) -> None:
+    assert len(mine) == len(expected), "a cell twice, or one too few"
+    for cell, values in mine:
+        wanted = expected[cell]
+        for lane, value, want in zip(feed.lanes, values, wanted, strict=True):
+            assert same(value, want), f"{lane.sql} of {cell}: {value}, expected {want}"

@@ -6,8 +6,6 @@ It takes canonical predicates as given; `tests/stories/test_columnar.py` has Spa
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from tests.scan.arrays.rows import (
     STREAM,
     Row,
+    agree,
     feeds,
     holds,
     listed_cells,
@@ -22,7 +21,6 @@ from tests.scan.arrays.rows import (
     plain_cells,
     plan_of,
     rows,
-    same,
     table_of,
 )
 from tidemill.scan.arrays.files import RowBatch
@@ -71,14 +69,6 @@ def test_cells_equal_plain_loops(
     for feed in some:
         mine = list(listed_cells(feed, cells[feed])) if feed in cells else []
         agree(feed, mine, plain_cells(feed, accepted, since_us))
-
-
-def agree(feed: Feed, mine: list[tuple[Any, list[Any]]], expected: dict[Any, list[Any]]) -> None:
-    assert len(mine) == len(expected), "a cell twice, or one too few"
-    for cell, values in mine:
-        wanted = expected[cell]
-        for lane, value, want in zip(feed.lanes, values, wanted, strict=True):
-            assert same(value, want), f"{lane.sql} of {cell}: {value}, expected {want}"
 
 
 def test_large_sums_stay_exact() -> None:

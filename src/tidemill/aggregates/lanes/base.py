@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tidemill.aggregates.algebra import Algebra, combined_at
 from tidemill.aggregates.bags import Bags
-from tidemill.aggregates.columns import GroupedRows, is_column
+from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
 from tidemill.arrays import Array
 from tidemill.catalog import Code
@@ -83,7 +83,7 @@ class Lane(ABC):
     @property
     def lifts_arrays(self) -> bool:
         """True if `lift_rows` gives what Catalyst would."""
-        return all(map(is_column, self.arguments)) and self._reads_types
+        return all(scalar.is_column for scalar in self.arguments) and self._reads_types
 
     @property
     @abstractmethod

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 
 from tidemill.catalog import Table
 from tidemill.errors import Place, refuse
-from tidemill.language.names import Name, quote_name
+from tidemill.language.names import Name
 from tidemill.plan.expressions import Scalar
-from tidemill.plan.joins import Join, JoinTerms, TableExtent
+from tidemill.plan.joins import Join, JoinTerms, TableExtent, equal_as_stored
 from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.rows import Rows
@@ -137,11 +137,9 @@ def is_unique(join: JoinTerms, rows: pa.Table) -> bool:
 
 def _plain_column(before: Scalar, compared: Scalar) -> str | None:
     """The table's column, if its values are compared as they are."""
-    alike = before.type == compared.type or (before.type.is_integer and compared.type.is_integer)
-    if len(compared.joined) != 1 or not alike or compared.type.is_float:
+    if not compared.is_column or not equal_as_stored(before.type, compared.type):
         return None
-    (column,) = compared.joined
-    return column.column if compared.sql in (column.name, quote_name(column.name)) else None
+    return compared.joined[0].column
 
 
 def _parquet(rows: pa.Table) -> bytes:

@@ -38,7 +38,8 @@ class ScanFolder:
         division = divide_feeds(stream, self._feeds, context.scan)
         self._others = division.by_catalyst
         plain = division.by_arrays
-        self._program = write_program(stream, plain) if plain else None
+        tables = context.home.tables
+        self._program = write_program(stream, plain, tables) if plain else None
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """The record without files that cannot be read, and the report of the fold."""

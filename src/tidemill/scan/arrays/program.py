@@ -7,12 +7,14 @@ for a sample.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
-from tidemill.aggregates.columns import has_codes, has_numbers, is_column
+from tidemill.aggregates.columns import has_codes, has_numbers
 from tidemill.catalog import Stream
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Scalar, Slot
+from tidemill.plan.joins import Join, equal_as_stored
 from tidemill.scan.arrays.lines import Dialect
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
@@ -26,15 +28,24 @@ class ArrayPass(Pass):
 
     signing: Signing
 
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        """The tables beside the rows."""
+        return self.scan.relation.joins if self.feeds else ()
+
 
 @dataclass(frozen=True)
 class Program:
-    """All passes over a stream's rows; `columns` are those they read, in lower case."""
+    """All passes over a stream's rows; `columns` are those they read, in lower case.
+
+    `tables` is the folder with the files of the tables that are joined.
+    """
 
     time_column: str
     columns: tuple[tuple[str, Type], ...]
     passes: tuple[ArrayPass, ...]
     dialect: Dialect | None = None  # of text files
+    tables: Path = Path()
 
     @cached_property
     def holds_interpreter(self) -> bool:
@@ -47,10 +58,11 @@ class Program:
         return dict(self.columns)
 
 
-def write_program(stream: Stream, feeds: Sequence[Feed]) -> Program:
+def write_program(stream: Stream, feeds: Sequence[Feed], tables: Path = Path()) -> Program:
     """The program for feeds that `scan.routes` gives to arrays."""
     passes = tuple(ArrayPass(p.feeds, signing(p.scan.predicates)) for p in passes_of(feeds))
-    return _program(stream, [name for p in passes for name in p.scan.columns], passes)
+    program = _program(stream, [name for p in passes for name in p.scan.columns], passes)
+    return replace(program, tables=tables)
 
 
 def sampling_program(stream: Stream, scan: Scan) -> Program:
@@ -101,20 +113,29 @@ def scan_hindrances(scan: Scan) -> Iterator[str]:
 
 
 def sampling_hindrances(scan: Scan) -> Iterator[str]:
-    """As `scan_hindrances`, for a sample of the rows: it has keys and predicates, no lanes."""
-    yield from _join_hindrances(scan)
+    """As `scan_hindrances`, for a sample of the rows, which has no lanes and meets no tables."""
     yield from _key_hindrances(scan)
     yield from _predicate_hindrances(scan)
 
 
 def _join_hindrances(scan: Scan) -> Iterator[str]:
-    if scan.relation.joins:
-        yield "rows are joined to a table"
+    for join in scan.relation.joins:
+        if join.residual is not None:
+            yield f"table {join.table} is joined on {join.residual.sql}"
+        for before, compared in join.equal:
+            if not _has_lookup(before, compared):
+                yield f"table {join.table} is joined on {before.sql} = {compared.sql}"
+
+
+def _has_lookup(before: Scalar, compared: Scalar) -> bool:
+    """True if two columns are compared whose values are equal just where their numbers are."""
+    are_columns = before.is_column and compared.is_column
+    return are_columns and equal_as_stored(before.type, compared.type) and has_numbers(before.type)
 
 
 def _key_hindrances(scan: Scan) -> Iterator[str]:
     for key in scan.keys:
-        if not is_column(key) or not has_codes(key.type):
+        if not key.is_column or not has_codes(key.type):
             yield f"grouped by {key.sql}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch
+from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
@@ -140,27 +141,46 @@ def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanne
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.max()))
     for number, one_pass in enumerate(program.passes):
-        filtered = _scan_pass(one_pass, admitted, since_us, number, scanned)
+        kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
         if number == 0:
-            scanned.count(FILTERED, filtered)
-            scanned.count(COUNTED, len(admitted.chunk) - filtered)
+            scanned.count(FILTERED, len(admitted.chunk) - kept_rows)
+            scanned.count(COUNTED, kept_rows)
 
 
 def _scan_pass(
-    one_pass: ArrayPass, admitted: Admitted, since_us: int, number: int, scanned: Scanned
+    program: Program,
+    one_pass: ArrayPass,
+    admitted: Admitted,
+    since_us: int,
+    number: int,
+    scanned: Scanned,
 ) -> int:
-    """Scan a chunk for one pass; returns the number of rows that no feed keeps."""
-    signed = sign(one_pass.signing, admitted.chunk)
-    for place, feed in enumerate(one_pass.feeds):
-        sliced = slices(admitted.times_us, classes_from(feed.synopses, since_us))
-        cells = cells_of(feed, admitted, signed, *sliced)
-        if cells is not None:
-            scanned.parts.setdefault((number, place), []).append(cells)
-    if one_pass.keeps_all:
-        return 0
-    unsigned: BoolArray = np.logical_not(np.any(signed.words, axis=1))
-    return int(np.count_nonzero(unsigned[signed.ids]))
+    """Scan a chunk for one pass; returns the number of its rows that some feed keeps."""
+    is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
+    for rows, timed in _joined_rows(program, one_pass, admitted):
+        signed = sign(one_pass.signing, timed.chunk)
+        for place, feed in enumerate(one_pass.feeds):
+            sliced = slices(timed.times_us, classes_from(feed.synopses, since_us))
+            cells = cells_of(feed, timed, signed, *sliced)
+            if cells is not None:
+                scanned.parts.setdefault((number, place), []).append(cells)
+        if not one_pass.keeps_all:
+            is_signed = np.any(signed.words, axis=1)[signed.ids]
+            is_kept[is_signed if rows is None else rows[is_signed]] = True
+    return int(np.count_nonzero(is_kept))
+
+
+def _joined_rows(
+    program: Program, one_pass: ArrayPass, admitted: Admitted
+) -> Iterator[tuple[IntArray | None, Admitted]]:
+    """The rows with the tables of a pass beside them, and which of the chunk these are."""
+    if not one_pass.joins:
+        yield None, admitted
+        return
+    for chunk in joined_chunks(admitted.chunk, one_pass.joins, program.tables):
+        times_us = admitted.times_us
+        yield chunk.rows, Admitted(chunk, times_us if chunk.rows is None else times_us[chunk.rows])
 
 
 def cells_of(
@@ -173,7 +193,7 @@ def cells_of(
     count = len(chunk) if rows is None else len(rows)
     if not count:
         return None
-    keys = [chunk.column(feed.scan.keys[n].columns[0]) for n in feed.nodes[0].keys]
+    keys = [chunk.column(feed.scan.keys[n].names[0]) for n in feed.nodes[0].keys]
     signs = Digit(signature[signed.ids], len(signatures))
     digits = [*(key.coded.digit for key in keys), signs, sliced]
     digits = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]

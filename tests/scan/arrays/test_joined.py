@@ -1,0 +1,215 @@
+"""Tables joined on arrays against plain nested loops over the same rows, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.scan.arrays.rows import (
+    SIGNATURES,
+    STREAM,
+    VALUES,
+    Row,
+    agree,
+    listed_cells,
+    plain_cells,
+    rows,
+    table_of,
+)
+from tidemill.catalog import Table
+from tidemill.catalog.addresses import Address
+from tidemill.engine.register.tables import is_unique
+from tidemill.language import parse_script
+from tidemill.language.statements import ColumnDef, CreateQuery
+from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.joins import Join, JoinTerms, TableExtent
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import multiplying
+from tidemill.scan.arrays.files import RowBatch
+from tidemill.scan.arrays.program import write_program
+from tidemill.scan.arrays.scan import scan
+from tidemill.scan.arrays.tables import own_name
+from tidemill.scan.contract import EARLIEST_US, LATEST_US
+from tidemill.scan.routes import AUTO, hindrance
+from tidemill.settings import Settings
+from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
+from tidemill.share.synopses import new_synopsis
+from tidemill.state.feed import Feed
+
+# The columns of the stream that each table has, under a letter of its own.
+TABLES = {
+    "u": ("k", "t", "n", "big", "flag", "day", "at", "x", "price"),
+    "v": ("k", "n", "big", "price"),
+}
+WAYS = (
+    "LEFT JOIN u ON uk = k",
+    "JOIN u ON un = n AND uk = k",
+    "JOIN u ON ubig = n",
+    "LEFT JOIN u ON uprice = price",
+    "LEFT JOIN u ON uday = day AND uat = at",
+    "JOIN u ON uflag = flag LEFT JOIN v ON vk = k",
+    "LEFT JOIN u ON ut = big LEFT JOIN v ON vn = un AND vk = k",
+    "JOIN v ON vbig = t JOIN u ON uprice = vprice",
+    "LEFT JOIN v AS one ON one.vn = n JOIN v AS two ON two.vk = one.vk",
+)
+KEYS = ("k", "n", "uk", "un", "ubig", "uflag", "uday")
+CONDITIONS = ("uk = 'a'", "un > 0 OR un IS NULL", "uprice > 1.2 AND n < 5", "big > 2 OR NOT uflag")
+AGGREGATES = (
+    *("COUNT(*)", "SUM(big)", "MAX(f)", "COUNT(uk)", "SUM(ubig)", "MIN(un)", "MAX(ux)", "AVG(ut)"),
+    *("COUNT(DISTINCT uk)", "TOP(uk, 3, SUM(un))", "LAST(uat)", "spread_out(ux)", "LAST(x)"),
+    *("longest(uk, ut)", "APPROX_COUNT_DISTINCT(ux)", "VAR_POP(ubig)"),
+)
+Tables = Mapping[str, Sequence[Row]]
+
+
+def declared(name: str) -> Table:
+    kinds = {column.name: column.type for column in STREAM.columns}
+    columns = tuple(ColumnDef(name + column, kinds[column]) for column in TABLES[name])
+    return Table(name, columns, Address("parquet", "/nowhere"))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Tables:
+    """Small ones, so that keys meet; now and then an empty one, or one whose keys are unique."""
+    return {name: draw(_rows_of(name)) for name in TABLES}
+
+
+def _rows_of(name: str) -> st.SearchStrategy[list[Row]]:
+    row = st.fixed_dictionaries({name + c: st.sampled_from(VALUES[c][:4]) for c in TABLES[name]})
+    unique = st.sampled_from([name + column for column in TABLES[name]])
+    some = unique.flatmap(lambda key: st.lists(row, max_size=4, unique_by=lambda r: r[key]))
+    return some | st.lists(row, min_size=6, max_size=12)
+
+
+@dataclass
+class Kept:
+    """Tables as files of a folder, each under a name made from its rows."""
+
+    folder: Path
+
+    def file(self, table: Table, some: Sequence[Row]) -> str:
+        schema = pa.schema([(column.name, column.type.arrow) for column in table.columns])
+        name = f"{table.name}/{blake2b(repr(some).encode(), digest_size=8).hexdigest()}.parquet"
+        (self.folder / table.name).mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(list(some), schema), self.folder / name)
+        return name
+
+    def plan_of(self, number: int, sql: str, some: Tables) -> QueryPlan:
+        def extent(terms: JoinTerms, table: Table, _place: object) -> TableExtent:
+            file = self.file(table, some[table.name])
+            return TableExtent(file, not is_unique(terms, pq.read_table(self.folder / file)))
+
+        (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
+        assert isinstance(query, CreateQuery)
+        joins = tuple(declared(join.table) for join in query.select.joins)
+        return bind(query, STREAM, Environment(SIGNATURES, extent_of=extent), joins)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(tmp_path_factory.mktemp("tables"))
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> list[str]:
+    """One way to join, and plain queries beside it."""
+    way = draw(st.sampled_from(WAYS))
+    return [draw(_query(way)) for _ in range(draw(st.integers(1, 3)))] + [
+        draw(_query("")) for _ in range(draw(st.integers(0, 1)))
+    ]
+
+
+@st.composite
+def _query(draw: st.DrawFn, way: str) -> str:
+    known = "u" if " u " in way else ""
+
+    def fits(sql: str) -> bool:
+        words = (f"({c}" in f"({sql}" or f" {c}" in sql for c in [f"u{x}" for x in TABLES["u"]])
+        return bool(known) or not any(words)
+
+    keys = draw(st.lists(st.sampled_from([*filter(fits, KEYS)]), max_size=2, unique=True))
+    some = st.sampled_from([*filter(fits, AGGREGATES)])
+    chosen = draw(st.lists(some, min_size=1, max_size=3, unique=True))
+    items = [*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))]
+    where = draw(st.sampled_from(("", *(f" WHERE {c}" for c in CONDITIONS if fits(c)))))
+    group = f" GROUP BY {', '.join(keys)}" if keys else ""
+    window = f"[RANGE {draw(st.integers(1, 60))} ms SLIDE {draw(st.sampled_from((5, 20)))} ms]"
+    return f"SELECT {', '.join(items)} FROM s {window} {way}{where}{group}"
+
+
+def feeds_of(plans: Sequence[QueryPlan]) -> tuple[Feed, ...]:
+    groups: dict[Any, list[QueryPlan]] = {}
+    for plan in plans:
+        keys = tuple(sorted(key.scalar.sql for key in plan.keys))
+        groups.setdefault((multiplying(plan.relation), keys), []).append(plan)
+    synopses = [
+        new_synopsis(number, group, StreamPosition()).synopsis
+        for number, group in enumerate(groups.values())
+    ]
+    return arrange_feeds(synopses, Settings(), EngineCosts())
+
+
+def plain_join(some: Sequence[Row], joins: Sequence[Join], known: Tables) -> Iterator[Row]:
+    """Every row with every partner, by nested loops."""
+    if not joins:
+        yield from some
+        return
+    join, *others = joins
+    names = [column.name for column in join.columns]
+    met: list[Row] = []
+    for row in some:
+        candidates = [
+            {name: partner[own_name(join, name)] for name in names} for partner in known[join.table]
+        ]
+        partners = [p for p in candidates if all(_equal(row, p, pair) for pair in join.equal)]
+        met += [{**row, **p, join.name: True} for p in partners]
+        if not partners:
+            met.append({**row, **dict.fromkeys(names), join.name: None})
+    yield from plain_join(met, others, known)
+
+
+def _equal(row: Row, partner: Row, pair: tuple[Any, Any]) -> bool:
+    before, compared = (scalar.names[0] for scalar in pair)
+    return row[before] is not None and row[before] == partner[compared]
+
+
+def test_cells_equal_nested_loops(kept: Kept) -> None:
+    happened = Counter[str]()
+
+    @settings(max_examples=150, phases=[Phase.generate])
+    @given(texts(), tables(), rows(most=25), st.integers(1, 2))
+    def check(queries: list[str], known: Tables, some: list[Row], parts: int) -> None:
+        plans = [kept.plan_of(number, sql, known) for number, sql in enumerate(queries)]
+        feeds = feeds_of(plans)
+        assert hindrance(STREAM, feeds, AUTO) == ""
+        program = write_program(STREAM, feeds, kept.folder)
+        batches = [table_of(some[part::parts]) for part in range(parts)]
+        got = scan(program, (RowBatch(b) for b in batches if len(b)), EARLIEST_US)
+        assert sum(got.rows.values()) == len(some), "each row of the stream once"
+        cells = dict(got.cells(program))
+        accepted = [r for r in some if r["ts"] is not None and EARLIEST_US <= r["ts"] <= LATEST_US]
+        for feed in (feed for feed in feeds if feed.synopses):
+            met = list(plain_join(accepted, feed.scan.relation.joins, known))
+            happened["repeated"] += len(met) - len(accepted)
+            happened["matched"] += sum(
+                map(bool, (r.get(j.name) for j in feed.scan.relation.joins for r in met))
+            )
+            happened["alone"] += sum(
+                not r.get(j.name) for j in feed.scan.relation.joins for r in met
+            )
+            mine = list(listed_cells(feed, cells[feed])) if feed in cells else []
+            agree(feed, mine, plain_cells(feed, met, EARLIEST_US))
+
+    check()
+    assert min(happened[what] for what in ("repeated", "matched", "alone")) > 100
