@@ -31,6 +31,7 @@ def test_no_step_is_off_unless_said():
     ("name", "value", "primary", "hint"),
     [
         ("sharing", "weav", "no sharing mode 'weav'", "did you mean 'weave'?"),
+        ("schedule_costs", "paper", "no count of costs 'paper'", "did you mean 'papers'?"),
         ("steps_off", "covers, predicate", "no optimiser step 'predicate'", "'predicates'?"),
     ],
 )

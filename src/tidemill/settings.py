@@ -25,6 +25,7 @@ SCHEDULES = (
     "hybrid-late-pending",
     "free",
 )
+SCHEDULE_COSTS = ("machine", "papers")
 # The steps of the optimiser, in the order in which it takes them, and what each decides.
 STEP_SENTENCES = {
     "slices": "equal keys and predicate: one set of slices for any windows",
@@ -70,6 +71,9 @@ class Settings:
     steps_off: str = ""
     # Which queries with soft periods run together, and how often.
     schedule: str = "hybrid-late-pending"
+    # By whose count EXPLAIN SCHEDULE draws: what runs cost here, or merges as the papers do.
+    # What runs goes by the machine's.
+    schedule_costs: str = "machine"
     # Who reads Parquet and CSV files: arrays wherever they give the same (auto), or Catalyst.
     scan: str = "auto"
 
@@ -129,6 +133,10 @@ def _schedule(_name: str, text: str) -> str:
     return _choice("schedule", text, SCHEDULES)
 
 
+def _schedule_costs(_name: str, text: str) -> str:
+    return _choice("count of costs", text, SCHEDULE_COSTS)
+
+
 def _steps(_name: str, text: str) -> str:
     """In the order in which the steps are taken, each once; nothing switches all on."""
     words = [word.strip() for word in text.split(",") if word.strip()]
@@ -153,6 +161,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "value_memory": _size,
     "scan": _scan,
     "schedule": _schedule,
+    "schedule_costs": _schedule_costs,
     "sharing": _sharing,
     "steps_off": _steps,
 }

@@ -93,6 +93,13 @@ PARSED: dict[str, Statement] = {
     "EXPLAIN SHARED QUERY q": Explain("SHARED", "q"),
     f"EXPLAIN AST SELECT COUNT(*) {FROM}": Explain("AST", COUNTED),
     f"SELECT COUNT(*) {FROM}": RunSelect(COUNTED),
+    f"SELECT COUNT(*) {FROM} WITH (priority = 5)": RunSelect(COUNTED, (("priority", "5"),)),
+    f"SELECT COUNT(*) {FROM} LIMIT 3 with (Priority = -1);": RunSelect(
+        replace(COUNTED, limit=3), (("priority", "-1"),)
+    ),
+    f"SELECT COUNT(*) {FROM} WHERE a > 1 GROUP BY k WITH (priority = 5)": RunSelect(
+        replace(COUNTED, where=Expr("a > 1"), group_by=(Expr("k"),)), (("priority", "5"),)
+    ),
     f"CREATE QUERY q AS SELECT COUNT(*) {FROM}": CreateQuery("q", None, COUNTED),
     f"create or replace query q into r with (a.b = 1, 'C' = yes) as select count(*) {FROM}": (
         CreateQuery("q", "r", COUNTED, (("a.b", "1"), ("C", "yes")), True)

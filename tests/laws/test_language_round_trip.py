@@ -162,7 +162,7 @@ STATEMENTS = st.one_of(
         st.sampled_from(["AST", "PLAN", "SHARED", "SPARK"]),
         st.none() | NAMES | SELECTS,
     ),
-    st.builds(RunSelect, SELECTS),
+    st.builds(RunSelect, SELECTS, OPTIONS),
 )
 
 

@@ -20,6 +20,7 @@ from tidemill.language.statements import (
     CreateTable,
     Definition,
     Options,
+    RunSelect,
 )
 from tidemill.types import TIMESTAMP
 
@@ -200,6 +201,13 @@ def priority_of(query: CreateQuery) -> int:
             place=query.place,
         )
     return _whole_number("priority", values["priority"], None, query.place)
+
+
+def priority_of_select(run: RunSelect) -> int:
+    """A SELECT by itself waits with the soft queries, whatever its window."""
+    place = run.options_place
+    values = _texts(run.options, "SELECT", _QUERY_OPTIONS, place)
+    return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
 _STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "update", "weight"), ("priority",)

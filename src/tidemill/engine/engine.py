@@ -20,7 +20,6 @@ from tidemill.engine.assembly import Assembly
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import WaitingSelects
-from tidemill.engine.explain import THIS_QUERY
 from tidemill.engine.home import Home
 from tidemill.engine.pending import PendingReply, all_replies
 from tidemill.engine.query import Query
@@ -42,7 +41,7 @@ from tidemill.errors import refuse
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
-from tidemill.language.statements import CreateQuery, RunSelect
+from tidemill.language.statements import RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.share import SharedPlan
@@ -246,8 +245,7 @@ class Engine(AbstractContextManager["Engine"]):
         self, answer: AnswerSelect, statement: ReadStatement | RunSelect, catalog: Catalog
     ) -> PendingReply:
         if isinstance(statement, RunSelect):
-            query = CreateQuery(THIS_QUERY, None, statement.select)
-            return answer(self._registry.bind_once(query, catalog), catalog)
+            return answer(self._registry.bind_once(statement, catalog), catalog)
         return reply_to(statement, self._registry.explainer(catalog), self.queries)
 
     def _select(self, query: QueryPlan) -> Reply:

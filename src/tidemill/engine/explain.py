@@ -111,7 +111,7 @@ class Explainer:
         context = self.planner.context(stream, self.catalog)
         version = self.planner.load(stream).version
         queries = [query for query in soft if source_name(query.relation) == stream]
-        return explain_schedule(plan, queries, context.costs, version, context.settings.schedule)
+        return explain_schedule(plan, queries, context.costs, version, context.settings)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""

@@ -2,7 +2,7 @@
 
 >>> queries = [Soft("a", "g", 2), Soft("b", "g", 3)]
 >>> print(ruler(queries, lambda queries: 10.0, ["conservative"]))
-conservative: 6.667 an update, 2 tasks
+conservative, conservative-late, conservative-late-pending: 6.667 an update, 2 tasks
      every  cost  queries
   1      2    10  a
   2      3    10  b
@@ -11,8 +11,8 @@ conservative: 6.667 an update, 2 tasks
   2  ●··○··●
 <BLANKLINE>
 ○ runs alone   ● runs together with others in the same column
-The late variants have the tasks of conservative and hybrid. They differ only under overload,
-when all that are late run together.
+Schedules of one block differ only under overload, when the late ones run all that are late
+together.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from tidemill.schedule.deadlines import Deadlines
 from tidemill.schedule.policies import POLICIES, Policy, cost_of_policy, policy_tasks
 from tidemill.schedule.soft import JointCost, Soft, Task
 
+# The late variants of these run the same where there is time for everything.
 DRAWN = ("none", "aggressive", "conservative", "hybrid", "free")
 WIDTH = 100
 MOST_UPDATES = 60
 # Of a group with more tasks, the rest are counted.
 MOST_TASKS = 30
 LEGEND = """○ runs alone   ● runs together with others in the same column
-The late variants have the tasks of conservative and hybrid. They differ only under overload,
-when all that are late run together."""
+Schedules of one block differ only under overload, when the late ones run all that are late
+together."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,7 @@ def _block(
 ) -> Iterator[str]:
     price = cost_of_policy(plan.policy, plan.tasks, cost)
     noun = "task" if len(plan.tasks) == 1 else "tasks"
-    said = _in_force(plan.name, in_force)
-    yield f"{plan.name}{said}: {price:.4g}{unit} an update, {len(plan.tasks)} {noun}"
+    yield f"{_title(plan, in_force)}: {price:.4g}{unit} an update, {len(plan.tasks)} {noun}"
     marks = _marks(plan, updates)
     for group in plan.groups:
         members = [task for task in plan.tasks if task.group == group]
@@ -88,12 +88,15 @@ def _block(
         yield from (f"{number:3}  {marks[task]}" for number, task in enumerate(shown, start=1))
 
 
-def _in_force(name: str, in_force: str) -> str:
-    """With time for everything, the late variants of a policy do as the policy itself."""
-    if name == in_force:
-        return " (in force)"
-    variant = in_force.removeprefix(f"{name}-")
-    return f" (in force, {variant})" if variant != in_force else ""
+def _title(plan: DrawnPolicy, in_force: str) -> str:
+    """The policy and all that run the same with time for everything."""
+    alike = [name for name, policy in POLICIES.items() if _is_alike(policy, plan.policy)]
+    return ", ".join(f"{name} (in force)" if name == in_force else name for name in alike)
+
+
+def _is_alike(policy: Policy, other: Policy) -> bool:
+    """With the same tasks, and joining or not: which ones join shows only under overload."""
+    return policy.tasks == other.tasks and (policy.joining == "alone") == (other.joining == "alone")
 
 
 def _table(tasks: Sequence[Task], cost: JointCost, unit: str) -> Iterator[str]:

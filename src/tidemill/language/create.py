@@ -69,6 +69,9 @@ def _parse_query(cursor: Cursor, or_replace: bool) -> CreateQuery:
     if cursor.at("WITH"):
         refuse_not_built("WITH before SELECT", cursor.text, cursor.here)
     select = parse_select(cursor)
+    if cursor.at("WITH"):
+        hint = "options of a query stand before AS: CREATE QUERY name WITH (…) AS SELECT …"
+        cursor.fail("';' or the end of the statement", hint=hint)
     return CreateQuery(name, into, select, options, or_replace, place=place, into_place=into_place)
 
 

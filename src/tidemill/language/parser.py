@@ -23,7 +23,7 @@ from tidemill.language.expressions.trees import (
     tokenize,
 )
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.options import parse_value
+from tidemill.language.options import parse_options, parse_value
 from tidemill.language.select import parse_select
 from tidemill.language.statements import (
     Describe,
@@ -127,7 +127,11 @@ def _parse_target(cursor: Cursor) -> Select | str | None:
 
 def _parse_run_select(cursor: Cursor) -> RunSelect:
     select = parse_select(cursor)
-    return RunSelect(select, place=select.place)
+    start = cursor.index
+    if not cursor.take("WITH"):
+        return RunSelect(select, place=select.place)
+    options = parse_options(cursor)
+    return RunSelect(select, options, place=select.place, options_place=cursor.since(start))
 
 
 def _refuse_with(cursor: Cursor) -> Statement:

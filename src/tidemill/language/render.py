@@ -137,7 +137,7 @@ def _(explain: Explain) -> str:
 
 @_render.register
 def _(run: RunSelect) -> str:
-    return _render(run.select)
+    return "\n".join([_render(run.select), *_options(run.options)])
 
 
 @_render.register

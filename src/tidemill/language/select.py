@@ -101,7 +101,8 @@ def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:
 
 def _refuse_grouping(cursor: Cursor) -> None:
     called = cursor.word() in ("ROLLUP", "CUBE") and cursor.word(1) == "("
-    if called or cursor.at("ALL") or cursor.at("GROUPING", "SETS") or cursor.at("WITH"):
+    is_with = cursor.at("WITH") and not cursor.at("WITH", "(")
+    if called or cursor.at("ALL") or cursor.at("GROUPING", "SETS") or is_with:
         refuse_not_built("a grouping set", cursor.text, cursor.here)
 
 

@@ -260,6 +260,8 @@ class RunSelect(_Whole):
     """A SELECT outside CREATE QUERY: a question asked once."""
 
     select: Select
+    options: Options = ()
+    options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Definition: TypeAlias = CreateStream | CreateTable | CreateSink | CreateAggregate | CreateQuery

@@ -92,7 +92,7 @@ class QueryPlan:
     having: Node | None
     order_by: tuple[Ordering, ...]
     limit: int | None
-    priority: int = 0  # among soft queries
+    priority: int = 0  # among soft queries and SELECTs that wait
 
     def __post_init__(self) -> None:
         check_reads(self.relation, self.scalars)

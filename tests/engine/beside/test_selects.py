@@ -23,10 +23,11 @@ S, T = Name("s"), Name("t")
 class Named:
     name: str
     relation: Relation
+    priority: int = 0
 
 
-def query(name: str, stream: Name = S) -> QueryPlan:
-    return cast(QueryPlan, Named(name, Source(stream, (Slot("ts", TIMESTAMP),))))
+def query(name: str, stream: Name = S, priority: int = 0) -> QueryPlan:
+    return cast(QueryPlan, Named(name, Source(stream, (Slot("ts", TIMESTAMP),)), priority))
 
 
 @pytest.fixture
@@ -64,6 +65,16 @@ def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> 
     for name in names:
         selects.ask(query(name), 5)
     assert [run(selects, deadlines, 5) for _ in names] == names
+
+
+def test_the_highest_priority_goes_first_and_what_is_late_is_overtaken_once(
+    deadlines: Deadlines,
+) -> None:
+    selects = WaitingSelects()
+    for name, priority in (("low", 0), ("high", 3), ("higher", 5), ("lowest", -1)):
+        selects.ask(query(name, priority=priority), 9)
+    order = [run(selects, deadlines, 9) for _ in range(6)]
+    assert order == ["higher", "every 2", "high", "low", "every 6", "lowest"]
 
 
 def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:

@@ -49,7 +49,8 @@ class WaitingSelects:
     def ask(self, query: QueryPlan, update: int) -> Future[Reply]:
         with self._lock:
             self._asked += 1
-            selected = WaitingSelect(OneTimeRequest(f"select {self._asked}", update), query)
+            request = OneTimeRequest(f"select {self._asked}", update, query.priority)
+            selected = WaitingSelect(request, query)
             self._selected[selected.request] = selected
             stream = source_name(query.relation)
             self._requests[stream] = self._of(stream).coming(selected.request)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog
-from tidemill.engine.explain import Explainer
+from tidemill.catalog.definitions import priority_of_select
+from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
 from tidemill.engine.register.bind import Binder
@@ -19,7 +20,7 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery
+from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.words import many
@@ -65,9 +66,11 @@ class Registry:
     def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
         return self.binder.recall(catalog, self.plan)(query)
 
-    def bind_once(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+    def bind_once(self, run: RunSelect, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
-        return self.binder.bind(query, catalog, self.plan)
+        query = CreateQuery(THIS_QUERY, None, run.select)
+        priority = priority_of_select(run)
+        return replace(self.binder.bind(query, catalog, self.plan), priority=priority)
 
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)
