@@ -41,7 +41,7 @@ def test_a_unique_table_is_part_of_the_scan_of_all():
     plan, feeds = shared(queries(ALONE, INNER, LEFT, multiplies=False))
     (synopsis,), (feed,) = plan.synopses, feeds
     assert len(synopsis.relation.joins) == len(feed.scan.relation.joins) == 1
-    assert not feed.scan.multiplies
+    assert not feed.relation.multiplies
     assert feed.scan.columns == ("src",)
     (inner,) = feed.scan.predicates
     assert in_users_words(inner.sql, feed.scan.relation.joins) == "(partner in whois)"
@@ -50,13 +50,13 @@ def test_a_unique_table_is_part_of_the_scan_of_all():
 def test_a_table_that_multiplies_makes_a_relation_of_its_own():
     plan, feeds = shared(queries(ALONE, INNER, LEFT, multiplies=True))
     assert [len(plan.readers_of(synopsis)) for synopsis in plan.synopses] == [1, 2]
-    assert [feed.scan.multiplies for feed in feeds] == [False, True]
+    assert [feed.relation.multiplies for feed in feeds] == [False, True]
 
 
 def test_where_every_row_may_be_several_another_feed_counts():
     _, feeds = shared(queries(INNER, OWNERS, multiplies=True))
     *others, counting = feeds
-    assert all(feed.scan.multiplies and feed.synopses for feed in others)
+    assert all(feed.relation.multiplies and feed.synopses for feed in others)
     assert (counting.scan.relation.joins, counting.scan.columns, counting.synopses) == ((), (), ())
     assert shared([])[1] == ()
 

@@ -176,11 +176,22 @@ def answers_of(engine: Engine, cases: Sequence[Case]) -> dict[str, pa.Table]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "unique", "sharing", "copies"),
-    [(1, True, "auto", 2), (2, False, "auto", 1), (3, True, "none", 1), (4, False, "shared", 1)],
+    ("seed", "unique", "sharing", "copies", "scan"),
+    [
+        (1, True, "auto", 2, "catalyst"),
+        (2, False, "auto", 1, "auto"),
+        (3, True, "none", 1, "auto"),
+        (4, False, "shared", 1, "catalyst"),
+    ],
 )
 def test_answers_equal_batch(
-    spark: SparkSession, tmp_path: Path, seed: int, unique: bool, sharing: str, copies: int
+    spark: SparkSession,
+    tmp_path: Path,
+    seed: int,
+    unique: bool,
+    sharing: str,
+    copies: int,
+    scan: str,
 ) -> None:
     rng = random.Random(seed)
     rows = random_rows(rng, "disordered", 200)
@@ -188,7 +199,8 @@ def test_answers_equal_batch(
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
     write_tables(tmp_path, spark, rng, unique=unique)
     cases = list(random_joined(rng, copies))
-    script = [STREAM, TABLES, f"SET sharing = '{sharing}';", *(c.create("out") for c in cases)]
+    modes = f"SET sharing = '{sharing}'; SET scan = '{scan}';"
+    script = [STREAM, TABLES, modes, *(c.create("out") for c in cases)]
     with Engine(tmp_path / "home") as engine:
         engine.sql("\n".join(script), tmp_path)
         report = engine.run("flush")
@@ -225,6 +237,62 @@ def see_owners(spark: SparkSession, folder: Path, rows: Rows) -> None:
     """In the file for the engine, and in the view for batch SQL."""
     write_owners(folder, rows)
     spark.createDataFrame(rows, OWNERS).createOrReplaceTempView("owners")
+
+
+EITHER = ("LEFT JOIN owners ON ok = k", "LEFT JOIN groups ON gg = weight")
+EIGHT = tuple(
+    replace(
+        BY_OWNER,
+        name=f"q{number}",
+        range_ms=1000 * seconds,
+        keys=tuple(map(Term, keys)),
+        aggregates=tuple(map(Term, aggregates)),
+        where=Term(where) if where else None,
+        joins=joins,
+    )
+    for number, (seconds, keys, aggregates, where, joins) in enumerate(
+        (
+            (10, ("owner",), ("COUNT(*)", "SUM(weight)"), "", "LEFT JOIN owners ON ok = k"),
+            (20, ("k", "owner"), ("MAX(m)", "COUNT(owner)"), "", "JOIN owners ON ok = k"),
+            (10, ("g",), ("SUM(weight)", "AVG(m)"), "owner = 'p'", "JOIN owners ON ok = k"),
+            (15, ("label",), ("COUNT(*)", "SUM(low)"), "", "JOIN groups ON gg = g"),
+            (10, ("label", "k"), ("COUNT(*)", "MIN(low)"), "", "LEFT JOIN groups ON gg = g"),
+            (10, ("k",), ("COUNT(label)", "SUM(m)"), "low >= 0", "JOIN groups ON gg = g"),
+            (10, ("owner",), ("SUM(low)", "MAX(weight)"), "weight > 0", " ".join(EITHER)),
+            (30, ("owner", "label"), ("COUNT(*)",), "", " ".join(EITHER)),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize("scan", ["auto", "catalyst"])
+@pytest.mark.parametrize("tables", ["full", "empty"])
+def test_eight_queries_over_two_tables_are_one_pass(
+    spark: SparkSession, tmp_path: Path, scan: str, tables: str
+) -> None:
+    """One table has unique keys, the other has not; both have NULLs, and keys that nobody has."""
+    rng = random.Random(8)
+    write_tables(tmp_path, spark, rng, unique=False)
+    see_owners(spark, tmp_path, owners(rng, unique=True) if tables == "full" else [])
+    rows = rows_of(range(90))
+    write_files(tmp_path / "in", cut(rows, 3))
+    spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
+    with Engine(tmp_path / "home") as engine:
+        modes = f"SET scan = '{scan}'; SET sharing = 'auto';"
+        engine.sql(STREAM + TABLES + modes + "".join(c.create("out") for c in EIGHT), tmp_path)
+        (shared,) = engine.sql("EXPLAIN SHARED ALL")
+        report = engine.run("flush")
+        answers = answers_of(engine, EIGHT)
+    assert "1 pass over the rows" in shared
+    assert set(report.routes) == {"columnar" if scan == "auto" else "catalyst"}
+    assert (report.rows_in, report.rows_late, report.rows_malformed) == (len(rows), 0, 0)
+    assert compare_all(spark, EIGHT, answers) == sum(report.queries.values())
+    # Two windows of ten seconds have each row; a row has several groups, or none.
+    pairs = pc.sum(answers["q4"].column("a0")).as_py()
+    assert pairs > 2 * len(rows)
+    alone = answers["q0"].filter(pc.is_null(answers["q0"].column("k0")))
+    assert 0 < pc.sum(alone.column("a0")).as_py() <= 2 * len(rows)
+    assert (len(answers["q1"]) > 0) == (tables == "full")
 
 
 def test_rows_are_counted_once_though_they_have_several_partners(

@@ -16,7 +16,7 @@ from tidemill.explain.stream_model import Arrangement
 from tidemill.explain.svg import TextBox
 from tidemill.explain.tree_layout import Tree, lay_out_trees
 from tidemill.plan.joins import in_users_words
-from tidemill.state.feed import Feed
+from tidemill.state.feed import Feed, merge_scans
 from tidemill.state.synopsis import Synopsis
 
 # Shown before the rest is counted.
@@ -62,7 +62,7 @@ def _stream(arrangement: Arrangement) -> Tree:
 
 
 def _pass(arrangement: Arrangement, number: int, feeds: Sequence[Feed]) -> Tree:
-    scan = feeds[0].scan
+    scan = merge_scans(feed.scan for feed in feeds)
     names = arrangement.predicate_names
     shown, more = _first(scan.predicates, MOST_PREDICATES)
     predicates = [f"{names[p]}: {in_users_words(p.sql, scan.relation.joins)}" for p in shown]

@@ -9,7 +9,7 @@ from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.relation import source_name
-from tidemill.state.feed import Feed, FeedNode
+from tidemill.state.feed import Feed, FeedNode, merge_scans
 from tidemill.state.synopsis import Synopsis
 
 # Shown before the rest is counted: feeds of a pass, readings of a synopsis, queries in all of
@@ -19,7 +19,7 @@ MOST_FEEDS, MOST_READINGS, MOST_NAMES, FEWEST_NAMES = 24, 12, 24, 3
 
 def explain_pass(arrangement: Arrangement, number: int, feeds: Sequence[Feed]) -> Iterator[str]:
     """The columns and predicates of a pass, then each of its sub-aggregations as a tree of keys."""
-    scan = feeds[0].scan
+    scan = merge_scans(feed.scan for feed in feeds)
     joined = "".join(f", joined with {join.table}" for join in scan.relation.joins)
     yield f"pass {number} over {source_name(scan.relation).written}{joined}"
     read = [in_users_words(name, scan.relation.joins) for name in scan.columns]

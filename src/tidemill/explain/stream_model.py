@@ -73,11 +73,11 @@ class Arrangement:
 
     @cached_property
     def passes(self) -> tuple[tuple[Feed, ...], ...]:
-        """Feeds of one scan are made in one pass over the rows."""
-        by_scan: dict[object, list[Feed]] = {}
+        """The feeds that are made in one pass over the rows each."""
+        by_pass: dict[int, list[Feed]] = {}
         for feed in self.feeds:
-            by_scan.setdefault(feed.scan, []).append(feed)
-        return tuple(map(tuple, by_scan.values()))
+            by_pass.setdefault(feed.pass_number, []).append(feed)
+        return tuple(map(tuple, by_pass.values()))
 
     @property
     def synopses(self) -> tuple[Synopsis, ...]:

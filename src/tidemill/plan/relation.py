@@ -64,6 +64,11 @@ class Relation(ABC):
         """The relation below those joins."""
         return self
 
+    @property
+    def multiplies(self) -> bool:
+        """True if a row of `base` may be several here, so that it cannot be counted."""
+        return any(join.multiplies for join in self.joins)
+
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Relation]]:
         """Every node and its depth, parents first."""
         yield depth, self

@@ -14,14 +14,14 @@ all unions of two sets under one parent the one that saves most goes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tidemill.aggregates import ROWS
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import merge_relations, multiplying
+from tidemill.plan.relation import Relation, merge_relations, multiplying
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts, Needs, united_needs
 from tidemill.share.merging import merge_greedily
@@ -41,10 +41,17 @@ def arrange_feeds(
     apart = settings.sharing in ("none", "weave")
     if not apart and settings.is_on("group_by_tree"):
         roots = group_by_tree(roots, costs, settings.is_on("grouping_sets"))
-    scans: Sequence[Sequence[Root]] = [[root] for root in roots]
-    if not apart and settings.is_on("grouping_sets"):
-        scans = grouping_sets(roots, costs)
-    return _with_accounts([feed for scan in scans for feed in _feeds(scan, costs)])
+    passes: Sequence[Sequence[Root]] = [[root] for root in roots]
+    together = not apart and settings.is_on("grouping_sets")
+    if together:
+        passes = grouping_sets(roots, costs)
+    numbers: dict[Scan, int] = {}  # equal scans are one pass, whoever asks for them
+    feeds = [
+        replace(feed, pass_number=numbers.setdefault(feed.scan, number))
+        for number, members in enumerate(passes)
+        for feed in _feeds(members, costs)
+    ]
+    return _with_accounts(feeds, 0 if together else len(passes))
 
 
 def group_by_tree(
@@ -80,16 +87,19 @@ def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> 
 
 
 def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:
-    """Roots of one relation in one pass, if reading the rows once is the greater saving."""
-    by_relation: dict[object, list[Root]] = {}
+    """Roots of one stream in one pass, if reading the rows once is the greater saving.
+
+    What they read may differ in the tables that multiply rows: a row is then met once for each.
+    """
+    by_stream: dict[object, list[Root]] = {}
     for root in roots:
-        by_relation.setdefault(needs_of_synopsis(root[0]).relation, []).append(root)
-    scans: list[tuple[Root, ...]] = []
-    for members in by_relation.values():
+        by_stream.setdefault(root[0].relation.base, []).append(root)
+    passes: list[tuple[Root, ...]] = []
+    for members in by_stream.values():
         needs = [_needs(root) for root in members]
         one_pass = costs.cost_of_grouping_sets(needs) < costs.cost_of_passes(needs)
-        scans += [tuple(members)] if one_pass else [(root,) for root in members]
-    return tuple(scans)
+        passes += [tuple(members)] if one_pass else [(root,) for root in members]
+    return tuple(passes)
 
 
 def needs_of_synopsis(synopsis: Synopsis) -> Needs:
@@ -139,9 +149,14 @@ def _needs(root: Root) -> list[Needs]:
     return [needs_of_synopsis(synopsis) for synopsis in root]
 
 
-def _feeds(roots: Sequence[Root], costs: EngineCosts) -> list[Feed]:
-    scan = _scan([synopsis for root in roots for synopsis in root])
-    return [_feed(scan, root, costs) for root in roots]
+def _feeds(roots: Sequence[Root], costs: EngineCosts) -> Iterator[Feed]:
+    """The feeds of one pass: those of one relation have one scan."""
+    by_relation: dict[Relation, list[Root]] = {}
+    for root in roots:
+        by_relation.setdefault(multiplying(root[0].relation), []).append(root)
+    for members in by_relation.values():
+        scan = _scan([synopsis for root in members for synopsis in root])
+        yield from (_feed(scan, root, costs) for root in members)
 
 
 def _scan(synopses: Sequence[Synopsis]) -> Scan:
@@ -154,12 +169,13 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
     )
 
 
-def _with_accounts(feeds: Sequence[Feed]) -> tuple[Feed, ...]:
+def _with_accounts(feeds: Sequence[Feed], number: int) -> tuple[Feed, ...]:
     """With one that only counts the rows, where all others meet some of them several times."""
-    if not feeds or not all(feed.scan.multiplies for feed in feeds):
+    if not feeds or not all(feed.relation.multiplies for feed in feeds):
         return tuple(feeds)
     scan = Scan(feeds[0].scan.relation.base, keys=(), predicates=(), lanes=(ROWS,))
-    return (*feeds, Feed(scan, bits=(), keeps_all=True, nodes=(FeedNode((), 0, ()),), synopses=()))
+    nodes = (FeedNode((), 0, ()),)
+    return (*feeds, Feed(scan, (), keeps_all=True, nodes=nodes, synopses=(), pass_number=number))
 
 
 def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:

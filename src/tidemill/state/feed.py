@@ -1,7 +1,8 @@
 """The way from a tick's rows to partials: scans, the feeds of a scan, the tree of each feed.
 
-A scan evaluates expressions and predicates once per row. A feed is one sub-aggregation of
-it, with partials per (slice, keys, signature) that Catalyst makes. A node below the feed's
+A scan evaluates expressions and predicates once per row of a relation; one pass may serve
+several, which join different tables. A feed is one sub-aggregation of a scan, with partials
+per (slice, keys, signature). A node below the feed's
 root has fewer keys and is rolled up from its parent; a synopsis hangs at the node of its
 keys. None of them has state: a plan may arrange its feeds anew at any tick.
 """
@@ -9,13 +10,13 @@ keys. None of them has state: a plan may arrange its feeds anew at any tick.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemill.aggregates import Lane
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import WORD_BITS, Predicate
-from tidemill.plan.relation import Relation
+from tidemill.plan.relation import Relation, merge_relations, multiplying
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass, edge_classes
 
@@ -28,11 +29,6 @@ class Scan:
     keys: tuple[Scalar, ...]
     predicates: tuple[Predicate, ...]
     lanes: tuple[Lane, ...]
-
-    @property
-    def multiplies(self) -> bool:
-        """True if a row of the stream may be several here, so that it cannot be counted."""
-        return any(join.multiplies for join in self.relation.joins)
 
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
@@ -64,6 +60,20 @@ class Scan:
         return tuple(f"p{position}{part}" for part in self.lanes[position].parts)
 
 
+def merge_scans(scans: Iterable[Scan]) -> Scan:
+    """One scan that works out what all do; what they scan differs in the tables that are joined."""
+    distinct = tuple(dict.fromkeys(scans))
+    if len(distinct) == 1:
+        return distinct[0]
+    keys = {key.sql: key for scan in distinct for key in scan.keys}
+    return Scan(
+        relation=merge_relations(scan.relation for scan in distinct),
+        keys=tuple(keys.values()),
+        predicates=tuple(dict.fromkeys(p for scan in distinct for p in scan.predicates)),
+        lanes=tuple(dict.fromkeys(lane for scan in distinct for lane in scan.lanes)),
+    )
+
+
 @dataclass(frozen=True)
 class FeedNode:
     """A set of keys, as places among the scan's; the parent's set holds it."""
@@ -82,6 +92,24 @@ class Feed:
     keeps_all: bool  # rows that satisfy no predicate are read by somebody
     nodes: tuple[FeedNode, ...]
     synopses: tuple[Synopsis, ...]
+    pass_number: int = 0  # feeds of one number are made in one pass over the rows
+
+    @property
+    def relation(self) -> Relation:
+        """The relation of the rows that are aggregated, without tables that leave them as many."""
+        if not self.synopses:
+            return self.scan.relation.base
+        return multiplying(self.synopses[0].relation)
+
+    def over(self, scan: Scan) -> Feed:
+        """The same feed of a scan that works out all that its own does, and more."""
+        places = {key.sql: place for place, key in enumerate(scan.keys)}
+        nodes = (
+            replace(node, keys=tuple(sorted(places[self.scan.keys[n].sql] for n in node.keys)))
+            for node in self.nodes
+        )
+        bits = sorted(scan.predicates.index(self.scan.predicates[bit]) for bit in self.bits)
+        return replace(self, scan=scan, bits=tuple(bits), nodes=tuple(nodes))
 
     @property
     def key_columns(self) -> tuple[str, ...]:

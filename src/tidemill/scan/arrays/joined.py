@@ -21,7 +21,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn, Coded
 from tidemill.scan.arrays.tables import ScannedTable, own_name, scanned_table
 
 # Rows are joined in runs that become up to so many, unless a single one becomes more.
-MOST_PLACES = 1 << 20
+MOST_JOINED_ROWS = 1 << 20
 
 
 class RepeatedColumn(ChunkColumn):
@@ -156,6 +156,6 @@ def _runs(counts: IntArray) -> Iterator[slice]:
     ends = np.cumsum(counts)
     start, places = 0, 0
     while start < len(counts):
-        stop = max(start + 1, int(np.searchsorted(ends, places + MOST_PLACES, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, places + MOST_JOINED_ROWS, side="right")))
         yield slice(start, stop)
         start, places = stop, int(ends[stop - 1])

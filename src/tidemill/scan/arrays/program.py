@@ -59,8 +59,12 @@ class Program:
 
 
 def write_program(stream: Stream, feeds: Sequence[Feed], tables: Path = Path()) -> Program:
-    """The program for feeds that `scan.routes` gives to arrays."""
-    passes = tuple(ArrayPass(p.feeds, signing(p.scan.predicates)) for p in passes_of(feeds))
+    """The program for feeds that `scan.routes` gives to arrays: all of them read rows once.
+
+    Rows are counted before they are joined, so none is needed for that alone beside others.
+    """
+    feeding = [feed for feed in feeds if feed.synopses] or feeds
+    passes = tuple(ArrayPass(p.feeds, signing(p.scan.predicates)) for p in passes_of(feeding))
     program = _program(stream, [name for p in passes for name in p.scan.columns], passes)
     return replace(program, tables=tables)
 

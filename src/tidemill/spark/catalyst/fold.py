@@ -100,17 +100,17 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
     pieces: dict[str, tuple[Piece, ...]] = {}
     for number in range(len(one_pass.feeds)):
         pieces |= _pieces(one_pass, number, place, one_pass.feed_rows(number, rows))
-    # Every feed of a pass has met every row, so one of them has the accounts; unless tables
-    # have made several rows of one, which another pass has then counted.
-    judged = one_pass.feed_rows(0, rows)
+    # A feed has met every row, so one of them has the accounts; unless tables have made several
+    # rows of one, which another pass has then counted.
+    counting = one_pass.counting_feed
+    judged = one_pass.feed_rows(counting or 0, rows)
     verdict = judged.column(VERDICT).to_numpy()
-    accepted = _where(judged, (verdict == COUNTED) | (verdict == FILTERED))
-    counts = not one_pass.scan.multiplies
+    accepted = _accepted(judged)
     return FoldReport(
         pieces=pieces,
-        rows=_rows_by_verdict(one_pass, judged, verdict) if counts else {},
+        rows={} if counting is None else _rows_by_verdict(one_pass, judged, verdict),
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
-        raised=_raised(one_pass, accepted),
+        raised=_raised(one_pass, rows),
     )
 
 
@@ -129,6 +129,11 @@ def _where(rows: pa.Table, chosen: BoolArray) -> pa.Table:
     return rows if chosen.all() else rows.filter(pa.array(chosen))
 
 
+def _accepted(rows: pa.Table) -> pa.Table:
+    verdict = rows.column(VERDICT).to_numpy()
+    return _where(rows, (verdict == COUNTED) | (verdict == FILTERED))
+
+
 def _rows_by_verdict(
     one_pass: CatalystPass, rows: pa.Table, verdict: NDArray[np.int32]
 ) -> dict[int, int]:
@@ -139,9 +144,12 @@ def _rows_by_verdict(
 
 
 def _raised(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
-    columns = {
-        scalar.sql: rows.column(raised_column(number)).to_numpy()
-        for number, scalar in enumerate(one_pass.scan.scalars)
-        if scalar.may_raise
-    }
-    return {sql: int(counts.sum()) for sql, counts in columns.items() if counts.any()}
+    """How often each expression raised, in rows of a relation whose queries have it."""
+    raised: dict[str, int] = {}
+    for first, *_ in one_pass.places_by_relation:
+        accepted = _accepted(one_pass.feed_rows(first, rows))
+        for scalar in one_pass.own_scans[first].scalars:
+            if scalar.may_raise and scalar.sql not in raised:
+                number = one_pass.scan.scalars.index(scalar)
+                raised[scalar.sql] = pc.sum(accepted.column(raised_column(number))).as_py() or 0
+    return {sql: count for sql, count in raised.items() if count}

@@ -1,18 +1,20 @@
 """Tables beside the rows of a pass, broadcast to where the rows are.
 
 Every row stays, if only with NULLs: whether it must have a partner is said by predicates, so
-that queries of either kind are served by one pass.
+that queries of either kind are served by one pass. Where a pass serves several relations, a row
+comes once for each, marked with its number, and meets the tables of that one alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Scalar, TableColumn
 from tidemill.plan.joins import Join
+from tidemill.plan.relation import Relation
 from tidemill.spark.catalyst.values import guard, guarded_columns, read_value
 from tidemill.state.feed import Scan
 
@@ -20,17 +22,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Tables = Callable[[Join], "DataFrame"]
+RELATION = "_relation"
 
 
-def with_tables(rows: DataFrame, scan: Scan, tables: Tables) -> DataFrame:
-    """The timed rows with the columns of all tables that the scan joins."""
+def with_tables(
+    rows: DataFrame, scan: Scan, tables: Tables, relations: Sequence[Relation]
+) -> DataFrame:
+    """The timed rows of all relations, with the columns of all tables that the scan joins."""
     from pyspark.sql import functions as F
 
+    if len(relations) > 1:
+        numbers = ", ".join(map(str, range(len(relations))))
+        rows = rows.selectExpr("*", f"EXPLODE(ARRAY({numbers})) AS {RELATION}")
     for number, join in enumerate(scan.relation.joins):
         table = _renamed(join, tables(join), f"_on{number}")
         rows = _guarded(rows, scan, join)
-        rows = rows.join(F.broadcast(table), F.expr(_condition(scan, join, number)), "left")
+        condition = _condition(scan, join, number, _where_joined(join, relations))
+        rows = rows.join(F.broadcast(table), F.expr(condition), "left")
     return rows
+
+
+def _where_joined(join: Join, relations: Sequence[Relation]) -> str:
+    """The rows that meet the table; a table that leaves rows as many is there for all relations."""
+    numbers = [str(n) for n, relation in enumerate(relations) if join in relation.joins]
+    if len(numbers) in (0, len(relations)):
+        return ""
+    return f"{RELATION} IN ({', '.join(numbers)})"
 
 
 def _guarded(rows: DataFrame, scan: Scan, join: Join) -> DataFrame:
@@ -55,14 +72,17 @@ def _renamed(join: Join, table: DataFrame, prefix: str) -> DataFrame:
     return renamed.withColumns(guards)
 
 
-def _condition(scan: Scan, join: Join, number: int) -> str:
-    return " AND ".join(f"({part})" for part in _parts(scan, join, number))
+def _condition(scan: Scan, join: Join, number: int, where: str) -> str:
+    return " AND ".join(f"({part})" for part in _parts(scan, join, number, where))
 
 
-def _parts(scan: Scan, join: Join, number: int) -> Iterator[str]:
+def _parts(scan: Scan, join: Join, number: int, where: str) -> Iterator[str]:
+    """What holds for partners. Where a table is not joined NULLs are compared, which are equal
+    to nothing: so the condition stays one that Spark looks up."""
     for place, (before, scalar) in enumerate(join.equal):
         theirs = f"_on{number}_{place}.value" if scalar.guarded else scalar.try_sql
-        yield f"({_before(scan, before)}) = ({theirs})"
+        value = _before(scan, before)
+        yield f"({f'IF({where}, {value}, NULL)' if where else value}) = ({theirs})"
     if join.residual is not None:
         yield join.residual.try_sql
 

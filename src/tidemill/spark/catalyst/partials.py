@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import zip_longest
+from operator import or_
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ import pyarrow.compute as pc
 
 from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
+from tidemill.plan.relation import Relation
 from tidemill.scan.contract import (
     COUNTED,
     FILTERED,
@@ -28,14 +31,13 @@ from tidemill.scan.contract import (
     Admission,
     Pass,
     own_bits,
-    passes_of,
 )
 from tidemill.spark.catalyst.admission import TIME, late_sql, malformed_sql, timed_items
-from tidemill.spark.catalyst.joins import Tables, with_tables
+from tidemill.spark.catalyst.joins import RELATION, Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
 from tidemill.spark.catalyst.values import guarded_columns, raised_column, read_value, value_items
-from tidemill.state.feed import Feed, Scan
+from tidemill.state.feed import Feed, Scan, merge_scans
 from tidemill.state.pieces import SLICE
 from tidemill.windows import EdgeClass
 
@@ -57,7 +59,7 @@ def partials(
         sliced = with_slices(timed, one_pass.classes, admission)
         looked_up = sliced is not None
         rows = rows if sliced is None else sliced.drop(TIME)
-    signed = signed_rows(rows, one_pass.scan, admission, one_pass.name, tables)
+    signed = signed_rows(rows, one_pass.scan, admission, one_pass.name, tables, one_pass.relations)
     return session.sql(one_pass.sql(signed, looked_up))
 
 
@@ -65,15 +67,29 @@ def partials(
 class CatalystPass(Pass):
     """A pass over a tick's rows: ⇒ timed ⇒ joined ⇒ with values ⇒ signed ⇒ judged ⇒ grouped.
 
-    Several feeds are the grouping sets of one aggregation, told apart by `_set`.
+    Several feeds of one relation are the grouping sets of one aggregation, told apart by `_set`.
+    If they are of several relations, a row comes once for each feed of its own relation, marked
+    by `_set` too.
     """
 
     name: str
     admission: Admission
+    own_scans: tuple[Scan, ...]  # of each feed; `scan` does what all of them do
 
     @cached_property
     def classes(self) -> tuple[EdgeClass, ...]:
         return self.edge_classes(self.admission.since_us)
+
+    @cached_property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations whose rows are aggregated."""
+        return tuple(dict.fromkeys(feed.relation for feed in self.feeds))
+
+    @property
+    def counting_feed(self) -> int | None:
+        """The place of a feed that meets every row of the stream once; None if there is none."""
+        places = (n for n, feed in enumerate(self.feeds) if not feed.relation.multiplies)
+        return next(places, None)
 
     @property
     def looks_up_slices(self) -> bool:
@@ -84,14 +100,37 @@ class CatalystPass(Pass):
         """The whole pass as one text, inside out, over rows that are timed and signed."""
         judged = f"SELECT *, {self._verdict()} AS {VERDICT} FROM ({signed})"
         keyed = f"SELECT *, {', '.join(self._keys(looked_up))} FROM ({judged})"
+        if len(self.relations) > 1:
+            keyed = f"SELECT *, EXPLODE({self._sets_by_relation()}) AS {SET} FROM ({keyed})"
         return f"SELECT {', '.join(self._selected())} FROM ({keyed}) GROUP BY {self._sets()}"
 
+    @cached_property
+    def places_by_relation(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the feeds of each relation."""
+        return tuple(
+            tuple(n for n, feed in enumerate(self.feeds) if feed.relation == relation)
+            for relation in self.relations
+        )
+
     def _passes(self) -> str:
-        """SQL that holds for a row that some feed keeps."""
-        if self.keeps_all:
+        """SQL that holds for a row that some feed of its relation keeps."""
+        kept_sql = [self._passes_of(places) for places in self.places_by_relation]
+        if len(set(kept_sql)) == 1:
+            return kept_sql[0]
+        return (
+            f"CASE {RELATION} {' '.join(f'WHEN {n} THEN {k}' for n, k in enumerate(kept_sql))} END"
+        )
+
+    def _passes_of(self, places: Sequence[int]) -> str:
+        feeds = [self.feeds[place] for place in places]
+        if any(feed.keeps_all for feed in feeds):
             return "TRUE"
-        words = " | ".join(word_columns(self.scan))
-        return f"({words}) <> 0L" if words else "FALSE"
+        masks = (reduce(or_, part) for part in zip_longest(*map(own_bits, feeds), fillvalue=0))
+        if len(self.relations) == 1:
+            words = list(word_columns(self.scan))
+        else:
+            words = [f"({w} & {m}L)" for w, m in zip(word_columns(self.scan), masks, strict=False)]
+        return f"({' | '.join(words)}) <> 0L" if words else "FALSE"
 
     def _verdict(self) -> str:
         cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
@@ -128,21 +167,37 @@ class CatalystPass(Pass):
         words = (name for name, _ in self._words(number, feed))
         return (VERDICT, SLICE, *feed.key_columns, *values, *words)
 
-    def _group_columns(self) -> tuple[str, ...]:
+    @cached_property
+    def _group_columns(self) -> dict[str, str]:
+        """All of them, and the SQL that they are grouped by."""
         sets = [self._set(number) for number in range(len(self.feeds))]
-        return tuple(dict.fromkeys(name for columns in sets for name in columns))
+        names = dict.fromkeys(name for columns in sets for name in columns)
+        if len(self.relations) == 1:
+            return {name: name for name in names}
+        numbers = {name: [n for n, columns in enumerate(sets) if name in columns] for name in names}
+        return {SET: SET, **{name: self._only_in(numbers[name], name) for name in names}}
+
+    def _only_in(self, numbers: Sequence[int], name: str) -> str:
+        if len(numbers) == len(self.feeds):
+            return name
+        return f"IF({SET} IN ({', '.join(map(str, numbers))}), {name}, NULL)"
 
     def _sets(self) -> str:
         sets = [", ".join(self._set(number)) for number in range(len(self.feeds))]
-        if len(sets) == 1:
-            return sets[0]
+        if len(sets) == 1 or len(self.relations) > 1:
+            return ", ".join(self._group_columns.values())
         # Feeds that are grouped alike read the same rows; a set given twice would give them twice.
         return f"GROUPING SETS ({', '.join(f'({columns})' for columns in dict.fromkeys(sets))})"
 
+    def _sets_by_relation(self) -> str:
+        """The numbers of the feeds that a row goes to, as an array."""
+        arrays = (f"ARRAY({', '.join(map(str, places))})" for places in self.places_by_relation)
+        return f"ARRAY({', '.join(arrays)})[{RELATION}]"
+
     def _selected(self) -> Iterator[str]:
-        yield from self._group_columns()
-        if len(self.feeds) > 1:
-            yield f"GROUPING_ID({', '.join(self._group_columns())}) AS {SET}"
+        yield from (f"{sql} AS {name}" for name, sql in self._group_columns.items())
+        if len(self.feeds) > 1 and len(self.relations) == 1:
+            yield f"GROUPING_ID({', '.join(self._group_columns)}) AS {SET}"
         yield f"MAX({TIME}) AS {NEWEST}"
         for number, lane in enumerate(self.scan.lanes):
             values = [read_value(self.scan.scalars, scalar) for scalar in lane.arguments]
@@ -152,13 +207,20 @@ class CatalystPass(Pass):
             if scalar.may_raise:
                 yield f"COUNT_IF({raised_column(number)}) AS {raised_column(number)}"
 
+    def _set_id(self, number: int) -> int:
+        """The value of `_set` in the rows of one feed."""
+        if len(self.relations) > 1:
+            return number
+        columns = self._set(number)
+        absent = [n for n, name in enumerate(reversed(self._group_columns)) if name not in columns]
+        return sum(1 << place for place in absent)
+
     def feed_rows(self, number: int, rows: pa.Table) -> pa.Table:
         """The partial rows of one feed, under the names that the feed gives them."""
         if len(self.feeds) == 1:
             return rows
-        feed, columns = self.feeds[number], self._group_columns()
-        absent = [n for n, name in enumerate(reversed(columns)) if name not in self._set(number)]
-        partials = rows.filter(pc.equal(rows.column(SET), sum(1 << place for place in absent)))
+        feed = self.feeds[number]
+        partials = rows.filter(pc.equal(rows.column(SET), self._set_id(number)))
         names = {f"_s{number}_{name[2:]}": name for name in feed.signature_columns}
         return partials.rename_columns([names.get(name, name) for name in partials.column_names])
 
@@ -169,7 +231,12 @@ def word_columns(scan: Scan) -> tuple[str, ...]:
 
 
 def signed_rows(
-    rows: DataFrame, scan: Scan, admission: Admission, name: str, tables: Tables | None = None
+    rows: DataFrame,
+    scan: Scan,
+    admission: Admission,
+    name: str,
+    tables: Tables | None = None,
+    relations: Sequence[Relation] = (),
 ) -> str:
     """SQL for the rows with their time, every value that the scan needs, and their signature.
 
@@ -185,7 +252,7 @@ def signed_rows(
     if guarded or signature.lookups or scan.relation.joins:
         # All of them may read the arrival stamp, so the rows are timed first.
         rows = rows.selectExpr("*", *items)
-        rows = with_tables(rows, scan, tables) if tables else rows
+        rows = with_tables(rows, scan, tables, relations) if tables else rows
         rows = with_lookups(rows, signature.lookups).withColumns(guarded)
         items = ()
     rows.createOrReplaceTempView(view)
@@ -201,14 +268,31 @@ def signed_rows(
 def catalyst_passes(feeds: Sequence[Feed], admission: Admission) -> tuple[CatalystPass, ...]:
     """The passes of these feeds, each cut into as many as Spark tells grouping sets apart in."""
     name = fingerprint([str(admission.stream.key)])
-    runs = (run for one_pass in passes_of(feeds) for run in _runs(one_pass.feeds))
-    return tuple(
-        CatalystPass(run, f"{name}_{number}", admission) for number, run in enumerate(runs)
-    )
+    runs = (run for together in _by_pass(feeds) for run in _runs(together))
+    return tuple(_pass_of(run, f"{name}_{number}", admission) for number, run in enumerate(runs))
+
+
+def _pass_of(feeds: Sequence[Feed], name: str, admission: Admission) -> CatalystPass:
+    own_scans = tuple(feed.scan for feed in feeds)
+    scan = merge_scans(own_scans)
+    return CatalystPass(tuple(feed.over(scan) for feed in feeds), name, admission, own_scans)
+
+
+def _by_pass(feeds: Sequence[Feed]) -> Iterator[Sequence[Feed]]:
+    by_pass: dict[int, list[Feed]] = {}
+    for feed in feeds:
+        by_pass.setdefault(feed.pass_number, []).append(feed)
+    return iter(by_pass.values())
 
 
 def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:
-    """Runs of feeds that are grouped by no more columns than an id has bits."""
+    """Runs of feeds that are grouped by no more columns than an id has bits.
+
+    Feeds of several relations need no id.
+    """
+    if len({feed.relation for feed in feeds}) > 1:
+        yield tuple(feeds)
+        return
     run: list[Feed] = []
     for feed in feeds:
         if run and _group_columns([*run, feed]) > _MOST_GROUP_COLUMNS:
