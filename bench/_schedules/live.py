@@ -145,12 +145,12 @@ class _Change:
 
     @staticmethod
     def of(before: History, after: History, update: int, period: int) -> _Change:
-        assert before.last is not None
-        ended = after.after(update, period, 0, 1)
+        assert before.last_delivery is not None
+        ended = after.after(update, period, 0, 1, at=update)
         return _Change(
             after.runs - before.runs,
             after.useful - before.useful,
             ended.extra - before.extra,
             ended.aged - before.aged,
-            update - before.last,
+            update - before.last_delivery,
         )

@@ -39,7 +39,7 @@ def test_files_come_at_even_times(tmp_path: Path) -> None:
 
 
 def test_waiting_at_the_end_counts_as_late() -> None:
-    before = History().after(10, period=2, now_us=0, together=1)
-    after = before.after(12, period=2, now_us=0, together=1)
+    before = History().after(10, period=2, now_us=0, together=1, at=10)
+    after = before.after(12, period=2, now_us=0, together=1, at=12)
     change = _Change.of(before, after, update=20, period=2)
     assert (change.runs, change.useful, change.extra) == (1, 1.0, 6)

@@ -185,12 +185,13 @@ class Agenda:
         self._deadlines.record_run(run.joint)
         self._carried = ()
 
-    def histories(self, run: JointRun, now_us: int) -> dict[str, History]:
-        """The histories of a run's queries, with this run."""
-        together = len(run.names)
+    def histories(self, run: JointRun, time: StreamTime, now_us: int) -> dict[str, History]:
+        """The histories of a run's queries, with this run, which is delivered now."""
+        together, at = len(run.names), self._update(time)
+        assert at is not None  # or nothing could have run
         return {
             name: self._context.states[name].history.after(
-                run.joint.update, self._queries[name].window.updates, now_us, together
+                run.joint.update, self._queries[name].window.updates, now_us, together, at
             )
             for name in run.names
             if self._has_begun(name, run.joint.update)

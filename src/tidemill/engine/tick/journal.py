@@ -110,8 +110,16 @@ CREATE TABLE IF NOT EXISTS queries (
 CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
-  last INTEGER, ran_us INTEGER, together INTEGER);
+  last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+"""
+# What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
+_DELIVERIES = """
+BEGIN;
+ALTER TABLE soft ADD COLUMN first_delivery INTEGER;
+ALTER TABLE soft ADD COLUMN last_delivery INTEGER;
+UPDATE soft SET first_delivery = first, last_delivery = last;
+COMMIT;
 """
 
 
@@ -151,6 +159,9 @@ class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.executescript(_TABLES)
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(soft)")}
+        if "last_delivery" not in columns:
+            connection.executescript(_DELIVERIES)
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
         """The state of a stream. The list of inputs may be long, and only ticks need it."""
@@ -250,7 +261,7 @@ class Journal:
             "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
         )
         self._connection.executemany(
-            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
 

@@ -93,7 +93,8 @@ class StreamRunner:
         watch = Stopwatch()
         watch.add("soft", answered.seconds)
         self._pins.unpin(answered.run)
-        histories = self._agenda.histories(answered.run, self._context.clock.now_us())
+        now_us = self._context.clock.now_us()
+        histories = self._agenda.histories(answered.run, self.state.time, now_us)
         return self._machine.deliver_joint(answered.results, histories, watch)
 
     def idle(self) -> None:
