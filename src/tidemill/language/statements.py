@@ -12,6 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tidemill.errors import Place
+from tidemill.ids import hash_once
 from tidemill.language.expressions.trees import parse_tree, place_of_tree
 from tidemill.types import Type
 
@@ -184,6 +185,7 @@ class CreateAggregate(_Whole):
     source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+@hash_once
 @dataclass(frozen=True)
 class CreateQuery(_Whole):
     """A standing query; without `into` its answers wait to be asked for."""
