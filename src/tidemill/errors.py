@@ -88,6 +88,9 @@ class Place:
     start: int
     end: int
 
+    def moved(self, by: int) -> Place:
+        return Place(self.start + by, self.end + by)
+
 
 @dataclass(frozen=True)
 class Problem:

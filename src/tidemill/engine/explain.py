@@ -93,7 +93,8 @@ class Explainer:
         stream = source_name(query.relation)
         after, before = (self._arrangement(each, stream) for each in (plan, without))
         if is_newcomer:
-            return explain_newcomer(after, before, query, self.planner.first_window(plan, query))
+            first = self.planner.first_window(plan, query, self.planner.position(stream))
+            return explain_newcomer(after, before, query, first)
         return explain_query(after, before, query)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:

@@ -8,12 +8,23 @@ from typing import NoReturn, TypeVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidemill.errors import Place, refuse
-from tidemill.language.expressions.trees import read_tree, to_sql
+from tidemill.language.expressions.trees import read_alone, read_tree, to_sql
 from tidemill.language.names import is_reserved
 from tidemill.language.statements import Expr
 
 _Item = TypeVar("_Item")
 _QUOTED = frozenset((TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING))
+# What ends an expression that stands in no brackets; `IS DISTINCT FROM` alone goes on after one.
+_ENDS = frozenset(
+    (
+        *(TokenType.COMMA, TokenType.ALIAS, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY),
+        *(TokenType.HAVING, TokenType.ORDER_BY, TokenType.ASC, TokenType.DESC, TokenType.LIMIT),
+    )
+)
+_DEPTHS = {
+    **dict.fromkeys((TokenType.L_PAREN, TokenType.L_BRACKET), 1),
+    **dict.fromkeys((TokenType.R_PAREN, TokenType.R_BRACKET), -1),
+}
 _STRINGS = frozenset((TokenType.STRING, TokenType.RAW_STRING))
 
 
@@ -107,9 +118,28 @@ class Cursor:
         if self.at_end:
             self.fail("an expression")
         start = self.index
+        self.index = self._expected_end()
+        place = self.since(start)
+        if alone := read_alone(self.text[place.start : place.end]):
+            tree, sql = alone
+            return Expr(sql, place, tree, place.start)
+        self.index = start
         tree, count = read_tree(self.tokens[start:], self.text)
         self.index += count
         return Expr(to_sql(tree), self.since(start), tree)
+
+    def _expected_end(self) -> int:
+        """The index after the expression ahead, if nothing but a clause or a comma follows it.
+
+        Of many queries, most expressions have been read before, and need not be read again.
+        """
+        depth = 0
+        for index in range(self.index, len(self.tokens)):
+            kind = self.tokens[index].token_type
+            if depth == 0 and kind in _ENDS and index > self.index:
+                return index
+            depth += _DEPTHS.get(kind, 0)
+        return len(self.tokens)
 
     def separated(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:
         """One or more items with commas between."""

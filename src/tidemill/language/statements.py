@@ -12,6 +12,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from tidemill.errors import Place
+from tidemill.ids import hash_once
 from tidemill.language.expressions.trees import parse_tree, place_of_tree
 from tidemill.types import Type
 
@@ -26,6 +27,8 @@ class Expr:
     place: Place | None = field(default=None, compare=False, repr=False)
     # The tree as it was read from the script: equal to what `sql` parses to, but with places.
     source: exp.Expr | None = field(default=None, compare=False, repr=False)
+    # Where in the script the text begins that places in `source` are counted in.
+    begin: int = field(default=0, compare=False, repr=False)
 
     @property
     def tree(self) -> exp.Expr:
@@ -34,7 +37,8 @@ class Expr:
 
     def place_of(self, node: exp.Expr) -> Place | None:
         """The place of a node of `tree` in the script; the whole expression when unknown."""
-        return (place_of_tree(node) or self.place) if self.source else self.place
+        inside = place_of_tree(node) if self.source else None
+        return inside.moved(self.begin) if inside else self.place
 
     def __str__(self) -> str:
         return self.sql
@@ -184,6 +188,7 @@ class CreateAggregate(_Whole):
     source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+@hash_once
 @dataclass(frozen=True)
 class CreateQuery(_Whole):
     """A standing query; without `into` its answers wait to be asked for."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
+from tidemill.ids import hash_once
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
@@ -76,6 +77,7 @@ class Ordering:
     nulls_first: bool
 
 
+@hash_once
 @dataclass(frozen=True)
 class QueryPlan:
     """A window and a select list over a relation."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
 from tidemill.language.names import Name
+from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -105,7 +106,11 @@ def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
 
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
-    window = query.window
+    return _specs_of(query.window)
+
+
+@lru_cache(maxsize=2**14)
+def _specs_of(window: Window) -> tuple[WindowSpec, ...]:
     if window.is_soft:
         every_us = window.update_us
         return tuple(WindowSpec(r, every_us, -r % every_us) for r in window.ranges_us)

@@ -80,13 +80,21 @@ def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     """
     compatible = _joined(groups, lambda g: (g.needs.relation, g.needs.keys, _columns(g)))
 
-    def merge(left: Group, right: Group) -> Group | None:
+    def merge(left: _Part, right: _Part) -> _Part | None:
         same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
-        return Group((*left.queries, *right.queries)) if same else None
+        return _Part((*left.queries, *right.queries), left.needs | right.needs) if same else None
 
-    return merge_greedily(
-        compatible, lambda group: context.costs.cost_of_synopsis(group.needs), merge
-    )
+    parts = [_Part(group.queries, group.needs) for group in compatible]
+    merged = merge_greedily(parts, lambda part: context.costs.cost_of_synopsis(part.needs), merge)
+    return tuple(Group(part.queries) for part in merged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Queries that may become a group, and what they need together: no query is asked again."""
+
+    queries: tuple[QueryPlan, ...]
+    needs: Needs
 
 
 def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:

@@ -27,8 +27,9 @@ from tidemill.plan.predicates import Predicate
 
 # The share of keys and predicates that a sample should know.
 _ENOUGH = 0.75
-# Flags that fit into one word.
-_FLAGS = 62
+# Flags that fit into one word beside a few bits of key.
+_FLAGS = 48
+_LARGEST = 2**62
 # What is assumed of a stream that nobody has seen.
 GUESSED_ROWS, GUESSED_RATE = 4096, 10_000.0
 GUESSED_VALUES, GUESSED_PASSING = 100, 0.3
@@ -57,43 +58,46 @@ class Sample:
         keeps_all: bool = True,
     ) -> float:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
-        flags = [self._flags(predicate) for predicate in predicates]
-        passing = self._passing(flags, keeps_all)
+        flags = self._flags(predicates)
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
-        code = reduce(_paired, columns, np.zeros(self.size, dtype=np.int64))[passing]
-        if not len(code):
+        code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))
+        passing = code.values[self._passing(flags, keeps_all)]
+        if not len(passing):
             return 0.0
-        rows = max(1.0, self.rows_per_second * seconds * len(code) / self.size)
-        return expected_distinct(np.unique(code, return_counts=True)[1], rows)
+        rows = max(1.0, self.rows_per_second * seconds * len(passing) / self.size)
+        return expected_distinct(np.unique(passing, return_counts=True)[1], rows)
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """The mean number of predicates that hold for a row that passes."""
-        flags = [self._flags(predicate) for predicate in predicates]
+        flags = self._flags(predicates)
         rows = int(np.count_nonzero(self._passing(flags, keeps_all)))
-        return float(np.sum(flags)) / rows if rows else 0.0
+        return int(np.count_nonzero(flags)) / rows if rows else 0.0
 
     def overlap(self, predicates: Iterable[Predicate]) -> bool:
         """Says whether two of the predicates hold for some row."""
-        flags = [self._flags(predicate) for predicate in predicates]
-        return bool(flags) and int(np.sum(flags, axis=0).max()) > 1
+        return int(self._flags(predicates).sum(axis=0).max(initial=0)) > 1
 
-    def _passing(self, flags: list[IntArray], keeps_all: bool) -> BoolArray:
-        if keeps_all or not flags:
+    def _passing(self, flags: BoolArray, keeps_all: bool) -> BoolArray:
+        if keeps_all or not len(flags):
             return np.ones(self.size, dtype=np.bool_)
-        return np.asarray(np.logical_or.reduce(flags), dtype=np.bool_)
+        return np.asarray(flags.any(axis=0), dtype=np.bool_)
 
-    def _codes(self, key: str) -> IntArray:
+    def _codes(self, key: str) -> _Codes:
         if key in self.keys:
-            return self.keys[key]
-        return _random(key).integers(0, GUESSED_VALUES, self.size)
+            return _Codes.of(self.keys[key])
+        return _Codes(_random(key).integers(0, GUESSED_VALUES, self.size), GUESSED_VALUES)
 
-    def _flags(self, predicate: Predicate) -> IntArray:
+    def _flags(self, predicates: Iterable[Predicate]) -> BoolArray:
+        """A row of flags for each predicate."""
+        rows = [self._flags_of(predicate) for predicate in predicates]
+        return np.array(rows, dtype=np.bool_).reshape(len(rows), self.size)
+
+    def _flags_of(self, predicate: Predicate) -> BoolArray:
         if predicate.is_true:
-            return np.ones(self.size, dtype=np.int64)
+            return np.ones(self.size, dtype=np.bool_)
         if predicate in self.bits:
-            return self.bits[predicate].astype(np.int64)
-        guessed = _random(predicate.sql).random(self.size) < GUESSED_PASSING
-        return guessed.astype(np.int64)
+            return self.bits[predicate]
+        return np.asarray(_random(predicate.sql).random(self.size) < GUESSED_PASSING)
 
 
 def expected_distinct(counts: IntArray, rows: float) -> float:
@@ -117,17 +121,39 @@ def expected_distinct(counts: IntArray, rows: float) -> float:
     return min(rows, sampled + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
 
 
-def _words(flags: list[IntArray]) -> list[IntArray]:
+@dataclass(frozen=True, eq=False)
+class _Codes:
+    """Numbers in `[0, bound)`, one for each row."""
+
+    values: IntArray
+    bound: int
+
+    @staticmethod
+    def of(values: IntArray) -> _Codes:
+        return _Codes(values, int(values.max(initial=0)) + 1)
+
+    def paired(self, other: _Codes) -> _Codes:
+        """One code for each pair; renumbered first where the pairs would overflow."""
+        if self.bound * other.bound >= _LARGEST:
+            return self._renumbered().paired(other._renumbered())
+        return _Codes(self.values * other.bound + other.values, self.bound * other.bound)
+
+    def _renumbered(self) -> _Codes:
+        return _Codes.of(np.unique(self.values, return_inverse=True)[1])
+
+
+def _words(flags: BoolArray) -> list[_Codes]:
     """The flags as codes, many to a column."""
     runs = [flags[first : first + _FLAGS] for first in range(0, len(flags), _FLAGS)]
-    words = [sum((flag << place for place, flag in enumerate(run)), run[0] * 0) for run in runs]
-    return [np.unique(word, return_inverse=True)[1] for word in words]
+    return [_Codes(_word(run), 1 << len(run)) for run in runs]
 
 
-def _paired(left: IntArray, right: IntArray) -> IntArray:
-    """One code for each pair; renumbered, so that many columns do not overflow."""
-    codes = left * (int(right.max(initial=0)) + 1) + right
-    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
+def _word(flags: BoolArray) -> IntArray:
+    """The first flag is the lowest bit."""
+    packed = np.zeros((flags.shape[1], 8), dtype=np.uint8)
+    octets = np.packbits(flags, axis=0, bitorder="little")
+    packed[:, : len(octets)] = octets.T
+    return packed.view("<i8")[:, 0]
 
 
 def _random(text: str) -> np.random.Generator:

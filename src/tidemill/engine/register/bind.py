@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from tidemill.aggregates.functions import signatures_with
 from tidemill.catalog import Catalog, Table
-from tidemill.catalog.aggregates import calls
+from tidemill.catalog.aggregates import Code, calls
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.errors import Place, TidemillError
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind_query
-from tidemill.plan.bind.environment import Environment, ExtentOracle
+from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo
 from tidemill.plan.joins import JoinTerms, TableExtent
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
@@ -33,6 +33,8 @@ class Binder:
     tables: JoinedTables
     session: AskSession
     _plans: dict[tuple[object, ...], QueryPlan] = field(default_factory=dict)
+    # By the aggregates of users, with which expressions may have another meaning.
+    _memos: dict[tuple[Code, ...], Memo] = field(default_factory=dict)
 
     def bind(self, query: CreateQuery, catalog: Catalog, standing: SharedPlan) -> QueryPlan:
         """The plan of a query beside those that stand; nothing of it is remembered."""
@@ -80,7 +82,11 @@ class Binder:
         def type_of(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session(f"the type of {sql[:60]}"), sql, columns)
 
-        return Environment(signatures_with(catalog.aggregates), type_of, extent_of)
+        memo = self._memos.get(catalog.aggregates)
+        if memo is None:
+            memo = Memo()
+            self._memos = {catalog.aggregates: memo}
+        return Environment(signatures_with(catalog.aggregates), type_of, extent_of, memo)
 
     def _is_current(
         self, plan: QueryPlan, query: CreateQuery, catalog: Catalog, standing: SharedPlan

@@ -111,13 +111,17 @@ class Planner:
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[Message]:
         """For each query that joins a stream under way, where it begins."""
+        positions = {stream: self.position(stream) for stream in plan.streams}
         for query in plan.queries:
-            if not before.stands(query) and (first := self.first_window(plan, query)):
+            position = positions[source_name(query.relation)]
+            if not before.stands(query) and (first := self.first_window(plan, query, position)):
                 yield Message(f"query {query.name}: its first window starts at {first}")
 
-    def first_window(self, plan: SharedPlan, query: QueryPlan) -> str | None:
+    def first_window(
+        self, plan: SharedPlan, query: QueryPlan, position: StreamPosition
+    ) -> str | None:
         """Start of a query's first window; None: as the stream begins."""
-        position, stint = self.position(source_name(query.relation)), plan.stints[query.name][0]
+        stint = plan.stints[query.name][0]
         if position.newest_us is None:
             return None
         since_us, watermark_us = stint.from_us, position.watermark_us

@@ -27,7 +27,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tidemill.errors import Place, listing, refuse
+from tidemill.errors import Place, TidemillError, listing, refuse
 from tidemill.language.expressions.dialect import TidemillDialect, TidemillParser
 from tidemill.language.expressions.precedence import PlacedParseError
 from tidemill.language.names import needs_quotes
@@ -111,6 +111,19 @@ def parse_tree(text: str) -> exp.Expr:
         place = Place(tokens[count].start, tokens[count].end + 1)
         refuse("E_SYNTAX", "expected the end of the expression", text=text, place=place)
     return tree
+
+
+@lru_cache(maxsize=4096)
+def read_alone(text: str) -> tuple[exp.Expr, str] | None:
+    """The tree of a text and its canonical text, worked out once; None if it is no expression.
+
+    The tree is shared, as that of `parse_tree`.
+    """
+    try:
+        tree = parse_tree(text)
+    except TidemillError:
+        return None
+    return tree, to_sql(tree)
 
 
 def to_sql(tree: exp.Expr) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import NoReturn
 
 from sqlglot import exp
@@ -23,7 +23,7 @@ from tidemill.plan.bind.clauses import (
     type_placed,
     with_updates,
 )
-from tidemill.plan.bind.environment import Environment
+from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joins import JoinBinder
 from tidemill.plan.bind.scope import (
     Scope,
@@ -39,7 +39,15 @@ from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.predicates.values import compared
-from tidemill.plan.query import WINDOW_END, WINDOW_START, Key, Ordering, Output, QueryPlan
+from tidemill.plan.query import (
+    WINDOW_END,
+    WINDOW_START,
+    AggregateCall,
+    Key,
+    Ordering,
+    Output,
+    QueryPlan,
+)
 from tidemill.plan.relation import Relation, Source, join_all, ordered
 from tidemill.types import BOOLEAN, Type
 
@@ -63,14 +71,18 @@ def bind(
     """The plan of a query over its stream; `tables` are those of its joins, in order."""
     query = replace(query, select=with_updates(query.select, stream))
     entry = stream_entry(query.select, stream)
-    scope = Scope((entry,), environment.signatures, stream.time_column)
+    memo = environment.memo.recall((stream, entry.qualifier.written), Memo)
+    scope = memo.recall(
+        "scope", lambda: Scope((entry,), environment.signatures, stream.time_column)
+    )
     joins: list[JoinTerms] = []
     for clause, table in zip(query.select.joins, tables, strict=True):
         names = [join.name for join in joins]
         scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
         joins.append(join)
     with in_own_words(scope):
-        return _Binder(query, scope, tuple(joins), environment).plan(stream, tables)
+        memo = Memo() if joins else memo
+        return _Binder(query, scope, tuple(joins), environment, memo).plan(stream, tables)
 
 
 def source_of(stream: Stream) -> Source:
@@ -79,7 +91,10 @@ def source_of(stream: Stream) -> Source:
 
 
 class _Binder:
-    """Slots are found in the order keys, SELECT, HAVING, ORDER BY; equal calls share one."""
+    """Slots are found in the order keys, SELECT, HAVING, ORDER BY; equal calls share one.
+
+    Many queries differ in a few of their expressions: what others have bound is recalled.
+    """
 
     def __init__(
         self,
@@ -87,7 +102,9 @@ class _Binder:
         scope: Scope,
         joins: tuple[JoinTerms, ...],
         environment: Environment,
+        memo: Memo,
     ) -> None:
+        self._memo = memo  # of this scope
         self._query, self._select, self._joins = query, query.select, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
@@ -129,7 +146,10 @@ class _Binder:
         """The rows that count: those that pass WHERE and have the partners they must have."""
         inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
         partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
-        return reduce(Predicate.__and__, partners, canonical(where, self._types))
+        rows = self._memo.recall(
+            ("predicate", where.sql if where else ""), lambda: canonical(where, self._types)
+        )
+        return reduce(Predicate.__and__, partners, rows)
 
     @property
     def _types(self) -> dict[str, Type]:
@@ -139,6 +159,9 @@ class _Binder:
         expr = self._select.where
         if expr is None:
             return None
+        return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
+
+    def _where_scalar(self, expr: Expr) -> Scalar:
         tree = self._scope.resolve(expr)
         hint = "a condition on aggregates goes into HAVING"
         refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
@@ -149,7 +172,8 @@ class _Binder:
     def _group_keys(self) -> list[Key]:
         keys: list[Key] = []
         for written in self._select.group_by:
-            scalar = self._group_scalar(self._ordinal(self._group_alias(written)))
+            expr = self._ordinal(self._group_alias(written))
+            scalar = self._memo.recall(("key", expr.sql), partial(self._group_scalar, expr))
             if all(key.scalar.sql != scalar.sql for key in keys):
                 keys.append(Key(Slot(f"_k{len(keys)}", scalar.type), scalar))
         return keys
@@ -231,6 +255,29 @@ class _Binder:
 
     def _finish(self, expr: Expr, aliases: frozenset[str] = frozenset()) -> Node:
         """An expression over slots: keys and aggregates take the place of their subtrees."""
+        before = tuple(call.sql for call in self._calls.calls)
+        keys = tuple(key.scalar.sql for key in self._keys)
+        named = tuple((alias, self._aliases[Name(alias)].sql) for alias in sorted(aliases))
+        texts = (expr.sql, *(sql for _, sql in named))
+        window = self._select.window if any(map(self._by_window, texts)) else None
+        asked = (expr.sql, named, keys, before, window)
+        node, calls = self._memo.recall(asked, partial(self._finish_anew, expr, aliases))
+        self._calls.add(calls)
+        return node
+
+    def _by_window(self, text: str) -> bool:
+        """Whether a text may call what has another meaning in another window."""
+        return any(name in text for name in self._scope.aggregates.by_subwindow)
+
+    def _finish_anew(
+        self, expr: Expr, aliases: frozenset[str]
+    ) -> tuple[Node, tuple[AggregateCall, ...]]:
+        """The node, and the calls that came with it."""
+        before = len(self._calls.calls)
+        node = self._over_slots(expr, aliases)
+        return node, self._calls.calls[before:]
+
+    def _over_slots(self, expr: Expr, aliases: frozenset[str]) -> Node:
         bounds = _BOUNDS - self._scope.unqualified
         tree = self._scope.resolve(expr, bounds | aliases)
         tree = self._substitute_aliases(tree, aliases)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NoReturn
@@ -35,6 +35,10 @@ class CallBinder:
     @property
     def calls(self) -> tuple[AggregateCall, ...]:
         return tuple(self._by_sql.values())
+
+    def add(self, calls: Iterable[AggregateCall]) -> None:
+        """Calls that were bound before, after the very calls that there are."""
+        self._by_sql.update((call.sql, call) for call in calls)
 
     def bind(self, expr: Expr, node: exp.Expr, function: str) -> AggregateCall:
         """The call that `node`, a part of `expr`, makes of an aggregate."""

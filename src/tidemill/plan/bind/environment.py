@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar, cast
 
 from tidemill.catalog import Table
 from tidemill.errors import Place
@@ -13,6 +13,8 @@ from tidemill.plan.functions import Signatures
 from tidemill.plan.joins import JoinTerms, TableExtent
 from tidemill.types import Type
 
+T = TypeVar("T")
+_MOST_RECALLED = 10_000
 ExtentOracle = Callable[[JoinTerms, Table, Place | None], TableExtent]
 """(terms, table, place of its clause) ⇒ the rows that a join reads, or why there are none."""
 
@@ -23,6 +25,22 @@ def _no_type(sql: str, _columns: Mapping[str, Type]) -> NoReturn:
 
 def _no_extent(terms: JoinTerms, _table: Table, _place: Place | None) -> NoReturn:
     raise AssertionError(f"table {terms.table} should not be joined")
+
+
+class Memo:
+    """What has been worked out before, to be recalled; all of it is forgotten when it is much."""
+
+    def __init__(self) -> None:
+        self._values: dict[object, Any] = {}
+
+    def recall(self, key: object, work: Callable[[], T]) -> T:
+        value = self._values.get(key, self)
+        if value is self:
+            value = work()
+            if len(self._values) >= _MOST_RECALLED:
+                self._values.clear()
+            self._values[key] = value
+        return cast(T, value)
 
 
 @dataclass(frozen=True)
@@ -36,3 +54,5 @@ class Environment:
     signatures: Signatures
     type_of: TypeOracle = _no_type
     extent_of: ExtentOracle = _no_extent
+    # Of queries bound before with these signatures.
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)

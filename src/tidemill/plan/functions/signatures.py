@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tidemill.catalog import Code
 from tidemill.errors import Place, listing, refuse
@@ -96,6 +97,12 @@ class Signatures:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.by_name)
+
+    @cached_property
+    def by_subwindow(self) -> tuple[str, ...]:
+        """Names of those that count by sub-windows."""
+        names = {name for name, signature in self.by_name.items() if signature.by_subwindow}
+        return (*names, *(name for name, means in self.synonyms.items() if means in names))
 
     def and_also(self, more: Iterable[Signature]) -> Signatures:
         """These and more, which take the place of those with the same name."""

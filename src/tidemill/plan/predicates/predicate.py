@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
+from tidemill.ids import hash_once
 from tidemill.language.names import quote_name, quote_text
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.predicates.boxes import Box, Dimension, make_box, meet, primes, without
@@ -32,6 +33,7 @@ _TRUTHS = {
 }
 
 
+@hash_once
 @dataclass(frozen=True)
 class Predicate:
     """The rows of a union of boxes; the boxes are all largest ones, so equal means equal."""
