@@ -53,6 +53,7 @@ AGGREGATES = (
     "MAX(k)",
     *(f"{f}({c})" for f in ("VARIANCE", "STDDEV_POP") for c in ("n", "x", "price")),
     *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("k", "n", "x", "price")),
+    *(f"{f} IGNORE NULLS" for f in ("FIRST(k)", "LAST(n)", "FIRST(x)", "LAST(price)")),
     *(f"COUNT(DISTINCT {c})" for c in ("k", "n", "x", "price")),
     *(f"{f}({c})" for f in ("MEDIAN",) for c in ("n", "big", "x", "price")),
     *("PERCENTILE(n, 0.9)", "PERCENTILE(price, 0)", "PERCENTILE(x, 1)", "PERCENTILE(x, 0.37)"),

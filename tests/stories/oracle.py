@@ -139,12 +139,9 @@ AGGREGATES = (
     *(Term(f"{f}({c})", approximate=True) for f, c in zip(SPREADS, "m x f n".split(), strict=True)),
     Term("STDDEV(d)", approximate=True, odd=True),
     *(
-        Term(
-            f"{f}({c})",
-            f"{by}({c}, STRUCT(ts, {c})) FILTER (WHERE {c} IS NOT NULL)",
-            odd=c == "name",
-        )
+        Term(f"{f}({c}){nulls}", f"{by}({c}, STRUCT(ts, {c})){rows.format(c)}", odd=c == "name")
         for f, by in (("FIRST", "MIN_BY"), ("LAST", "MAX_BY"))
+        for nulls, rows in (("", ""), (" IGNORE NULLS", " FILTER (WHERE {} IS NOT NULL)"))
         for c in "b m x d name day".split()
     ),
 )

@@ -18,10 +18,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.stories.old_home.make import CASES, FOLDER, OWNERS, SOFT, script_text
 from tests.stories.oracle import compare_all, interpreted
 from tests.stories.soft import answers_of, batches, check
 from tidemill.engine import Engine
+from tidemill.errors import TidemillError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +73,9 @@ def test_it_opens_and_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) 
         # The same script again, as `tidemill run` does: nothing in it is new.
         assert engine.ask(script_text(), tmp_path) == []
         assert engine.plan is before
+        # FIRST and LAST left NULLs out when it was made, and do so until somebody says otherwise.
+        with pytest.raises(TidemillError, match="query firsts exists and differs"):
+            engine.ask(script_text().replace(" IGNORE NULLS", ""), tmp_path)
         answers_before = {name: state.answers for name, state in engine.queries.items()}
         cut_off = engine.run("idle")
         assert cut_off.rows_in == 40

@@ -67,6 +67,13 @@ class Bags:
         places = np.repeat(self.begin - begin, sizes) + np.arange(int(sizes.sum()))
         return Bags(begin, end, self.codes[places], self.weights[:, places], self.dictionary)
 
+    def with_used_values(self) -> Bags:
+        """The same with no more in the dictionary than some entry stands for."""
+        bags = self.compact()
+        used, codes = np.unique(bags.codes, return_inverse=True)
+        values = bags.dictionary.take(pa.array(used))
+        return Bags(bags.begin, bags.end, codes.astype(np.int32), bags.weights, values)
+
 
 def from_rows(values: pa.Array, weights: Array) -> Bags:
     """A bag for each row, of one value and its weight; NULL is none."""

@@ -89,10 +89,11 @@ def rank_values(array: pa.Array, valid: BoolArray | None) -> Encoded:
 
 
 def rank_pairs(pairs: pa.StructArray, valid: BoolArray | None) -> Encoded:
-    """By time, then by value, so that of what came at once the least is first."""
-    order = pc.sort_indices(
-        pa.table(pairs.flatten(), ["t", "v"]), [("t", "ascending"), ("v", "ascending")]
-    )
+    """By time, then by value, so that of what came at once the least is first, NULL before it."""
+    times, values = pairs.flatten()
+    # Arrow would sort NaN where it sorts NULL.
+    columns = {"t": times, "known": values.is_valid(), "v": values}
+    order = pc.sort_indices(pa.table(columns), [(name, "ascending") for name in columns])
     return Encoded(_inverse(order), valid, pairs.take(order))
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
-    """The sort key of values: NaN above all numbers and equal to itself, text by its bytes."""
+    """The sort key of values: NULL below all, NaN above all numbers, text by its bytes."""
+    if value is None:
+        return (-1, 0)
     if isinstance(value, float) and value != value:
         return (1, 0)
     return (0, value.encode() if isinstance(value, str) else value)

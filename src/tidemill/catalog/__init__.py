@@ -3,9 +3,10 @@
 from tidemill.catalog.aggregates import Code, code_of
 from tidemill.catalog.catalog import Catalog
 from tidemill.catalog.definitions import Sink, Stream, Table, sink_of, stream_of, table_of
-from tidemill.catalog.store import CatalogStore
+from tidemill.catalog.store import HOME_FORMAT, CatalogStore
 
 __all__ = [
+    "HOME_FORMAT",
     "Catalog",
     "CatalogStore",
     "Code",

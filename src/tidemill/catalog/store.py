@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS paused (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS stopped (name TEXT PRIMARY KEY, reason TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+# In a home of an earlier one, FIRST and LAST leave NULLs out.
+HOME_FORMAT = 1
 
 
 class CatalogStore:
@@ -27,7 +29,14 @@ class CatalogStore:
         self._connection = connection
         connection.executescript(_TABLES)
 
+    @property
+    def format(self) -> int:
+        """How the texts are meant: one of `HOME_FORMAT`, or an earlier one."""
+        (number,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return int(number)
+
     def load(self) -> Catalog:
+        """The definitions as they are written."""
         rows = self._connection.execute("SELECT kind, name, sql FROM definitions ORDER BY position")
         definitions: dict[str, dict[Name, Definition]] = {kind: {} for kind in KINDS.values()}
         for kind, name, sql in rows:
@@ -46,6 +55,7 @@ class CatalogStore:
 
     def save(self, catalog: Catalog) -> None:
         """Within the caller's transaction, if it has one open."""
+        self._connection.execute(f"PRAGMA user_version = {HOME_FORMAT}")
         self._connection.execute("DELETE FROM definitions")
         rows = [
             (position, kind, name, render(definition))

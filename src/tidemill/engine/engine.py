@@ -303,8 +303,9 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
         """Stop queries whose counted values take more memory than the setting allows."""
-        versions = {runner.stream.key: runner.state.version for runner in runners}
-        problems = oversized(self.plan, versions, self.catalog.settings.value_memory)
+        states = {runner.stream.key: runner.state for runner in runners}
+        limit_bytes = self.catalog.settings.value_memory
+        problems = oversized(self.plan, states, self.home.synopses, limit_bytes)
         if not problems:
             return
         for problem in problems.values():

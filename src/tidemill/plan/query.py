@@ -56,12 +56,16 @@ class AggregateCall:
         name = "COUNT" if distinct else self.function
         words = [f"{distinct}{self.argument.sql if self.argument else '*'}"]
         others = [other.sql for other in self.others]
-        constants = [str(value) for value in self.parameters]
+        constants = [_constant_sql(value) for value in self.parameters]
         if self.code is None:
             words += [*constants, *(f"SUM({sql})" for sql in others)]
         else:
             words += [*others, *constants]
         return f"{name}({', '.join(words)}){f'.{self.part}' if self.part else ''}"
+
+
+def _constant_sql(value: Value) -> str:
+    return str(value).upper() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,36 @@ from pathlib import Path
 
 from tests.plan.test_joins import CATALOG
 from tests.share.test_joined import INNER, LEFT, queries, shared
-from tidemill.catalog import Catalog
-from tidemill.engine.register.store import PlanStore
+from tidemill.catalog import Catalog, CatalogStore
+from tidemill.engine.register.store import PlanStore, load_registered
+from tidemill.language import parse_script, render
 from tidemill.language.names import Name
-from tidemill.language.statements import Drop
+from tidemill.language.statements import CreateQuery, Drop
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
 from tidemill.state.synopsis import Synopsis
 
 BODIES = Path(__file__).parent / "old_plans"
 JOINED = (BODIES / "stream_and_joins.json").read_text(encoding="utf-8")
+
+
+OLD_QUERY = (
+    "CREATE QUERY q AS SELECT src, FIRST(port) + 1, LAST(port) AS newest, COUNT(*)"
+    " FROM packets [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY src"
+    " HAVING LAST_VALUE(port) > 0 ORDER BY FIRST(port)"
+)
+NOW = (
+    "SELECT src, FIRST(port) IGNORE NULLS + 1 AS `first(port) + 1`,"
+    " LAST(port) IGNORE NULLS AS newest, COUNT(*)"
+    " FROM packets [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY src"
+    " HAVING LAST_VALUE(port) IGNORE NULLS > 0 ORDER BY FIRST(port) IGNORE NULLS"
+)
+
+
+def with_query() -> Catalog:
+    (statement,) = parse_script(f"{OLD_QUERY};")
+    assert isinstance(statement, CreateQuery)
+    return CATALOG.apply(statement)
 
 
 def nothing_to_bind(catalog: Catalog, _synopses: Sequence[Synopsis]) -> tuple[QueryPlan, ...]:
@@ -69,3 +89,20 @@ def test_a_join_may_outlive_the_declaration_of_its_table():
     found = read(JOINED, CATALOG.apply(Drop("TABLE", "whois")))
     assert found == read(JOINED, CATALOG)
     assert [join.columns for join in found.relation.joins] == [()]
+
+
+def test_first_and_last_of_before_go_on_leaving_nulls_out():
+    connection = sqlite3.connect(":memory:")
+    CatalogStore(connection).save(with_query())
+    connection.execute("PRAGMA user_version = 0")
+
+    def told(catalog: Catalog) -> str:
+        (query,) = catalog.queries()
+        return " ".join(render(query).split())
+
+    before = load_registered(connection, lambda *_: ()).catalog
+    assert NOW in told(before)
+    # What is written by now means what it says.
+    CatalogStore(connection).save(with_query())
+    assert "IGNORE NULLS" not in told(load_registered(connection, lambda *_: ()).catalog)
+    connection.close()

@@ -90,7 +90,12 @@ AGGREGATES = (
     *("TOP(x, 3, SUM(big))", "TOP(at, 3, SUM(n))"),
     *(f"GEOMETRIC_MEAN({c})" for c in ("t", "n", "big", "x", "f")),
     *(f"VAR_POP({c})" for c in ("t", "n", "big", "x", "f")),
-    *(f"{f}({c})" for f in ("FIRST", "LAST") for c in ("t", "big", "x", "f", "flag", "day", "at")),
+    *(
+        f"{f}({c}){nulls}"
+        for f in ("FIRST", "LAST")
+        for c in ("t", "big", "x", "f", "flag", "day", "at")
+        for nulls in ("", " IGNORE NULLS")
+    ),
     *(f"APPROX_COUNT_DISTINCT({c})" for c in ("k", "t", "big", "x", "f", "flag", "day", "at")),
     *(f"APPROX_COUNT_DISTINCT({c}, method => 'theta')" for c in ("k", "n", "x", "day")),
     *(f"APPROX_PERCENTILE({c}, 0.5)" for c in ("t", "n", "x", "f")),
@@ -197,6 +202,11 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return UserFunction().reference(call_of(lane), rows, 0)
     if isinstance(lane, LogSum | LogCount):
         return lane.lift_plain([(row["ts"], (row[lane.argument.sql],)) for row in mine])[0]
+    if isinstance(lane, Outermost):
+        pairs = [(row["ts"], row[lane.argument.sql]) for row in mine]
+        known = [pair for pair in pairs if pair[1] is not None]
+        pairs = known if lane.ignores_nulls else pairs
+        return outermost(pairs, lane.is_last) if pairs else None
     values = [row[lane.argument.sql] for row in mine]
     values = [value for value in values if value is not None]
     if isinstance(lane, SketchLane):
@@ -207,10 +217,6 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return sum(values)
     if isinstance(lane, Moments):
         return (len(values), plain_variance([float(value) for value in values], taken_off=0))
-    if isinstance(lane, Outermost):
-        sql = lane.argument.sql
-        pairs = [(row["ts"], row[sql]) for row in mine if row[sql] is not None]
-        return outermost(pairs, lane.is_last)
     # Spark orders NaN above everything.
     ordered = sorted(values, key=lambda v: (isinstance(v, float) and math.isnan(v), v))
     return ordered[0] if isinstance(lane, Min) else ordered[-1]

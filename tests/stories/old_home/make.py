@@ -58,7 +58,8 @@ def _case(
     return Case(name, stream, range_ms, 5000, 0, keys, aggregates, where, None, True, limit)
 
 
-_FIRST = Term("FIRST(m)", "MIN_BY(m, STRUCT(ts, m)) FILTER (WHERE m IS NOT NULL)")
+# The home says FIRST(m), which meant the same in its time.
+_FIRST = Term("FIRST(m) IGNORE NULLS", "MIN_BY(m, STRUCT(ts, m)) FILTER (WHERE m IS NOT NULL)")
 _SKETCHES = (
     Term("APPROX_COUNT_DISTINCT(name)", "COUNT(DISTINCT name)"),
     Term("APPROX_PERCENTILE(m, 0.9, 0.005)", _NINETIETH),

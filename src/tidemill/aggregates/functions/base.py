@@ -96,6 +96,10 @@ def fraction(value: Value) -> str:
     return "it is a number between 0 and 1"
 
 
+def true_or_false(value: Value) -> str:
+    return "" if _is_truth(value) else "it is TRUE or FALSE"
+
+
 def length_of_time(value: Value) -> str:
     """A duration as text; whether it fits the window is known where the window is."""
     return "" if isinstance(value, str) else "it is a duration such as '5 seconds'"

@@ -11,9 +11,9 @@ from tidemill.aggregates.lanes.base import (
 )
 from tidemill.aggregates.lanes.extremes import Max, Min
 from tidemill.aggregates.lanes.moments import Moments
-from tidemill.aggregates.lanes.outermost import First, Last
+from tidemill.aggregates.lanes.outermost import First, FirstKnown, Last, LastKnown
 from tidemill.aggregates.lanes.totals import ROWS, Count, Overflow, RowsLane, Sum
 
-__all__ = ["ROWS", "BagLane", "Count", "Counts", "First", "KernelLane", "Lane", "LaneArray"]
-__all__ += ["Last", "Max", "Min", "Moments", "NumberLane", "Overflow", "PlainRow", "RowsLane"]
-__all__ += ["Sum", "Weights", "lane_of_kind"]
+__all__ = ["ROWS", "BagLane", "Count", "Counts", "First", "FirstKnown", "KernelLane", "Lane"]
+__all__ += ["LaneArray", "Last", "LastKnown", "Max", "Min", "Moments", "NumberLane", "Overflow"]
+__all__ += ["PlainRow", "RowsLane", "Sum", "Weights", "lane_of_kind"]

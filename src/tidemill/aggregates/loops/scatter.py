@@ -60,11 +60,18 @@ def moments_at(n: Array, mean: Array, m2: Array, place: Array, values: Array, ro
 
 @compiled
 def outermost_at(
-    best: Array, place: Array, times: Array, values: Array, rows: Array, last: bool
+    best: Array,
+    place: Array,
+    times: Array,
+    values: Array,
+    has_value: Array,
+    rows: Array,
+    last: bool,
 ) -> None:
     """The row of each place that comes first, or last; of what comes at once, the least or most.
 
-    NaN is above all numbers. A place without rows keeps -1.
+    A row without a value, which has a zero in its place, is below all numbers, and NaN above.
+    A place without rows keeps -1.
     """
     for i in range(len(place)):
         at, row = place[i], rows[i]
@@ -76,6 +83,8 @@ def outermost_at(
         value, other = values[row], values[best_row]
         above = value > other or (value != value and other == other)
         below = value < other or (value == value and other != other)
+        if has_value[row] != has_value[best_row]:
+            above, below = has_value[row], has_value[best_row]
         if above if last else below:
             best[at] = row
 

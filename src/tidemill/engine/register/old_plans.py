@@ -1,17 +1,56 @@
-"""Plans that earlier releases have written, brought into the form of this one."""
+"""Plans and texts that earlier releases have written, brought into the form of this one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from sqlglot import exp
 
 from tidemill.catalog import Catalog
 from tidemill.engine.register.plan_json import to_plain
-from tidemill.language.statements import CreateTable
-from tidemill.plan.bind.binder import source_of
+from tidemill.language.expressions.trees import to_sql
+from tidemill.language.statements import CreateQuery, CreateTable, Definition, Expr, SelectItem
+from tidemill.plan.bind.binder import column_name, source_of
+from tidemill.plan.bind.scope import function_name
 from tidemill.plan.expressions import Slot, TableColumn
 
 # Fields of a synopsis that had another name.
 _RENAMED = {"kept": "kept_lanes"}
+# What left NULLs out without being told to.
+_OUTERMOST = frozenset(("FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE"))
+
+
+def ignoring_nulls(catalog: Catalog) -> Catalog:
+    """The catalog of a home in which FIRST and LAST leave NULLs out: queries say so now.
+
+    Their answers go on as they were, under the names that their columns have had.
+    """
+    definitions = {key: _ignoring(item) for key, item in catalog.definitions.items()}
+    return replace(catalog, definitions=definitions)
+
+
+def _ignoring(definition: Definition) -> Definition:
+    if not isinstance(definition, CreateQuery):
+        return definition
+    select = definition.select
+    having = select.having and _known_only(select.having)
+    order_by = (replace(item, expr=_known_only(item.expr)) for item in select.order_by)
+    items = tuple(map(_item, select.items))
+    changed = replace(select, items=items, having=having, order_by=tuple(order_by))
+    return replace(definition, select=changed)
+
+
+def _item(item: SelectItem) -> SelectItem:
+    expr = _known_only(item.expr)
+    return item if expr == item.expr else SelectItem(expr, column_name(item))
+
+
+def _known_only(expr: Expr) -> Expr:
+    def told(node: exp.Expr) -> exp.Expr:
+        return exp.IgnoreNulls(this=node) if function_name(node) in _OUTERMOST else node
+
+    return Expr(to_sql(expr.tree.transform(told)))
 
 
 def with_relation(synopsis: dict[str, Any], catalog: Catalog) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidemill.catalog import Catalog, CatalogStore, Stream
+from tidemill.catalog import HOME_FORMAT, Catalog, CatalogStore, Stream
 from tidemill.connect.sinks import distinct_writers
-from tidemill.engine.register.old_plans import with_relation
+from tidemill.engine.register.old_plans import ignoring_nulls, with_relation
 from tidemill.engine.register.plan_json import from_json, from_plain, to_json
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
@@ -109,7 +109,10 @@ class PlanStore:
 
 
 def load_registered(connection: sqlite3.Connection, restore: Restore) -> Registered:
-    catalog = CatalogStore(connection).load()
+    store = CatalogStore(connection)
+    catalog = store.load()
+    if store.format < HOME_FORMAT:
+        catalog = ignoring_nulls(catalog)
     plan = PlanStore(connection).load(catalog, restore)
     return Registered(catalog, plan, Journal(connection).load_queries())
 

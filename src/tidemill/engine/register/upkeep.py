@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
@@ -14,9 +15,12 @@ from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
 from tidemill.language.names import Name
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.share import SharedPlan, retire_stints
+from tidemill.schedule import Specs, oldest_needed
+from tidemill.share import SharedPlan, Stint, retire_stints, specs_of
+from tidemill.share.model import lanes_of
 from tidemill.share.weave import RateRanges
-from tidemill.state.store import Version
+from tidemill.state.counted import CountedValues
+from tidemill.state.synopsis import Synopsis
 
 _US_PER_SECOND = 1_000_000
 _MEGABYTE = 1 << 20
@@ -83,21 +87,43 @@ class Upkeep:
 
 
 def oversized(
-    plan: SharedPlan, versions: Mapping[Name, Version], limit_bytes: int
+    plan: SharedPlan, states: Mapping[Name, StreamState], synopses: Path, limit_bytes: int
 ) -> dict[str, Problem]:
     """The queries to stop because the values they count take more than the limit, and why.
 
-    `versions` are the states of the streams. Queries that share a synopsis with these
-    but count no values go on.
+    What counts is what a query would take alone, whoever reads the same synopsis. It is looked
+    up in the pieces only where all of them together take more; they lie in `synopses`.
     """
-    return {
-        query.name: _problem(query, calls, version.value_bytes(synopsis.id), limit_bytes)
-        for stream, version in versions.items()
+    sizes = {
+        query.name: (query, _alone_bytes(query, stint, synopsis, state, synopses))
+        for stream, state in states.items()
         for synopsis in plan.of_stream(stream)
-        if version.value_bytes(synopsis.id) > limit_bytes
-        for query, _ in plan.readers_of(synopsis)
-        if (calls := _counting_calls(query))
+        if state.version.value_bytes(synopsis.id) > limit_bytes
+        for query, stint in plan.readers_of(synopsis)
     }
+    return {
+        name: _problem(query, size_bytes, limit_bytes)
+        for name, (query, size_bytes) in sizes.items()
+        if size_bytes > limit_bytes
+    }
+
+
+def _alone_bytes(
+    query: QueryPlan, stint: Stint, synopsis: Synopsis, state: StreamState, synopses: Path
+) -> int:
+    """What the values that the query counts for its open windows would take alone."""
+    specs, pieces = specs_of(query), state.version.of(synopsis.id)
+    from_us, watermark_us = stint.from_us, state.time.watermark_us
+    if watermark_us is not None:
+        before_us = watermark_us - (query.window.update_us if query.is_soft else 0)
+        from_us = max(from_us, oldest_needed(Specs.of(specs), before_us))
+    return sum(
+        CountedValues(lane, stint.reading, specs).bytes_in(
+            synopses / synopsis.id, synopsis, pieces, from_us
+        )
+        for lane in lanes_of(query)
+        if lane.counts_values
+    )
 
 
 def _counting_calls(query: QueryPlan) -> list[AggregateCall]:
@@ -106,9 +132,8 @@ def _counting_calls(query: QueryPlan) -> list[AggregateCall]:
     return [call for call, lanes in behind if any(lane.counts_values for lane in lanes)]
 
 
-def _problem(
-    query: QueryPlan, calls: list[AggregateCall], size_bytes: int, limit_bytes: int
-) -> Problem:
+def _problem(query: QueryPlan, size_bytes: int, limit_bytes: int) -> Problem:
+    calls = _counting_calls(query)
     siblings = {name: call for call in calls if (name := function_of(call).sibling)}
     hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
     hints.append("or SET value_memory to more, and RESUME QUERY " + query.name)

@@ -196,11 +196,21 @@ def _plain_string(node: exp.Expr) -> None:
     node.replace(exp.Literal.string(node.name))
 
 
+def _behind_the_call(node: exp.Expr) -> None:
+    """FIRST(x IGNORE NULLS) is FIRST(x) IGNORE NULLS."""
+    call = node.parent
+    if isinstance(call, exp.Anonymous) and call.expressions[0] is node:
+        node.replace(node.this)
+        call.replace(type(node)(this=call.copy()))
+
+
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Identifier: _quote_where_needed,
     exp.Anonymous: _plain_function,
     exp.Concat: _join_strings,
     exp.RawString: _plain_string,
+    exp.IgnoreNulls: _behind_the_call,
+    exp.RespectNulls: _behind_the_call,
 }
 
 

@@ -15,7 +15,7 @@ from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
-from tidemill.plan.bind.calls import CallBinder
+from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
@@ -222,7 +222,7 @@ class _Binder:
 
     def _item(self, item: SelectItem) -> Iterator[Output]:
         """The column that is asked for, and those that tell how good it is."""
-        output = Output(_output_name(item), self._finish(item.expr))
+        output = Output(column_name(item), self._finish(item.expr))
         yield output
         for part, slot in self._calls.parts(output.node):
             yield Output(f"{output.name}_{part}", slot)
@@ -301,7 +301,7 @@ class _Binder:
         for key in self._keys:
             if key.scalar.sql == text:
                 return exp.column(key.slot.name)
-        name = function_name(node)
+        name = function_name(called(node))
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
         if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
@@ -350,7 +350,7 @@ def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
         )
 
 
-def _output_name(item: SelectItem) -> str:
+def column_name(item: SelectItem) -> str:
     """The alias, the column's own name, or the text, lower-cased as Spark does for calls."""
     if item.alias:
         return item.alias

@@ -17,7 +17,7 @@ from tidemill.language.statements import Expr, Window
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
-from tidemill.plan.functions import Parameter, Signature, Signatures
+from tidemill.plan.functions import IGNORE_NULLS, Parameter, Signature, Signatures
 from tidemill.plan.functions.decimals import MAX_DIGITS, SUM_DIGITS
 from tidemill.plan.functions.user.calls import user_arguments, user_constants
 from tidemill.plan.query import AggregateCall
@@ -42,9 +42,12 @@ class CallBinder:
 
     def bind(self, expr: Expr, node: exp.Expr, function: str) -> AggregateCall:
         """The call that `node`, a part of `expr`, makes of an aggregate."""
+        node, nulls = called(node), node
         function, arguments = _counting_distinct(function, list(_arguments(node)))
         place = place_in(expr, node)
         signature = self._signatures.called(function, place)
+        if nulls is not node:
+            arguments.append(self._nulls_argument(expr, nulls, signature))
         if signature.code is not None:
             return self._numbered(self._user_call(expr, node, signature, arguments))
         if not arguments:
@@ -100,6 +103,16 @@ class CallBinder:
             )
         return scalar
 
+    def _nulls_argument(self, expr: Expr, nulls: exp.Expr, signature: Signature) -> exp.Expr:
+        """IGNORE NULLS and RESPECT NULLS behind a call, as the constant that says the same."""
+        word = "IGNORE" if isinstance(nulls, exp.IgnoreNulls) else "RESPECT"
+        if all(parameter.name != IGNORE_NULLS for parameter in signature.parameters):
+            names = " and ".join(self._signatures.ignoring_nulls())
+            hint = f"only {names} see NULLs; others leave them out, as SUM(x) and COUNT(x) do"
+            _refuse(expr, nulls, f"{signature.name} takes no {word} NULLS", hint)
+        value = exp.Boolean(this=word == "IGNORE")
+        return exp.Kwarg(this=exp.var(IGNORE_NULLS), expression=value)
+
     def _weight(self, expr: Expr, signature: Signature, arguments: list[exp.Expr]) -> Scalar | None:
         """The argument of a SUM(y) at the end, which is taken off."""
         if not signature.weighted or len(arguments) < 2 or function_name(arguments[-1]) != "SUM":
@@ -147,6 +160,12 @@ class CallBinder:
                 hint="an aggregate takes columns and expressions over them; take one of the two",
                 place=place_in(expr, inner),
             )
+
+
+def called(node: exp.Expr) -> exp.Expr:
+    """The call itself, where something is said behind it about NULLs."""
+    said = isinstance(node, exp.IgnoreNulls | exp.RespectNulls)
+    return node.this if said else node
 
 
 def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:

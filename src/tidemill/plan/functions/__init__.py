@@ -1,5 +1,10 @@
 """Calls of aggregates: the signatures that the binder is handed."""
 
-from tidemill.plan.functions.signatures import Parameter, Signature, Signatures
+from tidemill.plan.functions.signatures import (
+    IGNORE_NULLS,
+    Parameter,
+    Signature,
+    Signatures,
+)
 
-__all__ = ["Parameter", "Signature", "Signatures"]
+__all__ = ["IGNORE_NULLS", "Parameter", "Signature", "Signatures"]

@@ -27,6 +27,9 @@ LATER = frozenset(
     ).split()
 )
 
+# The parameter that `IGNORE NULLS` behind a call sets.
+IGNORE_NULLS = "ignore_nulls"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -114,6 +117,11 @@ class Signatures:
         """The aggregate a function name means, or None when it is a scalar function."""
         upper = self.synonyms.get(name.upper(), name.upper())
         return upper if upper in self.by_name or upper in LATER else None
+
+    def ignoring_nulls(self) -> list[str]:
+        """The aggregates that can be told to leave NULLs out; nearly all others do."""
+        by_name = self.by_name.items()
+        return [n for n, s in by_name if any(p.name == IGNORE_NULLS for p in s.parameters)]
 
     def called(self, function: str, place: Place | None) -> Signature:
         """The signature of a canonical name."""
