@@ -26,13 +26,12 @@ def ignoring_nulls(catalog: Catalog) -> Catalog:
 
     Their answers go on as they were, under the names that their columns have had.
     """
-    definitions = {key: _ignoring(item) for key, item in catalog.definitions.items()}
-    return replace(catalog, definitions=definitions)
+    queries = {name: _ignoring(item) for name, item in catalog.definitions["query"].items()}
+    return replace(catalog, definitions={**catalog.definitions, "query": queries})
 
 
 def _ignoring(definition: Definition) -> Definition:
-    if not isinstance(definition, CreateQuery):
-        return definition
+    assert isinstance(definition, CreateQuery)
     select = definition.select
     having = select.having and _known_only(select.having)
     order_by = (replace(item, expr=_known_only(item.expr)) for item in select.order_by)
