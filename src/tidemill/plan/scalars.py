@@ -18,14 +18,13 @@ from tidemill.types import Type
 
 
 def make_scalar(
-    tree: exp.Expr,
+    normal: exp.Expr,
     types: Mapping[str, Type],
     type: Type,
     columns: tuple[str, ...],
     joined: tuple[TableColumn, ...] = (),
 ) -> Scalar:
-    """The scalar of a resolved tree of this type; `types` are those of all columns."""
-    normal = normal_form(tree, types)
+    """The scalar of a resolved tree in normal form; `types` are those of all columns."""
     return Scalar(
         sql=to_sql(normal),
         try_sql=to_spark_sql(normal, types),
@@ -44,6 +43,7 @@ def normal_text(text: str, types: Mapping[str, Type]) -> str:
 
 def restate(scalar: Scalar, types: Mapping[str, Type]) -> Scalar:
     """A scalar that an earlier release may have written, as it is made now."""
-    if normal_text(scalar.sql, types) == scalar.sql:
+    normal = normal_form(parse_tree(scalar.sql), types)
+    if to_sql(normal) == scalar.sql:
         return scalar
-    return make_scalar(parse_tree(scalar.sql), types, scalar.type, scalar.columns, scalar.joined)
+    return make_scalar(normal, types, scalar.type, scalar.columns, scalar.joined)

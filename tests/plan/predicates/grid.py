@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tidemill.language.expressions.trees import parse_tree
 from tidemill.plan.expressions import Slot
+from tidemill.plan.normal_form import normal_form
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.scalars import make_scalar
 from tidemill.types import BOOLEAN, INT, STRING, parse_type
@@ -41,7 +42,7 @@ def scalar(text, types=TYPES):
     tree = parse_tree(text)
     used = {column.name for column in tree.find_all(type(parse_tree("x")))}
     columns = tuple(name for name in types if name in used)
-    return make_scalar(tree, types, BOOLEAN, columns)
+    return make_scalar(normal_form(tree, types), types, BOOLEAN, columns)
 
 
 def read(text, types=TYPES) -> Predicate:

@@ -53,9 +53,10 @@ class ScalarBinder:
     def bind(self, expr: Expr, tree: exp.Expr) -> Scalar:
         """`tree` is all or a part of `expr`, which says where a refusal points."""
         check_replayable(expr, tree)
-        node = type_placed(expr, tree, self.types, self.oracle)
+        normal = normal_form(tree, self.types)
+        node = type_placed(expr, normal, self.types, self.oracle)
         columns, joined = self.scope.columns_of(tree), self.scope.joined_of(tree)
-        return make_scalar(tree, self.types, node.type, columns, joined)
+        return make_scalar(normal, self.types, node.type, columns, joined)
 
     def normal_text(self, tree: exp.Expr) -> str:
         """The text of the scalar that a resolved tree would make."""

@@ -18,7 +18,7 @@ from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.names import Name
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Call, Literal, Node, Scalar, Slot
-from tidemill.plan.normal_form import opposite
+from tidemill.plan.normal_form import normal_form, opposite
 from tidemill.plan.predicates.boxes import Dimension, TooManyBoxesError
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
@@ -122,7 +122,7 @@ class _Reader:
     def _scalar(self, tree: exp.Expr) -> Scalar:
         used = {Name(column.name) for column in tree.find_all(exp.Column)}
         columns = tuple(name for name in self.types if Name(name) in used)
-        return make_scalar(tree, self.types, BOOLEAN, columns)
+        return make_scalar(normal_form(tree, self.types), self.types, BOOLEAN, columns)
 
 
 @dataclass(frozen=True)
