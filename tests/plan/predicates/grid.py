@@ -14,11 +14,11 @@ from itertools import product
 import duckdb
 from hypothesis import strategies as st
 
-from tidemill.language.expressions.trees import parse_tree, to_sql
-from tidemill.plan.expressions import Scalar, Slot
+from tidemill.language.expressions.trees import parse_tree
+from tidemill.plan.expressions import Slot
+from tidemill.plan.normal_form import normal_form
 from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.raises import needs_guard, raised_sql
-from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.scalars import make_scalar
 from tidemill.types import BOOLEAN, INT, STRING, parse_type
 
 TYPES = {"port": INT, "proto": STRING, "cost": parse_type("decimal(3,1)"), "ok": BOOLEAN}
@@ -41,14 +41,8 @@ def scalar(text, types=TYPES):
     """The condition as a query's WHERE is bound."""
     tree = parse_tree(text)
     used = {column.name for column in tree.find_all(type(parse_tree("x")))}
-    return Scalar(
-        sql=to_sql(tree),
-        try_sql=to_spark_sql(tree, types),
-        type=BOOLEAN,
-        columns=tuple(name for name in types if name in used),
-        raised_sql=raised_sql(tree, types),
-        guarded=needs_guard(tree, types),
-    )
+    columns = tuple(name for name in types if name in used)
+    return make_scalar(normal_form(tree, types), types, BOOLEAN, columns)
 
 
 def read(text, types=TYPES) -> Predicate:

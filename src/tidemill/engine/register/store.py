@@ -9,7 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import HOME_FORMAT, Catalog, CatalogStore, Stream
 from tidemill.connect.sinks import distinct_writers
-from tidemill.engine.register.old_plans import ignoring_nulls, with_relation
+from tidemill.engine.register.old_plans import (
+    ignoring_nulls,
+    restate_synopsis,
+    with_relation,
+)
 from tidemill.engine.register.plan_json import from_json, from_plain, to_json
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
@@ -143,7 +147,7 @@ def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPl
 def _synopsis(body: str, catalog: Catalog) -> Synopsis:
     synopsis = from_plain(with_relation(json.loads(body), catalog))
     assert isinstance(synopsis, Synopsis)
-    return synopsis
+    return restate_synopsis(synopsis, catalog)
 
 
 def _points(raw: list[list[float]]) -> tuple[tuple[int, float], ...]:

@@ -25,6 +25,7 @@ from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
+from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.state.store import Version, sweep
@@ -121,7 +122,7 @@ class TickMachine:
         assert record.plan_version == self._plan.version
         if decision is None or not self._pieces_exist(decision):
             return Begun(record)
-        return self._decided(record, decision, Stopwatch())
+        return self._decided(record, self._restated(decision), Stopwatch())
 
     @property
     def is_interrupted(self) -> bool:
@@ -161,6 +162,13 @@ class TickMachine:
             self._folders.failpoint.reach("decide", tick.record.number)
             self._journal.decide(tick.record, decision)
         return self._decided(tick.record, decision, tick.watch)
+
+    def _restated(self, decision: Decision) -> Decision:
+        """With the texts that expressions have now: an earlier release may have decided it."""
+        relations = (synopsis.relation for synopsis in self._plan.of_stream(self._stream.key))
+        types = {slot.name: slot.type for relation in relations for slot in relation.columns}
+        raised = {normal_text(sql, types): n for sql, n in decision.folded.raised.items()}
+        return replace(decision, folded=replace(decision.folded, raised=raised))
 
     def _decided(self, record: TickRecord, decision: Decision, watch: Stopwatch) -> Decided:
         version = _with_pieces(self.state.version, decision.folded)

@@ -66,6 +66,50 @@ _SHIFTS = (
     ((TokenType.LT,) * 2, "SHIFTLEFT"),
 )
 COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_PREDICATES = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
+_SIGNS = (exp.Neg, exp.BitwiseNot)
+# How tightly nodes bind, loosest first; what is not listed needs no parentheses anywhere.
+_TIES: dict[type[exp.Expr], int] = {
+    kind: rank
+    for rank, kinds in enumerate(
+        (
+            (exp.Or,),
+            (exp.And,),
+            (exp.Not,),
+            (*_PREDICATES, exp.NullSafeNEQ, exp.Escape),
+            COMPARISONS,
+            (exp.BitwiseOr,),
+            (exp.BitwiseXor,),
+            (exp.BitwiseAnd,),
+            (exp.Add, exp.Sub, exp.DPipe),
+            (exp.Mul, exp.Div, exp.Mod, exp.IntDiv),
+            _SIGNS,
+        )
+    )
+    for kind in kinds
+}
+_TIGHTEST = len(_TIES)
+
+
+def seated(tree: exp.Expr) -> exp.Expr:
+    """The node with parentheses around operands that would be read as something else."""
+    for place, operand in list(tree.args.items()) if type(tree) in _TIES else ():
+        if isinstance(operand, exp.Expr) and _needs_parentheses(tree, place, operand):
+            tree.set(place, exp.Paren(this=operand))
+    return tree
+
+
+def _needs_parentheses(tree: exp.Expr, place: str, operand: exp.Expr) -> bool:
+    # A sign before a number would become a part of it: -(2147483648) is no INT.
+    signed = isinstance(tree, exp.Neg) and isinstance(operand, exp.Literal)
+    return signed or _TIES.get(type(operand), _TIGHTEST) < _least(tree, place)
+
+
+def _least(tree: exp.Expr, place: str) -> int:
+    """How tightly an operand has to bind at least; operators of one rank group from the left."""
+    if isinstance(tree, _PREDICATES):
+        return _TIES[exp.EQ] if place == "this" else _TIES[exp.EQ] + 1
+    return _TIES[type(tree)] + (place != "this")
 
 
 class PlacedParseError(ParseError):

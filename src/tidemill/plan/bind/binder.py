@@ -12,7 +12,6 @@ from sqlglot import exp
 from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
 from tidemill.errors import Place, listing, refuse, suggest
-from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
 from tidemill.plan.bind.calls import CallBinder, called
@@ -49,7 +48,7 @@ from tidemill.plan.query import (
     QueryPlan,
 )
 from tidemill.plan.relation import Relation, Source, join_all, ordered
-from tidemill.types import BOOLEAN, Type
+from tidemill.types import BOOLEAN
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
@@ -147,13 +146,9 @@ class _Binder:
         inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
         partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
         rows = self._memo.recall(
-            ("predicate", where.sql if where else ""), lambda: canonical(where, self._types)
+            ("predicate", where.sql if where else ""), lambda: canonical(where, self._scalars.types)
         )
         return reduce(Predicate.__and__, partners, rows)
-
-    @property
-    def _types(self) -> dict[str, Type]:
-        return {column.name: column.type for column in self._scope.columns.values()}
 
     def _where(self) -> Scalar | None:
         expr = self._select.where
@@ -297,10 +292,8 @@ class _Binder:
         return tree.transform(swap) if aliases else tree
 
     def _to_slots(self, expr: Expr, node: exp.Expr) -> exp.Expr:
-        text = to_sql(node.unnest())
-        for key in self._keys:
-            if key.scalar.sql == text:
-                return exp.column(key.slot.name)
+        if (key := self._key_of(node)) is not None:
+            return exp.column(key.slot.name)
         name = function_name(called(node))
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
@@ -309,6 +302,11 @@ class _Binder:
         for child in list(node.iter_expressions()):
             child.replace(self._to_slots(expr, child))
         return node
+
+    def _key_of(self, node: exp.Expr) -> Key | None:
+        """The key that a tree is, however it is written."""
+        text = self._scalars.normal_text(node) if self._keys else ""
+        return next((key for key in self._keys if key.scalar.sql == text), None)
 
     def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
         around = column.find_ancestor(exp.Anonymous)

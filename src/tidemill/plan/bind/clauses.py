@@ -32,7 +32,9 @@ from tidemill.plan.bind.scope import Scope, aggregate_calls, check_replayable, p
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, Scalar
 from tidemill.plan.functions import Signatures
-from tidemill.plan.raises import needs_guard, raised_sql
+from tidemill.plan.normal_form import normal_form
+from tidemill.plan.raises import raised_sql
+from tidemill.plan.scalars import make_scalar
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import BOOLEAN, VOID, Type
@@ -51,19 +53,17 @@ class ScalarBinder:
     def bind(self, expr: Expr, tree: exp.Expr) -> Scalar:
         """`tree` is all or a part of `expr`, which says where a refusal points."""
         check_replayable(expr, tree)
-        node = type_placed(expr, tree, self._types, self.oracle)
-        return Scalar(
-            sql=to_sql(tree),
-            try_sql=to_spark_sql(tree, self._types),
-            type=node.type,
-            columns=self.scope.columns_of(tree),
-            joined=self.scope.joined_of(tree),
-            raised_sql=raised_sql(tree, self._types),
-            guarded=isinstance(node, Opaque) and needs_guard(tree, self._types),
-        )
+        normal = normal_form(tree, self.types)
+        node = type_placed(expr, normal, self.types, self.oracle)
+        columns, joined = self.scope.columns_of(tree), self.scope.joined_of(tree)
+        return make_scalar(normal, self.types, node.type, columns, joined)
+
+    def normal_text(self, tree: exp.Expr) -> str:
+        """The text of the scalar that a resolved tree would make."""
+        return to_sql(normal_form(tree, self.types))
 
     @cached_property
-    def _types(self) -> dict[str, Type]:
+    def types(self) -> dict[str, Type]:
         return {key: column.type for key, column in self.scope.columns.items()}
 
 

@@ -14,11 +14,12 @@ from functools import reduce
 
 from sqlglot import exp
 
-from tidemill.language.expressions.trees import parse_tree, to_sql
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.names import Name
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Call, Literal, Node, Scalar, Slot
-from tidemill.plan.predicates.boxes import TooManyBoxesError
+from tidemill.plan.normal_form import normal_form, opposite
+from tidemill.plan.predicates.boxes import Dimension, TooManyBoxesError
 from tidemill.plan.predicates.predicate import FALSE, TRUE, Predicate
 from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.predicates.values import (
@@ -31,10 +32,12 @@ from tidemill.plan.predicates.values import (
     compared,
     has_line,
 )
-from tidemill.plan.try_forms import to_spark_sql
+from tidemill.plan.scalars import make_scalar, restate
 from tidemill.plan.type_rules import common_type
 from tidemill.plan.typed_trees import slots_by_name, type_known
 from tidemill.types import BOOLEAN, Type
+
+_READ_AS_OPPOSITES = (exp.NEQ, exp.GTE, exp.LTE)
 
 
 def canonical(where: Scalar | None, types: Mapping[str, Type]) -> Predicate:
@@ -45,6 +48,18 @@ def canonical(where: Scalar | None, types: Mapping[str, Type]) -> Predicate:
     if where.may_raise:
         return opaque(where, holds=True)
     return _Reader(types).rows(parse_tree(where.sql), holds=True)
+
+
+def restate_predicate(predicate: Predicate, types: Mapping[str, Type]) -> Predicate:
+    """A predicate that an earlier release may have written, as it is read now."""
+    if not predicate.residuals:
+        return predicate
+    reader = _Reader(types)
+    boxes = ([reader.side(*side) for side in box.sides] for box in predicate.boxes)
+    try:
+        return reduce(Predicate.__or__, (reduce(Predicate.__and__, sides, TRUE) for sides in boxes))
+    except TooManyBoxesError:
+        return predicate
 
 
 def opaque(condition: Scalar, *, holds: bool) -> Predicate:
@@ -65,7 +80,18 @@ class _Reader:
         try:
             return self._parts(tree, holds)
         except TooManyBoxesError:
-            return opaque(self._scalar(tree), holds=holds)
+            return self._opaque(tree, holds)
+
+    def side(self, dimension: Dimension, allowed: ValueSet) -> Predicate:
+        """The rows of one side of a stored box."""
+        if isinstance(dimension, Slot):
+            return only_where(dimension, allowed)
+        condition = restate(dimension, self.types)
+        if condition.may_raise or None in allowed:
+            return only_where(condition, allowed)
+        tree = parse_tree(condition.sql)
+        truths = (self.rows(tree, holds=holds) for holds in (False, True) if holds in allowed)
+        return reduce(Predicate.__or__, truths)
 
     def _parts(self, tree: exp.Expr, holds: bool) -> Predicate:
         if isinstance(tree, exp.And | exp.Or):
@@ -73,36 +99,30 @@ class _Reader:
             if isinstance(tree, exp.And) == holds:
                 return reduce(Predicate.__and__, parts)
             return reduce(Predicate.__or__, parts)
-        if isinstance(tree, exp.Between):
-            return self._parts(_as_comparisons(tree), holds)
         return self._atom(tree, holds)
 
     def _atom(self, tree: exp.Expr, holds: bool) -> Predicate:
         try:
             node = type_known(tree, slots_by_name(self.types))
         except OutsideError:
-            return opaque(self._scalar(tree), holds=holds)
+            return self._opaque(tree, holds)
         if isinstance(node, Literal):
             return TRUE if node.value is holds else FALSE
         atom = read_atom(node)
         if atom is None:
-            return opaque(self._scalar(tree), holds=holds)
+            return self._opaque(tree, holds)
         return only_where(atom.column, atom.true if holds else atom.false)
+
+    def _opaque(self, tree: exp.Expr, holds: bool) -> Predicate:
+        """A condition and its opposite are one; what cannot raise may stand for either."""
+        if isinstance(tree, _READ_AS_OPPOSITES):
+            return opaque(self._scalar(opposite(tree)), holds=not holds)
+        return opaque(self._scalar(tree), holds=holds)
 
     def _scalar(self, tree: exp.Expr) -> Scalar:
         used = {Name(column.name) for column in tree.find_all(exp.Column)}
-        return Scalar(
-            sql=to_sql(tree),
-            try_sql=to_spark_sql(tree, self.types),
-            type=BOOLEAN,
-            columns=tuple(name for name in self.types if Name(name) in used),
-        )
-
-
-def _as_comparisons(tree: exp.Between) -> exp.Expr:
-    above = exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy())
-    below = exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy())
-    return exp.And(this=above, expression=below)
+        columns = tuple(name for name in self.types if Name(name) in used)
+        return make_scalar(normal_form(tree, self.types), self.types, BOOLEAN, columns)
 
 
 @dataclass(frozen=True)

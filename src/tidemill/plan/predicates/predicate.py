@@ -13,8 +13,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from tidemill.ids import hash_once
+from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.language.names import quote_name, quote_text
 from tidemill.plan.expressions import Scalar, Slot
+from tidemill.plan.normal_form import OPPOSITES, opposite
 from tidemill.plan.predicates.boxes import Box, Dimension, make_box, meet, primes, without
 from tidemill.plan.predicates.values import NOT_NULL, CutPoint, ValueSet, decimal_text
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
@@ -134,12 +136,19 @@ def _box(box: Box, alone: bool) -> str:
 def _side(dimension: Dimension, allowed: ValueSet) -> list[str]:
     """The alternatives of one side."""
     if isinstance(dimension, Scalar):
-        return [_truth(f"({dimension.sql})", allowed)]
+        return [_condition(dimension, allowed)]
     name = quote_name(dimension.name)
     if dimension.type == BOOLEAN:
         return [_truth(name, allowed)]
     null = [f"{name} IS NULL"] if allowed.with_null else []
     return [*_values(name, dimension, allowed), *null]
+
+
+def _condition(condition: Scalar, allowed: ValueSet) -> str:
+    tree = parse_tree(condition.sql)
+    if 1 not in allowed and None not in allowed and type(tree) in OPPOSITES:
+        return f"({to_sql(opposite(tree))})"
+    return _truth(f"({condition.sql})", allowed)
 
 
 def _truth(text: str, allowed: ValueSet) -> str:
