@@ -12,6 +12,9 @@ class Clock(Protocol):
     def now_us(self) -> int:
         """Microseconds since the epoch."""
 
+    def elapsed_s(self) -> float:
+        """Seconds since some moment, for how long something took; never runs back."""
+
     def sleep(self, seconds: float) -> None:
         """Wait; a test's clock returns at once."""
 
@@ -19,6 +22,9 @@ class Clock(Protocol):
 class SystemClock:
     def now_us(self) -> int:
         return time.time_ns() // 1000
+
+    def elapsed_s(self) -> float:
+        return time.perf_counter()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -37,6 +43,9 @@ class ManualClock:
 
     def now_us(self) -> int:
         return self._now_us
+
+    def elapsed_s(self) -> float:
+        return self._now_us / 1_000_000
 
     def advance(self, micros: int) -> None:
         self._now_us += micros

@@ -45,6 +45,7 @@ from tidemill.share import (
     retire_stints,
 )
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
+from tidemill.spark.jobs import Workplace, WorkSize, workplace_of
 from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
@@ -186,7 +187,7 @@ class Mill:
             ),
             decide=DecideContext(self.plan, self.paused, buckets, self.settings.snapshot_pieces),
             answer=AnswerContext(
-                session=no_session,
+                session=NoSpark(),
                 plan=self.plan,
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
@@ -232,8 +233,14 @@ class PlainFolder:
         return pieces
 
 
-def no_session() -> Any:
-    raise AssertionError("a mill has no Spark")
+class NoSpark:
+    """Whatever a mill does is small."""
+
+    def __call__(self, reason: str = "") -> Any:
+        raise AssertionError("a mill has no Spark")
+
+    def workplace_of(self, work: WorkSize) -> Workplace:
+        return workplace_of(work)
 
 
 def remove_files(paths: Iterable[Path]) -> None:

@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 
 from tidemill.spark import on_demand
-from tidemill.spark.on_demand import SparkOnDemand
+from tidemill.spark.jobs import LIMITS, Workplace, WorkSize
+from tidemill.spark.on_demand import START_NS, SparkOnDemand
 
 SESSION = cast(Any, object())
 
@@ -64,3 +65,39 @@ def test_a_session_that_runs_already_is_taken(monkeypatch: pytest.MonkeyPatch) -
     starts = Starts()
     assert starts.on_demand(None)("anything") is SESSION
     assert (starts.masters, starts.told) == ([], [])
+
+
+LARGE = WorkSize(scanned_rows=10_000_000)
+
+
+def test_small_work_has_its_place_whether_spark_is_there_or_not() -> None:
+    starts = Starts()
+    spark = starts.on_demand("local[2]")
+    assert spark.workplace_of(WorkSize()) is Workplace.HERE
+    assert spark.workplace_of(WorkSize(scanned_rows=5)) is Workplace.THREADS
+    assert not starts.masters
+
+
+def test_large_work_is_done_by_threads_until_spark_could_have_started() -> None:
+    starts = Starts()
+    spark, others = starts.on_demand("local[2]"), starts.on_demand("local[2]")
+    each_ns = LARGE.scanned_rows * LIMITS["scanned_rows"].each_ns
+    places = [spark.workplace_of(LARGE) for _ in range(START_NS // each_ns + 2)]
+    assert places == [Workplace.THREADS] * (START_NS // each_ns) + [Workplace.JOB] * 2
+    huge = WorkSize(scanned_rows=START_NS)
+    assert others.workplace_of(huge) is Workplace.JOB
+    assert others.workplace_of(LARGE) is Workplace.THREADS
+    assert not starts.masters
+
+
+def test_where_spark_is_there_large_work_is_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = Starts().on_demand("local[2]")
+    assert spark.workplace_of(LARGE) is Workplace.THREADS
+    spark("table hosts")
+    assert spark.workplace_of(LARGE) is Workplace.JOB
+    monkeypatch.setattr(on_demand, "running_session", lambda: SESSION)
+    assert Starts().on_demand(None).workplace_of(LARGE) is Workplace.JOB
+
+
+def test_a_cluster_gets_large_work_from_the_first_on() -> None:
+    assert Starts().on_demand("spark://host:7077").workplace_of(LARGE) is Workplace.JOB

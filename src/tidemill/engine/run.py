@@ -79,7 +79,7 @@ class RunLoop:
         self._clock, self._poll_seconds = clock, poll_seconds
         self._stop, self._listener, self._notice = stop, listener, notice
         self.report = RunReport()
-        self.soft = SoftRuns(self._note, stop)
+        self.soft = SoftRuns(self._note, stop, clock)
         self._failed: set[Name] = set()
 
     def go(self, until: str) -> RunReport:

@@ -15,13 +15,12 @@ from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.scan.routes import COLUMNAR
 from tidemill.spark.jobs import (
     MOST_SCANNING_THREADS,
-    GetSession,
+    SparkAccess,
     Workplace,
     cores,
     in_job,
     in_threads,
     scan_work,
-    workplace_of,
 )
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece
@@ -84,13 +83,13 @@ class ArrayFold:
 
 
 def fold_on_arrays(
-    session: GetSession, fold: ArrayFold, parts: Sequence[Part], last_cells: int
+    spark: SparkAccess, fold: ArrayFold, parts: Sequence[Part], last_cells: int
 ) -> ArrayReport | None:
     """Fold the files; None if a part of them cannot be read here after all."""
     rows = sum(part.rows for part in parts)
     work = scan_work(rows, last_cells, fold.program.holds_interpreter)
-    if workplace_of(work) is Workplace.JOB:
-        return _fold_there(session(), fold, parts)
+    if spark.workplace_of(work) is Workplace.JOB:
+        return _fold_there(spark("a large input"), fold, parts)
     return _fold_here(fold, split(parts, min(MOST_SCANNING_THREADS, cores())))
 
 

@@ -1,8 +1,9 @@
 """Here, threads or a job: the driver does small work itself, and Spark does large work.
 
 A Spark job costs a tenth of a second before it does anything, a thread 0.1 ms. The limits below
-say how much work is worth which. Nothing here starts Spark before a job is due. The tasks of
-step 5, which answer windows, go whole to the place that suits them.
+say how much work is worth which. Nothing here starts Spark before a job is due, and where Spark
+would have to be started first, work that is over sooner goes to threads. The tasks of step 5,
+which answer windows, go whole to the place that suits them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tidemill.answer.task import AnswerTask, TaskResult, run_task
 
@@ -37,10 +38,12 @@ class Workplace(IntEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """The most of a measure that is done here, and the most that is done in threads."""
+    """The most of a measure that is done here, and the most that is done in threads; and about
+    how long threads take for each."""
 
     here: int
     threads: int
+    each_ns: int = 0
 
     def workplace_of(self, amount: int) -> Workplace:
         if amount <= self.here:
@@ -64,11 +67,11 @@ class WorkSize:
 LIMITS = {
     # Each task of a job beyond the number of cores costs 0.04 s more. NumPy lets go of the
     # interpreter in its long loops, so threads use the cores.
-    "answer_ns": Limits(here=5_000_000, threads=200_000_000),
+    "answer_ns": Limits(here=5_000_000, threads=200_000_000, each_ns=1),
     # Arrays scan a million rows in the time that a job takes to begin.
-    "scanned_rows": Limits(here=0, threads=1_000_000),
+    "scanned_rows": Limits(here=0, threads=1_000_000, each_ns=100),
     # Threads read well together but fold in turn, so many cells are better folded by tasks.
-    "scanned_cells": Limits(here=100_000, threads=100_000),
+    "scanned_cells": Limits(here=100_000, threads=100_000, each_ns=1_000),
     # A Python stage in Catalyst's job costs a tenth of a second whatever it does, and so many
     # partial rows come over to the driver in less.
     "partial_rows": Limits(here=100_000, threads=100_000),
@@ -86,6 +89,20 @@ def workplace_of(work: WorkSize) -> Workplace:
     if work.is_one_task:
         return Workplace.HERE
     return max(limits.workplace_of(getattr(work, measure)) for measure, limits in LIMITS.items())
+
+
+def threads_ns(work: WorkSize) -> int:
+    """About how long threads take for it."""
+    amounts: dict[str, int] = {measure: getattr(work, measure) for measure in LIMITS}
+    return max(limits.each_ns * amounts[measure] for measure, limits in LIMITS.items())
+
+
+class SparkAccess(Protocol):
+    """Gives the session, and says where a piece of work is done, which Spark's start counts in."""
+
+    def __call__(self, reason: str = "") -> SparkSession: ...
+
+    def workplace_of(self, work: WorkSize) -> Workplace: ...
 
 
 def scan_work(rows: int, last_cells: int, is_sketched: bool) -> WorkSize:
@@ -155,12 +172,12 @@ def balanced(work: Sequence[int], most: int) -> list[list[int]]:
     return loads
 
 
-def run_answers(session: GetSession, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
+def run_answers(spark: SparkAccess, tasks: Sequence[AnswerTask]) -> list[TaskResult]:
     """Every task once; results in the order of the tasks. Small work is done without Spark."""
     work_ns = sum(task.work_ns for task in tasks)
-    place = workplace_of(WorkSize(answer_ns=work_ns, is_one_task=len(tasks) == 1))
+    place = spark.workplace_of(WorkSize(answer_ns=work_ns, is_one_task=len(tasks) == 1))
     if place is Workplace.JOB:
-        results = _run_there(session(), tasks)
+        results = _run_there(spark("large answers"), tasks)
     else:
         results = in_threads(run_task, tasks, cores() if place is Workplace.THREADS else 1)
     return [

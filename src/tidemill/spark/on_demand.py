@@ -6,9 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from tidemill.spark.jobs import Workplace, WorkSize, threads_ns, workplace_of
 from tidemill.spark.session import Session, cores_of, running_session, start_session
 
 STARTING_SPARK = "starting Spark"
+# Until a first job has been done, on two cores: the Java machine, the session, and its workers,
+# which load this package and its compiled loops.
+START_NS = 7_000_000_000
 
 
 class AskSession(Protocol):
@@ -29,6 +33,8 @@ class SparkOnDemand:
         self._master, self._notice, self._start = master, notice, start
         self._lock = threading.Lock()
         self._session: Session | None = None
+        # What threads did that jobs would have done if there had been Spark.
+        self._spared_ns = 0
 
     def __call__(self, reason: str = "") -> Session:
         with self._lock:
@@ -37,6 +43,26 @@ class SparkOnDemand:
                 self._notice(f"{STARTING_SPARK} for {reason}" if reason else STARTING_SPARK)
                 self._session = self._start(self._master)
             return self._session
+
+    def workplace_of(self, work: WorkSize) -> Workplace:
+        """The place that suits the work. Spark is not started for what threads do sooner, until
+        they have done so much of it that Spark could have been there by now: in the worst case
+        a run has waited twice for what one start costs."""
+        place = workplace_of(work)
+        if place is not Workplace.JOB or self._is_there:
+            return place
+        with self._lock:
+            spared_ns = self._spared_ns + threads_ns(work)
+            if spared_ns > START_NS:
+                return Workplace.JOB
+            self._spared_ns = spared_ns
+            return Workplace.THREADS
+
+    @property
+    def _is_there(self) -> bool:
+        """Of a cluster the user has said that large work goes there."""
+        is_local = (self._master or "local").startswith("local")
+        return not is_local or self._session is not None or running_session() is not None
 
     @property
     def cores(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.laws.queries import STREAM
+from tidemill.clock import ManualClock
 from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 from tidemill.engine.beside.runs import AnsweredRun, Pins, SoftRuns
 from tidemill.engine.tick.report import TickReport
@@ -71,7 +72,7 @@ def open_stream(name: str, left: int, **others: Any) -> Counting:
 def test_runs_follow_each_other_and_are_delivered_on_the_callers_side() -> None:
     noted: list[object] = []
     stream = open_stream("a", 3)
-    with SoftRuns(noted.append, Event()) as runs:
+    with SoftRuns(noted.append, Event(), ManualClock()) as runs:
         assert runs.start([stream])
         assert runs.settle()
         assert noted == stream.ended == ["a1", "a2", "a3"]
@@ -81,7 +82,7 @@ def test_runs_follow_each_other_and_are_delivered_on_the_callers_side() -> None:
 
 def test_a_select_has_its_turn_and_nothing_to_deliver() -> None:
     stream = open_stream("a", 4, once=(2, 4))
-    with SoftRuns(lambda _: None, Event()) as runs:
+    with SoftRuns(lambda _: None, Event(), ManualClock()) as runs:
         assert runs.start([stream])
         assert runs.settle()
         assert stream.ended == ["a1", "a3"]
@@ -90,7 +91,7 @@ def test_a_select_has_its_turn_and_nothing_to_deliver() -> None:
 
 def test_nothing_is_begun_twice_nor_after_enough() -> None:
     stream = Counting("a", 3)
-    with SoftRuns(lambda _: None, Event()) as runs:
+    with SoftRuns(lambda _: None, Event(), ManualClock()) as runs:
         assert runs.start([stream])
         assert not runs.start([stream])
         assert not runs.collect(0.0)
@@ -101,7 +102,7 @@ def test_nothing_is_begun_twice_nor_after_enough() -> None:
 
 def test_a_stop_lets_the_run_under_way_be_the_last() -> None:
     stream, stop = Counting("a", 3), Event()
-    with SoftRuns(lambda _: None, stop) as runs:
+    with SoftRuns(lambda _: None, stop, ManualClock()) as runs:
         assert runs.start([stream])
         stop.set()
         stream.gate.set()
@@ -112,14 +113,14 @@ def test_a_stop_lets_the_run_under_way_be_the_last() -> None:
 
 def test_streams_are_all_served() -> None:
     streams = [open_stream("heavy", 20, weight=3), open_stream("light", 20)]
-    with SoftRuns(lambda _: None, Event()) as runs:
+    with SoftRuns(lambda _: None, Event(), ManualClock()) as runs:
         while runs.start(streams):
             runs.settle()
         assert [len(stream.ended) for stream in streams] == [20, 20]
 
 
 def test_what_fails_beside_is_raised_by_who_waits_for_it() -> None:
-    with SoftRuns(lambda _: None, Event()) as runs:
+    with SoftRuns(lambda _: None, Event(), ManualClock()) as runs:
         runs.start([open_stream("a", 1, fails=True)])
         with pytest.raises(ValueError, match="a1 fails"):
             runs.settle()

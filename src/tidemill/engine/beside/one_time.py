@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +26,12 @@ from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, StreamPosition, specs_of
 from tidemill.share.serves import Serving, find_servings, refuse_too_long
 from tidemill.spark.finishing import finish_rows
-from tidemill.spark.jobs import run_answers
-from tidemill.spark.session import Session
+from tidemill.spark.jobs import SparkAccess, run_answers
 
 
 @dataclass(frozen=True)
 class OneTimeAnswerer:
-    session: Callable[[], Session]
+    session: SparkAccess
     home: Home
 
     def answer(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> Selection:

@@ -5,7 +5,6 @@ The pieces that a run reads are pinned: they stay on disk although ticks are don
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from typing import Protocol
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
+from tidemill.clock import Clock
 from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Shares
@@ -97,8 +97,8 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
     Streams are served by weight: the one goes first that has had least of the time it may have.
     """
 
-    def __init__(self, note: Callable[[TickReport], object], stop: Event) -> None:
-        self._note, self._stop = note, stop
+    def __init__(self, note: Callable[[TickReport], object], stop: Event, clock: Clock) -> None:
+        self._note, self._stop, self._clock = note, stop, clock
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="soft")
         self._at_work: Future[None] | None = None
         self._enough = Event()
@@ -169,15 +169,16 @@ class SoftRuns(AbstractContextManager["SoftRuns"]):
             if name is None:
                 return
             runner = next(runner for runner in runners if runner.stream.name == name)
-            started = time.perf_counter()
-            self._answer(runner, started)
-            took = time.perf_counter() - started
+            started_s = self._clock.elapsed_s()
+            self._answer(runner, started_s)
+            took = self._clock.elapsed_s() - started_s
             self._shares = self._shares.after(name, took, weights[name])
 
-    def _answer(self, runner: Runner, started: float) -> None:
+    def _answer(self, runner: Runner, started_s: float) -> None:
         run = runner.next_soft()
         if isinstance(run, OneTimeRun):
             runner.select(run)
         elif run is not None:
             results = runner.answer_soft(run)
-            self._answered.put(AnsweredRun(runner, run, results, time.perf_counter() - started))
+            took = self._clock.elapsed_s() - started_s
+            self._answered.put(AnsweredRun(runner, run, results, took))

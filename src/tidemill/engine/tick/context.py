@@ -20,8 +20,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
-from tidemill.spark.jobs import GetSession
-from tidemill.spark.on_demand import AskSession
+from tidemill.spark.jobs import SparkAccess
 from tidemill.state.feed import Feed
 
 
@@ -29,7 +28,7 @@ from tidemill.state.feed import Feed
 class FoldContext:
     """For steps 1 to 3: how rows are read and scanned, and the folders that pieces go to."""
 
-    session: AskSession
+    session: SparkAccess
     home: Home
     journal: Journal
     scan: str  # the setting
@@ -53,7 +52,7 @@ class DecideContext:
 class AnswerContext:
     """For steps 5 and 6: the folders that tasks use, and the takers of the answers."""
 
-    session: GetSession
+    session: SparkAccess
     plan: SharedPlan
     folders: AnswerFolders
     buckets: Mapping[str, int]  # by synopsis
