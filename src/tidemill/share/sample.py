@@ -25,7 +25,7 @@ import numpy as np
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import Predicate
 
-Tally = tuple[IntArray, IntArray]
+Frequencies = tuple[IntArray, IntArray]
 # The share of keys and predicates that a sample should know.
 _ENOUGH = 0.75
 # Flags that fit into one word beside a few bits of key.
@@ -45,7 +45,7 @@ class Sample:
     keys: Mapping[str, IntArray] = field(default_factory=dict)
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
     # Plans ask for the same cells in slices of many lengths.
-    _tallies: dict[object, Tally] = field(default_factory=dict, init=False, repr=False)
+    _frequencies: dict[object, Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
         """Says whether little of this is guessed: a new sample per newcomer would cost more."""
@@ -61,25 +61,25 @@ class Sample:
         keeps_all: bool = True,
     ) -> float:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
-        asked = tuple(keys), frozenset(predicates), keeps_all
-        if asked not in self._tallies:
-            self._tallies[asked] = self._tally(*asked)
-        counts = self._tallies[asked]
+        question = tuple(keys), frozenset(predicates), keeps_all
+        if question not in self._frequencies:
+            self._frequencies[question] = self._frequencies_of(*question)
+        counts = self._frequencies[question]
         passing = int(np.dot(*counts))
         if not passing:
             return 0.0
         rows = max(1.0, self.rows_per_second * seconds * passing / self.size)
         return expected_distinct(*counts, rows)
 
-    def _tally(
+    def _frequencies_of(
         self, keys: Iterable[str], predicates: Iterable[Predicate], keeps_all: bool
-    ) -> Tally:
+    ) -> Frequencies:
         """How often a (keys, signature) pair occurs among rows that pass, and how many do so."""
         flags = self._flags(predicates)
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
         code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))
         passing = code.values[self._passing(flags, keeps_all)]
-        return tally(np.unique(passing, return_counts=True)[1])
+        return frequencies(np.unique(passing, return_counts=True)[1])
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """The mean number of predicates that hold for a row that passes."""
@@ -114,7 +114,7 @@ class Sample:
         return np.asarray(_random(predicate.sql).random(self.size) < GUESSED_PASSING)
 
 
-def tally(counts: IntArray) -> Tally:
+def frequencies(counts: IntArray) -> Frequencies:
     """Counts, each once, and how many there are of it."""
     return np.unique(counts, return_counts=True)
 
@@ -126,7 +126,7 @@ def expected_distinct(counts: IntArray, times: IntArray, rows: float) -> float:
     is not there is about the share of those seen once (Good and Turing), spread over as many
     unseen ones as Chao's estimate tells. `counts` are distinct, each of so many `times` values.
 
-    >>> round(expected_distinct(*tally(np.array([5, 5])), 1000.0), 3)
+    >>> round(expected_distinct(*frequencies(np.array([5, 5])), 1000.0), 3)
     2.0
     """
     size = float(np.dot(counts, times))
