@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, win
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.home import Home
-from tidemill.engine.pending import PendingReply, all_replies
+from tidemill.engine.pending import PendingReply, Writer, all_replies, word_now
 from tidemill.engine.query import Query
 from tidemill.engine.register.aggregates import statement_of
 from tidemill.engine.register.bind import Binder
@@ -100,8 +101,9 @@ class Engine(AbstractContextManager["Engine"]):
             selects=self._selects,
             one_time=self._one_time,
         )
-        # There is one while streams run.
+        # There is one of each while streams run.
         self._soft: SoftRuns | None = None
+        self._writer: Writer | None = None
         self.home.hold()
         try:
             if self.home.exists:
@@ -170,11 +172,12 @@ class Engine(AbstractContextManager["Engine"]):
             run = RunLoop(
                 runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
             )
-            self._soft = run.soft
+            self._soft, self._writer = run.soft, Writer()
             try:
                 run.go(until)
             finally:
-                self._soft = None
+                self._writer.close()
+                self._soft = self._writer = None
                 run.soft.close()
                 run.report.subscriber_errors = self._subscribers.finish(partial(self._serve, serve))
                 self._selects.settle(self._select)
@@ -228,12 +231,18 @@ class Engine(AbstractContextManager["Engine"]):
             return [*self._settled(replies), *self._adopt(catalog, text)]
         return replies
 
-    def _settled(self, pending: list[PendingReply]) -> list[Reply]:
-        """Before anything takes effect: a SELECT that fails is a bad statement, too."""
-        replies = all_replies(pending)
-        if not replies.done():
+    def _settled(self, pending: list[PendingReply]) -> list[PendingReply]:
+        """Before anything takes effect: a SELECT that fails is a bad statement, too.
+
+        What is still to be worded is decided already.
+        """
+        coming = [reply for reply in pending if isinstance(reply, Future)]
+        if not all(reply.done() for reply in coming):
             self._finish_beside()
-        return replies.result()
+        for reply in coming:
+            if reply.done():
+                reply.result()
+        return pending
 
     def _apply(
         self, text: str, folder: Path, answer: AnswerSelect
@@ -246,7 +255,8 @@ class Engine(AbstractContextManager["Engine"]):
     ) -> PendingReply:
         if isinstance(statement, RunSelect):
             return answer(self._registry.bind_once(statement, catalog), catalog)
-        return reply_to(statement, self._registry.explainer(catalog), self.queries)
+        explainer = self._registry.explainer(catalog)
+        return reply_to(statement, explainer, self.queries, self._writer or word_now)
 
     def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import TypeVar
 
 from tidemill.catalog import Catalog
 from tidemill.engine.beside.explain import NO_SOFT, explain_schedule
+from tidemill.engine.pending import Wording
 from tidemill.engine.register.bind import Bind
 from tidemill.engine.register.plan import Planner
 from tidemill.explain.drawing import draw
@@ -42,19 +44,20 @@ class Explainer:
     planner: Planner
     tables: Tables
 
-    def explain(self, statement: Explain) -> Explanation:
+    def explain(self, statement: Explain) -> Wording:
+        """All is decided at once, and what is worded later changes no more."""
         queries = self._targets(statement)
         match statement.mode:
             case "AST":
-                return _pages("AST", queries, tree)
+                return partial(_pages, "AST", queries, tree)
             case "PLAN":
-                return _pages("PLAN", list(map(self.bind, queries)), explain_plan)
+                return partial(_pages, "PLAN", list(map(self.bind, queries)), explain_plan)
             case "SHARED":
                 return self._sharing(statement, queries)
             case "SCHEDULE":
-                return self._schedules(statement, queries)
+                return partial(_worked_out, self._schedules(statement, queries))
             case _:
-                return self._spark(queries)
+                return partial(_worked_out, self._spark(queries))
 
     def _targets(self, statement: Explain) -> list[CreateQuery]:
         if isinstance(statement.target, Select):
@@ -74,15 +77,16 @@ class Explainer:
         """The shared plan of all queries, as SVG."""
         return draw(self.arrangements())
 
-    def _sharing(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
+    def _sharing(self, statement: Explain, queries: list[CreateQuery]) -> Wording:
         plan = self._shared(queries)
-        return Explanation("SHARED", plan, self._sharing_page(statement, queries, plan))
+        page = self._sharing_page(statement, queries, plan)
+        return lambda: Explanation("SHARED", plan, page())
 
     def _sharing_page(
         self, statement: Explain, queries: list[CreateQuery], plan: SharedPlan
-    ) -> str:
+    ) -> Callable[[], str]:
         if statement.target is None:
-            return explain_shared(self._arranged(plan))
+            return partial(explain_shared, self._arranged(plan))
         query = plan.query(queries[0].name)
         is_newcomer = isinstance(statement.target, Select)
         remaining = [other for other in plan.queries if other != query]
@@ -94,8 +98,8 @@ class Explainer:
         after, before = (self._arrangement(each, stream) for each in (plan, without))
         if is_newcomer:
             first = self.planner.first_window(plan, query, self.planner.position(stream))
-            return explain_newcomer(after, before, query, first)
-        return explain_query(after, before, query)
+            return partial(explain_newcomer, after, before, query, first)
+        return partial(explain_query, after, before, query)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
         """The soft queries by stream: all, or those that can run with the one asked about."""
@@ -143,6 +147,11 @@ class Explainer:
         session, source = self.planner.session("its plan"), self.planner.open_source(stream)
         settings = self.catalog.settings
         return explain_partials(session, stream, source, feeds, shown, settings, self.tables)
+
+
+def _worked_out(explanation: Explanation) -> Explanation:
+    """What took the time was to decide."""
+    return explanation
 
 
 def _pages(stage: str, values: Sequence[Value], page: Callable[[Value], str]) -> Explanation:

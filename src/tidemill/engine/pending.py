@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from tidemill.explain.replies import Reply
 
@@ -12,6 +12,26 @@ PendingReply = Reply | Future[Reply]
 # The text of a script and the folder of its relative paths ⇒ its replies.
 CarryOut = Callable[[str, str], Sequence[PendingReply]]
 Replies = Future[list[Reply]]
+# Puts a reply together from values that never change, so any thread may do it.
+Wording = Callable[[], Reply]
+
+
+class Writer:
+    """Words replies in a thread of its own, so that a tick waits for none, however long it is."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="replies")
+
+    def __call__(self, wording: Wording) -> Future[Reply]:
+        return self._pool.submit(wording)
+
+    def close(self) -> None:
+        """Those under way are finished."""
+        self._pool.shutdown()
+
+
+def word_now(wording: Wording) -> Reply:
+    return wording()
 
 
 def deliver_replies(

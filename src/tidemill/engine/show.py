@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from tidemill.catalog import Catalog, code_of
 from tidemill.engine.beside.explain import NO_SOFT
 from tidemill.engine.explain import Explainer
+from tidemill.engine.pending import PendingReply, Wording
 from tidemill.engine.register.aggregates import (
     AGGREGATE_COLUMNS,
     aggregate_remarks,
@@ -27,7 +29,6 @@ from tidemill.explain.replies import (
     WINDOW,
     CellType,
     Description,
-    Reply,
     ReplyTable,
     number_as,
 )
@@ -49,6 +50,7 @@ from tidemill.plan.relation import source_name
 from tidemill.words import span
 
 QueryStates = Mapping[str, QueryState]
+Write = Callable[[Wording], PendingReply]
 _QUERY_COLUMNS = {
     "query": TEXT,
     "state": TEXT,
@@ -82,14 +84,17 @@ _SCHEDULE_COLUMNS = {
 }
 
 
-def reply_to(statement: ReadStatement, explainer: Explainer, states: QueryStates) -> Reply:
+def reply_to(
+    statement: ReadStatement, explainer: Explainer, states: QueryStates, write: Write
+) -> PendingReply:
+    """What can take long is left to `write`; what changes with every tick is read now."""
     if isinstance(statement, Describe):
         return describe(statement.name, explainer.catalog, states)
     if not isinstance(statement, Show):
-        return explainer.explain(statement)
+        return write(explainer.explain(statement))
     match statement.kind.upper():
         case "WEAVES":
-            return weaves_table(explainer.arrangements())
+            return write(partial(weaves_table, explainer.arrangements()))
         case "SCHEDULE":
             return _schedule(explainer, states)
         case kind:

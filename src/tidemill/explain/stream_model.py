@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from tidemill.language.names import Name
 from tidemill.plan.predicates import TRUE, Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import Settings
+from tidemill.share.companions import Companions
 from tidemill.share.costs import EngineCosts, needs_of, united_needs
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, specs_of
@@ -141,14 +142,26 @@ class Arrangement:
     def rules(self, query: QueryPlan) -> Iterator[SharingReason]:
         """Every rule by which a query shares, with the first query that it shares with."""
         synopsis = self.plan.synopsis_of(query.name)
-        companions = [other for other, _ in self.readers(synopsis) if other.name != query.name]
+        is_alone = all(other.name == query.name for other, _ in self.readers(synopsis))
         for keeping in KEEPING:
-            if companions and keeping.applies(query, synopsis):
+            if not is_alone and keeping.applies(query, synopsis):
                 yield SharingReason(keeping.name, query.name)
-        for doing in (rule for rule in DOING if not (synopsis.routed and rule in BY_SIGNATURE)):
-            other = next((other for other in companions if doing.applies(query, other)), None)
-            if other is not None:
-                yield SharingReason(doing.name, query.name, other.name)
+        for rule, companions in self._companions(synopsis).items():
+            if other := companions.first(query):
+                yield SharingReason(rule, query.name, other.name)
+
+    def _companions(self, synopsis: Synopsis) -> Mapping[str, Companions]:
+        """By the names of the rules between two readers of the synopsis."""
+        if synopsis.id not in self._by_rule:
+            queries = tuple(dict.fromkeys(query for query, _ in self.readers(synopsis)))
+            rules = (rule for rule in DOING if not (synopsis.routed and rule in BY_SIGNATURE))
+            self._by_rule[synopsis.id] = {rule.name: Companions(rule, queries) for rule in rules}
+        return self._by_rule[synopsis.id]
+
+    @cached_property
+    def _by_rule(self) -> dict[str, dict[str, Companions]]:
+        """By synopsis."""
+        return {}
 
     def edges(self, synopsis: Synopsis) -> Edges:
         """Edges per second of the windows behind a synopsis."""

@@ -23,6 +23,7 @@ from functools import reduce
 from typing import TypeVar
 
 from tidemill.errors import listing, refuse, suggest
+from tidemill.ids import hash_once
 from tidemill.language.names import Name, quote_name
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, JoinTerms
@@ -79,6 +80,7 @@ class Relation(ABC):
         return "\n".join(f"{'  ' * depth}{node.title}" for depth, node in self.walk())
 
 
+@hash_once
 @dataclass(frozen=True)
 class Source(Relation):
     """A stream of the catalog.

@@ -9,13 +9,12 @@ windows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from itertools import product
 from typing import Generic, TypeVar
 
 from tidemill.aggregates import lanes_behind
-from tidemill.language.statements import Window
 from tidemill.plan.predicates import read_by
 from tidemill.plan.query import QueryPlan
 from tidemill.share.model import specs_of
@@ -33,6 +32,10 @@ class Rule(Generic[With]):
     name: str
     sentence: str
     applies: Callable[[QueryPlan, With], bool]
+    # Between two queries: they share only if they have a shelf in common, and whether they do
+    # depends on the looks of both alone. `companions.py` goes by it where there are many.
+    shelves: Callable[[QueryPlan], Iterable[Hashable]] = lambda _: [None]
+    look: Callable[[QueryPlan], Hashable] = lambda query: query
 
 
 def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
@@ -104,9 +107,23 @@ def _keys(query: QueryPlan) -> frozenset[str]:
     return frozenset(key.scalar.sql for key in query.keys)
 
 
-def _question(query: QueryPlan) -> QueryPlan:
-    """The query without its name, its window and its sink."""
-    return replace(query, name="", sink=None, window=Window(1, 1), where=None)
+def _question(query: QueryPlan) -> Hashable:
+    """All of the query but its name, its window, its sink, and how its condition is written."""
+    rows = query.relation, query.keys, query.predicate, query.aggregates
+    return rows, query.outputs, query.having, query.order_by, query.limit, query.priority
+
+
+def _groups(query: QueryPlan) -> Hashable:
+    return query.relation, _keys(query)
+
+
+def _reading(query: QueryPlan) -> Hashable:
+    return _groups(query), query.predicate
+
+
+def _by_length(of: Callable[[QueryPlan], Hashable]) -> Callable[[QueryPlan], Iterable[Hashable]]:
+    """A shelf for each length of window."""
+    return lambda query: [(of(query), range_us) for range_us in query.window.ranges_us]
 
 
 def _meet(query: QueryPlan, other: QueryPlan) -> bool:
@@ -131,16 +148,48 @@ def _inside(query: QueryPlan, other: QueryPlan) -> bool:
 SS1 = Rule("SS1", "one set of slices serves windows of any length and slide", any_window)
 SS2 = Rule("SS2", "AVG comes from a sum and a count", mean_of_sum_and_count)
 SS4 = Rule("SS4", "a predicate is read from the bits of others", covered)
-CS1 = Rule("CS1", "equal windows of the same rows are combined once", one_probe)
-CS2 = Rule("CS2", "windows of the same rows come from one pass over the slices", one_reading)
-CS3 = Rule("CS3", "SUM, COUNT and AVG of one expression share partials", one_lane)
+CS1 = Rule(
+    "CS1",
+    "equal windows of the same rows are combined once",
+    one_probe,
+    _by_length(_reading),
+    lambda query: query.window,
+)
+CS2 = Rule(
+    "CS2",
+    "windows of the same rows come from one pass over the slices",
+    one_reading,
+    lambda query: [_reading(query)],
+    lambda _: None,
+)
+CS3 = Rule(
+    "CS3",
+    "SUM, COUNT and AVG of one expression share partials",
+    one_lane,
+    lambda query: [_groups(query)],
+    lambda query: query.aggregates,
+)
 CS6 = Rule(
     "CS6",
     "a wider condition builds on a narrower one, equal windows",
     cover_of_equal_windows,
+    _by_length(_groups),
+    lambda query: (query.predicate, query.window),
 )
-CS7 = Rule("CS7", "a wider condition builds on a narrower one, any windows", cover)
-CS8 = Rule("CS8", "the same query asked less often takes the answers there are", longer_period)
+CS7 = Rule(
+    "CS7",
+    "a wider condition builds on a narrower one, any windows",
+    cover,
+    lambda query: [_groups(query)],
+    lambda query: query.predicate,
+)
+CS8 = Rule(
+    "CS8",
+    "the same query asked less often takes the answers there are",
+    longer_period,
+    _by_length(_question),
+    lambda query: query.window,
+)
 
 KEEPING: tuple[Rule[Synopsis], ...] = (SS1, SS2, SS4)
 DOING: tuple[Rule[QueryPlan], ...] = (CS1, CS2, CS3, CS6, CS7, CS8)

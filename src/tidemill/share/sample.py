@@ -25,6 +25,7 @@ import numpy as np
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import Predicate
 
+Frequencies = tuple[IntArray, IntArray]
 # The share of keys and predicates that a sample should know.
 _ENOUGH = 0.75
 # Flags that fit into one word beside a few bits of key.
@@ -43,6 +44,8 @@ class Sample:
     size: int = GUESSED_ROWS
     keys: Mapping[str, IntArray] = field(default_factory=dict)
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
+    # Plans ask for the same cells in slices of many lengths.
+    _frequencies: dict[object, Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
         """Says whether little of this is guessed: a new sample per newcomer would cost more."""
@@ -58,14 +61,25 @@ class Sample:
         keeps_all: bool = True,
     ) -> float:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
+        question = tuple(keys), frozenset(predicates), keeps_all
+        if question not in self._frequencies:
+            self._frequencies[question] = self._frequencies_of(*question)
+        counts = self._frequencies[question]
+        passing = int(np.dot(*counts))
+        if not passing:
+            return 0.0
+        rows = max(1.0, self.rows_per_second * seconds * passing / self.size)
+        return expected_distinct(*counts, rows)
+
+    def _frequencies_of(
+        self, keys: Iterable[str], predicates: Iterable[Predicate], keeps_all: bool
+    ) -> Frequencies:
+        """How often a (keys, signature) pair occurs among rows that pass, and how many do so."""
         flags = self._flags(predicates)
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
         code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))
         passing = code.values[self._passing(flags, keeps_all)]
-        if not len(passing):
-            return 0.0
-        rows = max(1.0, self.rows_per_second * seconds * len(passing) / self.size)
-        return expected_distinct(np.unique(passing, return_counts=True)[1], rows)
+        return frequencies(np.unique(passing, return_counts=True)[1])
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """The mean number of predicates that hold for a row that passes."""
@@ -100,22 +114,28 @@ class Sample:
         return np.asarray(_random(predicate.sql).random(self.size) < GUESSED_PASSING)
 
 
-def expected_distinct(counts: IntArray, rows: float) -> float:
-    """The number of distinct values among so many rows, from the counts of each in a sample.
+def frequencies(counts: IntArray) -> Frequencies:
+    """Counts, each once, and how many there are of it."""
+    return np.unique(counts, return_counts=True)
+
+
+def expected_distinct(counts: IntArray, times: IntArray, rows: float) -> float:
+    """The number of distinct values among so many rows, from how often each is in a sample.
 
     Values in the sample have about their share of it; the chance that a row has a value that
     is not there is about the share of those seen once (Good and Turing), spread over as many
-    unseen ones as Chao's estimate tells.
+    unseen ones as Chao's estimate tells. `counts` are distinct, each of so many `times` values.
 
-    >>> round(expected_distinct(np.array([5, 5]), 1000.0), 3)
+    >>> round(expected_distinct(*frequencies(np.array([5, 5])), 1000.0), 3)
     2.0
     """
-    size = float(counts.sum())
-    once, twice = float((counts == 1).sum()), float((counts == 2).sum())
+    size = float(np.dot(counts, times))
+    once, twice = (float(times[counts == seen].sum()) for seen in (1, 2))
     unseen = once * (once - 1) / (2 * (twice + 1))
     unseen_share = once / size if unseen else 0.0
     shares = counts / size * (1 - unseen_share)
-    sampled = float((1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
+    present = 1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))
+    sampled = float(np.dot(times, present))
     if not unseen:
         return min(rows, sampled)
     return min(rows, sampled + unseen * (1 - math.exp(-rows * unseen_share / unseen)))

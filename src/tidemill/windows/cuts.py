@@ -25,6 +25,7 @@ from tidemill.windows.edges import (
     WindowSpec,
     edge_classes,
     holds_edges,
+    offsets_by_period,
     slice_end,
     slice_starts,
 )
@@ -53,7 +54,11 @@ class Cut:
 
     def serves(self, spec: WindowSpec) -> bool:
         """True if any window of the spec is a run of slices that are all kept."""
-        return holds_edges(self.classes, spec) and (self.keeps_all or spec in self.windows)
+        return holds_edges(self._offsets, spec) and (self.keeps_all or spec in self.windows)
+
+    @cached_property
+    def _offsets(self) -> dict[int, set[int]]:
+        return offsets_by_period(self.classes)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -183,11 +183,16 @@ def pane_origin(classes: Sequence[EdgeClass]) -> int:
     return classes[0].offset_us % pane_us(classes)
 
 
-def holds_edges(classes: Sequence[EdgeClass], spec: WindowSpec) -> bool:
-    """True if every start and end of the window is plainly an edge of these classes."""
+def offsets_by_period(classes: Iterable[EdgeClass]) -> dict[int, set[int]]:
+    """The classes in a form to look up edges in."""
     by_period: dict[int, set[int]] = {}
     for edge in classes:
         by_period.setdefault(edge.period_us, set()).add(edge.offset_us)
+    return by_period
+
+
+def holds_edges(by_period: Mapping[int, set[int]], spec: WindowSpec) -> bool:
+    """Whether every start and end of the window is plainly an edge of these classes."""
     return all(_contained(edge, by_period) for edge in _paired(spec))
 
 
@@ -198,7 +203,7 @@ def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
     )
 
 
-def _contained(edge: EdgeClass, by_period: dict[int, set[int]]) -> bool:
+def _contained(edge: EdgeClass, by_period: Mapping[int, set[int]]) -> bool:
     """True if a kept class holds all of the edge's instants: its period divides, offsets agree."""
     return any(
         edge.period_us % period == 0 and edge.offset_us % period in offsets

@@ -255,8 +255,8 @@ class _Binder:
         named = tuple((alias, self._aliases[Name(alias)].sql) for alias in sorted(aliases))
         texts = (expr.sql, *(sql for _, sql in named))
         window = self._select.window if any(map(self._by_window, texts)) else None
-        memo_key = (expr.sql, named, keys, before, window)
-        node, calls = self._memo.recall(memo_key, partial(self._finish_anew, expr, aliases))
+        question = (expr.sql, named, keys, before, window)
+        node, calls = self._memo.recall(question, partial(self._finish_anew, expr, aliases))
         self._calls.add(calls)
         return node
 
