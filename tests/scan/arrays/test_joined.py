@@ -40,7 +40,7 @@ from tidemill.plan.relation import multiplying
 from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.files import RowBatch
 from tidemill.scan.arrays.joined import joined_chunks
-from tidemill.scan.arrays.lookups import NumberLookup
+from tidemill.scan.arrays.lookups import NumberLookup, TextLookup
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.arrays.scan import scan
 from tidemill.scan.arrays.tables import ScannedTable, own_name
@@ -277,3 +277,30 @@ def test_a_number_is_looked_up_by_range_by_hash_and_by_order(
     if numbers:
         assert lookup._by_hash(values).tolist() == expected
         assert lookup._by_order(values).tolist() == expected
+
+
+@given(
+    st.lists(st.text(max_size=4), unique=True, min_size=1, max_size=20),
+    st.lists(st.text(max_size=4), max_size=20),
+)
+def test_a_text_is_looked_up_by_arrow_and_by_hash(texts: list[str], others: list[str]) -> None:
+    values = texts[::2] + others
+    expected = [texts.index(text) if text in texts else -1 for text in values]
+    with pytest.MonkeyPatch.context() as patched:
+        by_arrow = TextLookup(pa.array(texts, pa.string()))
+        assert by_arrow.places(pa.array(values, pa.string())).tolist() == expected
+        patched.setattr("tidemill.scan.arrays.lookups._FEW", -1)
+        lookup = TextLookup(pa.array(["", *texts], pa.string()).slice(1))
+        assert lookup.places(pa.array(["x", *values], pa.string()).slice(1)).tolist() == expected
+
+
+@pytest.mark.parametrize("bits", [0, 3])
+def test_texts_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
+    """Among the table's own, and between one of these and one that it lacks."""
+    monkeypatch.setattr("tidemill.scan.arrays.lookups._FEW", -1)
+    monkeypatch.setattr(
+        "tidemill.scan.arrays.lookups._hashes",
+        lambda texts: np.array([len(text) % 2**bits for text in texts.to_pylist()], np.int64),
+    )
+    lookup = TextLookup(pa.array(["a", "bb", "ccc"]))
+    assert lookup.places(pa.array(["bb", "xx", "ccc", "a"])).tolist() == [1, -1, 2, 0]
