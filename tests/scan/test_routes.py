@@ -6,13 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from tests.scan.arrays.rows import STREAM, one_feed, plan_of
+from tests.scan.arrays.rows import SIGNATURES, STREAM, one_feed, plan_of
+from tests.scan.arrays.test_joined import declared
 from tidemill.catalog.addresses import Address
+from tidemill.language import parse_script
+from tidemill.language.statements import CreateQuery
+from tidemill.plan.bind.binder import bind
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.joins import TableExtent
+from tidemill.plan.query import QueryPlan
 from tidemill.scan.routes import AUTO, CATALYST, COLUMNAR, divide_feeds, hindrance, planned_route
 from tidemill.types import BINARY
 
 PLAIN = "SELECT n, COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] GROUP BY n"
 ODD = "SELECT MIN(k) AS c FROM s [RANGE 1 s SLIDE 1 s]"
+
+
+def joined_plan(sql: str) -> QueryPlan:
+    (query,) = parse_script(f"CREATE QUERY q AS {sql}")
+    assert isinstance(query, CreateQuery)
+    environment = Environment(SIGNATURES, extent_of=lambda *_: TableExtent("u", True))
+    return bind(query, STREAM, environment, (declared("u"),))
 
 
 def test_what_arrays_cannot_do_is_said() -> None:
@@ -24,6 +38,22 @@ def test_what_arrays_cannot_do_is_said() -> None:
         ("SELECT COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] WHERE x > 1.5", "asks whether"),
     ):
         assert reason in hindrance(STREAM, one_feed(plan_of(0, sql)), AUTO)
+
+
+def test_a_join_on_more_than_plain_columns_is_left_to_catalyst() -> None:
+    for join, reason in (
+        ("JOIN u ON un = n AND ut < t", "table u is joined on u.ut < t"),
+        ("JOIN u ON un = n + 1", "table u is joined on n + 1 = u.un"),
+        ("JOIN u ON ux = x", "table u is joined on x = u.ux"),
+        ("JOIN u ON uprice = n", "table u is joined on n = u.uprice"),
+        ("JOIN u ON un = n WHERE ux > 0.5", "asks whether"),
+        ("JOIN u ON un = n", ""),
+        ("JOIN u ON un = big AND uk = k", ""),
+    ):
+        where = f"SELECT COUNT(*) AS c FROM s [RANGE 1 s SLIDE 1 s] {join}"
+        reasons = hindrance(STREAM, one_feed(joined_plan(where)), AUTO)
+        assert reasons.startswith(reason), join
+        assert bool(reasons) == bool(reason), join
 
 
 @pytest.mark.parametrize(

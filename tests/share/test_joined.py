@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.plan.test_joins import WINDOW, bound
-from tidemill.plan.joins import TableExtent, in_users_words
+from tests.plan.test_joins import CATALOG, WINDOW, bound, text_or_truth
+from tidemill.aggregates.functions import BUILT_IN
+from tidemill.language import parse_script
+from tidemill.language.statements import CreateQuery, RunSelect
+from tidemill.plan.bind.binder import bind_query
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.joins import JoinTerms, TableExtent, in_users_words
 from tidemill.plan.query import QueryPlan
+from tidemill.scan.contract import Admission
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -17,6 +23,7 @@ from tidemill.share import (
     change_plan,
 )
 from tidemill.share.feeds import scan_of
+from tidemill.spark.catalyst.partials import catalyst_passes
 from tidemill.state.feed import Feed
 
 CONTEXT = Context(Settings(), EngineCosts())
@@ -51,6 +58,7 @@ def test_a_table_that_multiplies_makes_a_relation_of_its_own():
     plan, feeds = shared(queries(ALONE, INNER, LEFT, multiplies=True))
     assert [len(plan.readers_of(synopsis)) for synopsis in plan.synopses] == [1, 2]
     assert [feed.relation.multiplies for feed in feeds] == [False, True]
+    assert {feed.pass_number for feed in feeds} == {0}, "rows are read once all the same"
 
 
 def test_where_every_row_may_be_several_another_feed_counts():
@@ -58,7 +66,36 @@ def test_where_every_row_may_be_several_another_feed_counts():
     *others, counting = feeds
     assert all(feed.relation.multiplies and feed.synopses for feed in others)
     assert (counting.scan.relation.joins, counting.scan.columns, counting.synopses) == ((), (), ())
+    assert counting.pass_number == others[0].pass_number
     assert shared([])[1] == ()
+
+
+def test_eight_queries_over_two_tables_are_one_pass():
+    """One table has unique keys, the other has not; some queries join both."""
+    lands = (
+        f"SELECT land, COUNT(*) AS n {WINDOW} LEFT JOIN lands ON lands.owner = src GROUP BY land"
+    )
+    either = LEFT.replace(" GROUP", " JOIN lands ON lands.owner = w.owner GROUP")
+    texts = [INNER, LEFT, OWNERS, OWNERS, lands, lands.replace("LEFT ", ""), either]
+    texts += [either.replace("src, MAX", "dst, MAX").replace("BY src", "BY dst")]
+    plans = [replace(two_tables(text), name=f"q{number}") for number, text in enumerate(texts)]
+    _, feeds = shared(plans)
+    assert len({feed.scan for feed in feeds}) == len({feed.relation for feed in feeds}) == 3
+    admission = Admission(CATALOG.stream("packets"), None, 0, is_text=False)
+    (one_pass,) = catalyst_passes(feeds, admission)
+    assert len(one_pass.relations) == 3
+    assert [join.table for join in one_pass.scan.relation.joins] == ["lands", "whois", "lands"]
+
+
+def two_tables(text: str) -> QueryPlan:
+    (statement,) = parse_script(text)
+    assert isinstance(statement, RunSelect)
+
+    def extent(terms: JoinTerms, *_: object) -> TableExtent:
+        return TableExtent(terms.table, multiplies=terms.table == "lands")
+
+    query = CreateQuery("q", None, statement.select)
+    return bind_query(query, CATALOG, Environment(BUILT_IN, text_or_truth, extent))
 
 
 def test_a_join_goes_with_its_last_reader():

@@ -38,6 +38,7 @@ from tests.stories.streams import (
 from tests.stories.test_crash import command
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
+from tidemill.spark.jobs import LIMITS, Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -265,10 +266,12 @@ EIGHT = tuple(
 )
 
 
-@pytest.mark.parametrize("scan", ["auto", "catalyst"])
-@pytest.mark.parametrize("tables", ["full", "empty"])
+@pytest.mark.parametrize(
+    ("route", "tables"),
+    [("threads", "empty"), ("tasks", "full"), ("catalyst", "full"), ("catalyst", "empty")],
+)
 def test_eight_queries_over_two_tables_are_one_pass(
-    spark: SparkSession, tmp_path: Path, scan: str, tables: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, tables: str
 ) -> None:
     """One table has unique keys, the other has not; both have NULLs, and keys that nobody has."""
     rng = random.Random(8)
@@ -277,14 +280,16 @@ def test_eight_queries_over_two_tables_are_one_pass(
     rows = rows_of(range(90))
     write_files(tmp_path / "in", cut(rows, 3))
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("s")
+    if route == "tasks":
+        monkeypatch.setitem(LIMITS, "scanned_rows", Limits(0, 0))
     with Engine(tmp_path / "home") as engine:
-        modes = f"SET scan = '{scan}'; SET sharing = 'auto';"
+        modes = f"SET scan = '{'catalyst' if route == 'catalyst' else 'auto'}';"
         engine.sql(STREAM + TABLES + modes + "".join(c.create("out") for c in EIGHT), tmp_path)
         (shared,) = engine.sql("EXPLAIN SHARED ALL")
         report = engine.run("flush")
         answers = answers_of(engine, EIGHT)
     assert "1 pass over the rows" in shared
-    assert set(report.routes) == {"columnar" if scan == "auto" else "catalyst"}
+    assert set(report.routes) == {"catalyst" if route == "catalyst" else "columnar"}
     assert (report.rows_in, report.rows_late, report.rows_malformed) == (len(rows), 0, 0)
     assert compare_all(spark, EIGHT, answers) == sum(report.queries.values())
     # Two windows of ten seconds have each row; a row has several groups, or none.

@@ -43,7 +43,9 @@ def _between(spans_us: Sequence[int]) -> str:
 def keys_at_node(feed: Feed, node: FeedNode) -> str:
     """The keys of a node in a feed's tree, as users wrote them."""
     text = ", ".join(feed.scan.keys[place].sql for place in node.keys) or "(one group)"
-    return in_users_words(text, feed.scan.relation.joins)
+    text = in_users_words(text, feed.scan.relation.joins)
+    tables = ", ".join(join.table for join in feed.relation.joins if join.multiplies)
+    return f"{text}, for each partner in {tables}" if tables and node == feed.nodes[0] else text
 
 
 def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate, str]) -> str:

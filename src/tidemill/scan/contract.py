@@ -6,7 +6,7 @@ aside. For that an implementation keeps the following.
 
 - Verdicts. Every row of a tick gets one verdict, by `Admission` alone: MALFORMED without an event
   time between EARLIEST_US and LATEST_US, or if its text does not parse; else LATE before
-  `Admission.since_us`; else FILTERED if no feed of the pass keeps it; else COUNTED.
+  `Admission.since_us`; else FILTERED if no feed of a scan keeps it; else COUNTED.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -14,6 +14,8 @@ aside. For that an implementation keeps the following.
   Further bits of the scan may stay if the feed has the pass to itself.
 - Cells. For every slice, group and signature among the rows that a feed keeps there is one cell
   with the feed's lanes; `state.fold.fold_feed` makes pieces of them.
+- Tables. A scan meets a row once for each of its partners, or once without any. Tables never
+  change what a row's verdict is, nor how often it is counted.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
   and has the newest time among counted and filtered rows.
 - Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tidemill.arrays import Array, IntArray
 from tidemill.compiling import is_worth_loading
 from tidemill.scan.arrays.chunk import ChunkColumn, Coded
-from tidemill.scan.arrays.loops import fill_slots, find_slots
+from tidemill.scan.arrays.loops import fill_slots, find_slots, hash_texts
 
 # A slot for every number of the range, up to so many for each number there is.
 _MOST_SLOTS = 16
@@ -73,15 +73,46 @@ class NumberLookup:
         return slots
 
 
+class TextLookup:
+    """The place of a text among distinct ones.
+
+    Arrow hashes the distinct texts anew at each call. Many of them are hashed once, here; if two
+    should have one hash, Arrow looks them up all the same.
+    """
+
+    def __init__(self, texts: pa.Array) -> None:
+        self._texts = texts
+        self._hashes: NumberLookup | None = None
+        if len(texts) > _FEW:
+            hashes = _hashes(texts)
+            is_unique = len(np.unique(hashes)) == len(hashes)
+            self._hashes = NumberLookup(hashes) if is_unique else None
+
+    def places(self, values: pa.Array) -> IntArray:
+        """The place of each value; -1 where it is none of them."""
+        if self._hashes is None:
+            places = pc.index_in(values, value_set=self._texts).fill_null(-1)
+            return np.asarray(places.to_numpy()).astype(np.int64)
+        places = self._hashes.places(_hashes(values))
+        near = self._texts.take(pa.array(np.maximum(places, 0)))
+        is_equal = pc.equal(values, near).to_numpy(zero_copy_only=False)
+        return np.where(is_equal, places, -1)
+
+
 class ValueLookup:
     """The place of a value among the distinct ones of a table's column; NULL has none."""
 
     def __init__(self, column: ChunkColumn) -> None:
-        self._values = _occurring(column.coded)
-        self._numbers = None if _is_text(self._values) else NumberLookup(_as_numbers(self._values))
+        values = _occurring(column.coded)
+        self._size = len(values)
+        self._lookup = (
+            TextLookup(values)
+            if pa.types.is_string(values.type)
+            else NumberLookup(_as_numbers(values))
+        )
 
     def __len__(self) -> int:
-        return len(self._values)
+        return self._size
 
     def places(self, column: ChunkColumn) -> IntArray:
         """The place of each row's value; -1 where there is none."""
@@ -92,10 +123,9 @@ class ValueLookup:
         return places if column.valid is None else np.where(column.valid, places, -1)
 
     def _places(self, values: pa.Array | Array) -> IntArray:
-        if self._numbers is not None:
-            return self._numbers.places(_as_numbers(values))
-        places = pc.index_in(values, value_set=self._values).fill_null(-1)
-        return np.asarray(places.to_numpy(), np.int64)
+        if isinstance(self._lookup, TextLookup):
+            return self._lookup.places(values)
+        return self._lookup.places(_as_numbers(values))
 
 
 class KeyLookup:
@@ -160,8 +190,12 @@ def _occurring(coded: Coded) -> pa.Array:
     return coded.values.filter(pa.array(is_there[: len(coded.values)]))
 
 
-def _is_text(values: pa.Array) -> bool:
-    return bool(pa.types.is_string(values.type))
+def _hashes(texts: pa.Array) -> IntArray:
+    _, ends, letters = texts.buffers()
+    hashes = np.empty(len(texts), np.int64)
+    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    hash_texts(ends, np.frombuffer(letters or b"", np.uint8), hashes)
+    return hashes
 
 
 def _as_numbers(values: pa.Array | Array) -> IntArray:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tidemill.aggregates.columns import has_codes, has_numbers
 from tidemill.catalog import Stream
 from tidemill.plan.expressions import Scalar, Slot
-from tidemill.plan.joins import Join, equal_as_stored
+from tidemill.plan.joins import Join, equal_as_stored, in_users_words
 from tidemill.scan.arrays.lines import Dialect
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
@@ -108,6 +108,10 @@ def _dialect(stream: Stream) -> Dialect | None:
 
 def scan_hindrances(scan: Scan) -> Iterator[str]:
     """Everything that a scan asks for and arrays do not do, in words."""
+    yield from (in_users_words(text, scan.relation.joins) for text in _hindrances(scan))
+
+
+def _hindrances(scan: Scan) -> Iterator[str]:
     yield from _join_hindrances(scan)
     yield from _key_hindrances(scan)
     for lane in scan.lanes:

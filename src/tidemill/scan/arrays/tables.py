@@ -65,7 +65,9 @@ class ScannedTable:
         return int(pq.read_metadata(self._path).num_rows)
 
     def _read(self, name: str) -> pa.Array:
-        return flat(pq.read_table(self._path, columns=[name]).column(name))
+        # Arrow takes a dot for the way into a nested column.
+        columns = None if "." in name else [name]
+        return flat(pq.read_table(self._path, columns=columns).column(name))
 
 
 @lru_cache(maxsize=_MOST_TABLES)

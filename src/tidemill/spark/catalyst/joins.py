@@ -43,9 +43,9 @@ def with_tables(
 
 
 def _where_joined(join: Join, relations: Sequence[Relation]) -> str:
-    """The rows that meet the table; a table that leaves rows as many is there for all relations."""
+    """The rows that meet the table; one that leaves rows as many is there for all relations."""
     numbers = [str(n) for n, relation in enumerate(relations) if join in relation.joins]
-    if len(numbers) in (0, len(relations)):
+    if not join.multiplies or len(numbers) == len(relations):
         return ""
     return f"{RELATION} IN ({', '.join(numbers)})"
 
