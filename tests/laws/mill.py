@@ -219,6 +219,7 @@ class PlainFolder:
         return record, FoldReport(
             pieces=self._pieces(counted, since_us),
             rows={COUNTED: len(counted), LATE: len(rows) - len(counted)},
+            oldest_us=min((row.time_us for row in counted), default=None),
             newest_us=max((row.time_us for row in counted), default=None),
         )
 

@@ -1,5 +1,6 @@
-"""How far time has come on a stream: watermarks and lateness."""
+"""How far time has come on a stream, watermarks and lateness, and how fast its rows come."""
 
+from tidemill.time.rate import InputRate
 from tidemill.time.watermark import StreamTime
 
-__all__ = ["StreamTime"]
+__all__ = ["InputRate", "StreamTime"]
