@@ -95,8 +95,9 @@ def _followed(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     terms = points, queries, cost, context.settings.rebuild_percent
     if not (has_drifted(*terms) or has_outgrown(*terms)):
         return plan
-    # What was remembered for other rates has drifted as well.
-    return regrouped(_without_other_rates(plan, stream), stream, around)
+    anew = regrouped(plan, stream, around)
+    # What is remembered for other rates has drifted as well.
+    return anew if anew.version == plan.version else _without_other_rates(anew, stream)
 
 
 def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:

@@ -71,6 +71,10 @@ class Planner:
             self._sample(catalog, stream, queries)
             return self.position(stream), self.context(stream, catalog, plan)
 
+        for stream in plan.streams:
+            # Lost, or of a stream that has been declared otherwise.
+            if declaration_of_stream(catalog, stream) not in self.samples:
+                self._sample(catalog, stream, queries)
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
             for stream in changed.streams:
