@@ -28,7 +28,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from tidemill.arrays import Array
-from tidemill.share.optimiser import extrapolated
+from tidemill.share.drift import extrapolated
 from tidemill.share.weave.choose import woven
 from tidemill.share.weave.common_edges import Words, packed
 from tidemill.share.weave.model import Cost, CostModel, Processing, Workload

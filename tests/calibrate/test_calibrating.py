@@ -143,7 +143,8 @@ def test_plans_go_by_the_figures_of_their_route(
     with Engine(tmp_path / "home") as engine:
         engine.sql(f"CREATE STREAM s (ts TIMESTAMP) ORDER BY ts SOURCE '{source}'", tmp_path)
         engine.sql(f"SET scan = '{scan}'")
-        assert engine._registry.planner.context(Name("s"), engine.catalog).costs.machine == machine
+        context = engine._registry.planner.context(Name("s"), engine.catalog, engine.plan)
+    assert context.costs.machine == machine
 
 
 def test_the_command_prints_keeps_and_forgets(

@@ -41,6 +41,7 @@ from tidemill.share import (
     StreamPosition,
     arrange_feeds,
     change_plan,
+    follow_rate,
     rebuild_plan,
     retire_stints,
 )
@@ -117,13 +118,20 @@ class Mill:
 
     def around(self, _stream: str) -> tuple[StreamPosition, Context]:
         """The stream's position and the planner's figures."""
+        return self._around(self.plan)
+
+    def _around(self, plan: SharedPlan) -> tuple[StreamPosition, Context]:
         time, version = self.time, self.version
         position = StreamPosition(time.newest_us, time.watermark_us, version.complete_from)
-        return position, Context(self.settings, self.costs)
+        return position, Context(self.settings, self._costs(plan))
 
     @property
     def costs(self) -> EngineCosts:
-        return EngineCosts(self.sample, self.machine_costs)
+        return self._costs(self.plan)
+
+    def _costs(self, plan: SharedPlan) -> EngineCosts:
+        rate = plan.rate_of(STREAM.key) or self.sample.rows_per_second
+        return EngineCosts(replace(self.sample, rows_per_second=rate), self.machine_costs)
 
     def change(self, asked: Sequence[Asked]) -> None:
         """Other queries from the next tick on."""
@@ -133,6 +141,12 @@ class Mill:
     def rebuild(self) -> None:
         if self.plan.queries:
             self.plan = rebuild_plan(self.plan, STREAM.key, self.around)
+
+    def follow(self, rows_per_second: float) -> None:
+        """The plan for another rate."""
+        self.plan = follow_rate(
+            self.plan, STREAM.key, rows_per_second, lambda plan: lambda _: self._around(plan)
+        )
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
@@ -220,6 +234,7 @@ class PlainFolder:
         return record, FoldReport(
             pieces=self._pieces(counted, since_us),
             rows={COUNTED: len(counted), LATE: len(rows) - len(counted)},
+            oldest_us=min((row.time_us for row in counted), default=None),
             newest_us=max((row.time_us for row in counted), default=None),
         )
 

@@ -1,7 +1,8 @@
 """Queries come, go, change and move between ticks, and every window is answered once and right.
 
     ticks      |  1  |  2  |  3  | …          rows, some of them late
-    between    |     ^     ^     ^            add, drop, alter, pause, resume, rebuild, retire
+    between    |     ^     ^     ^            add, drop, alter, pause, resume, rebuild, retire,
+                                              another rate
 
 Compared: what each query was given, with the plain twin over all accepted rows, from the
 query's announced first window to the last that closed before its drop, without those that
@@ -13,14 +14,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
+
+import pytest
 
 from tests.laws.conditions import compared
 from tests.laws.mill import Mill
 from tests.laws.queries import (
     EPOCHS,
     KEYS,
+    STREAM,
     Asked,
     plan_of,
     random_machine,
@@ -36,6 +41,7 @@ from tidemill.share import SharedPlan, first_window, specs_of
 from tidemill.windows import BEGINNING_US
 
 SEEDS = 24
+WOVEN_SEEDS = 8
 CHANGES = (
     "edges that have changed",
     "a newcomer starts at once from slices that are there",
@@ -50,7 +56,22 @@ CHANGES = (
     "retire",
     "lanes that came later",
     "cells per predicate",
+    "another range of rates",
+    "back in a range of rates",
 )
+WOVEN_CHANGES = (
+    "drop",
+    "a query moves to another synopsis",
+    "a window answered by the synopsis it was moved from",
+    "another range of rates",
+    "groups merge",
+    "groups part",
+    "several groups of one set of keys",
+)
+
+
+# The synopsis of each query's newest windows.
+Groups = dict[str, str]
 
 
 @dataclass
@@ -74,11 +95,13 @@ class Life:
 class Story:
     """A mill with queries that change."""
 
-    def __init__(self, rng: random.Random, folder: Path, seen: Counter[str]) -> None:
-        self.rng, self.seen = rng, seen
+    def __init__(
+        self, rng: random.Random, folder: Path, seen: Counter[str], sharing: str | None = None
+    ) -> None:
+        self.rng, self.seen, settings = rng, seen, random_settings(rng)
         self.mill = Mill(
             folder,
-            random_settings(rng),
+            settings if sharing is None else replace(settings, sharing=sharing, steps_off=""),
             random_sample(rng),
             random_machine(rng),
             buckets=rng.randrange(1, 3),
@@ -86,7 +109,7 @@ class Story:
             in_panes=rng.random() < 0.5,
         )
         # In half of the stories keys are alike and nobody is moved, so that all share for long.
-        self.is_calm = rng.random() < 0.5
+        self.is_calm = sharing is not None or rng.random() < 0.5
         self.waiting = random_queries(rng, 24, [rng.choice(KEYS)] if self.is_calm else KEYS)
         self.living: dict[str, Life] = {}
         self.dead: list[Life] = []
@@ -109,7 +132,9 @@ class Story:
 
     def _adopt(self, asked: list[Asked], fresh: list[Asked]) -> None:
         mill, (standing, _) = self.mill, self.mill.around("s")
+        groups = by_synopsis(mill.plan)
         mill.change(asked)
+        self._note_groups(groups, by_synopsis(mill.plan))
         for one in fresh:
             stint = mill.plan.stints[one.plan.name][0]
             first = {
@@ -139,6 +164,20 @@ class Story:
         if not self.is_calm:
             self.mill.rebuild()
 
+    def swing(self) -> None:
+        """Rows come faster or slower from now on."""
+        mill, before = self.mill, self.mill.plan.rates.get(STREAM.key)
+        if not mill.plan.queries:
+            return
+        groups = by_synopsis(mill.plan)
+        mill.follow(10.0 ** self.rng.choice((1, 3, 5)))
+        self._note_groups(groups, by_synopsis(mill.plan))
+        now = mill.plan.rates[STREAM.key]
+        if before is not None and now.band != before.band:
+            self.seen["another range of rates"] += 1
+            known = {other.band for other in before.others}
+            self.seen["back in a range of rates"] += now.band in known
+
     def retire(self) -> None:
         before = self.mill.plan
         self.mill.retire()
@@ -160,6 +199,13 @@ class Story:
         assert not mill.kept.answers, "answers of a query that is not there"
         self._note_plan()
 
+    def _note_groups(self, before: Groups, after: Groups) -> None:
+        """Queries that stood apart, or together, and do not any more."""
+        for query, other in combinations(before.keys() & after.keys(), 2):
+            together = before[query] == before[other], after[query] == after[other]
+            self.seen["groups merge"] += together == (False, True)
+            self.seen["groups part"] += together == (True, False)
+
     def _note_moves(self, plan: SharedPlan, life: Life, got: list[ReferenceAnswer]) -> None:
         stints = plan.stints[life.asked.plan.name]
         self.seen["a query moves to another synopsis"] += len(stints) > 1
@@ -169,6 +215,9 @@ class Story:
         )
 
     def _note_plan(self) -> None:
+        live = {key: self.mill.plan.synopsis(key) for key in by_synopsis(self.mill.plan).values()}
+        keys = Counter(synopsis.key_text for synopsis in live.values())
+        self.seen["several groups of one set of keys"] += max(keys.values(), default=0) > 1
         for synopsis in self.mill.plan.synopses:
             self.seen["edges that have changed"] += any(
                 len(cuts.cuts) > 1 for cuts in synopsis.all_cuts
@@ -190,8 +239,12 @@ class Story:
             self.seen["answer rows"] += len(wanted)
 
 
-def live(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
-    story = Story(rng, folder, seen)
+def by_synopsis(plan: SharedPlan) -> Groups:
+    return {query: stints[-1].synopsis_id for query, stints in plan.stints.items()}
+
+
+def live(rng: random.Random, folder: Path, seen: Counter[str], sharing: str | None = None) -> None:
+    story = Story(rng, folder, seen, sharing)
     now_us = rng.choice(EPOCHS)
     story.change()
     for _ in range(14):
@@ -205,7 +258,7 @@ def live(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
             rng.choice(
                 (
                     *(story.change, story.change, story.change, story.pause_or_resume),
-                    *(story.rebuild, story.retire),
+                    *(story.rebuild, story.retire, story.swing),
                 )
             )()
     if story.living:
@@ -219,6 +272,18 @@ def test_changing_queries_loses_doubles_and_changes_no_window(tmp_path: Path) ->
         live(random.Random(seed), tmp_path / str(seed), seen)
     assert {change for change in CHANGES if not seen[change]} == set()
     assert seen["answer rows"] > 50 * SEEDS
+
+
+@pytest.mark.parametrize("sharing", ["weave", "triweave", "auto"])
+def test_woven_queries_that_change_lose_double_and_change_no_window(
+    tmp_path: Path, sharing: str
+) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(WOVEN_SEEDS):
+        live(random.Random(100 + seed), tmp_path / str(seed), seen, sharing)
+    changes = WOVEN_CHANGES if sharing != "auto" else WOVEN_CHANGES[:4]
+    assert {change for change in changes if not seen[change]} == set()
+    assert seen["answer rows"] > 50 * WOVEN_SEEDS
 
 
 def test_a_bit_is_given_to_another_predicate_once_no_slice_bears_it(tmp_path: Path) -> None:

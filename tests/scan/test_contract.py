@@ -54,11 +54,12 @@ def test_before_the_first_watermark_nothing_is_late() -> None:
 
 def test_tasks_of_a_pass_add_up_and_passes_judge_alike() -> None:
     one = FoldReport(
-        rows={COUNTED: 2, LATE: 1}, newest_us=5, raised={"x": 1}, scanned_by="columnar"
+        rows={COUNTED: 2, LATE: 1}, oldest_us=2, newest_us=5, raised={"x": 1}, scanned_by="columnar"
     )
-    two = FoldReport(rows={COUNTED: 3, MALFORMED: 4}, newest_us=9, seconds=0.5)
+    two = FoldReport(rows={COUNTED: 3, MALFORMED: 4}, oldest_us=4, newest_us=9, seconds=0.5)
     joined = one.joined(two)
-    assert (joined.rows_in, joined.late, joined.malformed, joined.newest_us) == (10, 1, 4, 9)
+    assert (joined.rows_in, joined.late, joined.malformed) == (10, 1, 4)
+    assert (joined.oldest_us, joined.newest_us) == (2, 9)
     beside = one.beside(replace(two, scanned_by="catalyst"))
     assert (beside.rows, beside.scanned_by) == (one.rows, "columnar and catalyst")
     assert FoldReport().beside(one) == one

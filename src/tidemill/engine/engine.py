@@ -27,7 +27,7 @@ from tidemill.engine.query import Query
 from tidemill.engine.register.aggregates import statement_of
 from tidemill.engine.register.bind import Binder
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.register.registry import Registry, stream_state
+from tidemill.engine.register.registry import Registry, keep_learned, stream_state
 from tidemill.engine.register.script import Notice, ReadStatement, apply_script
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.register.upkeep import Upkeep, oversized
@@ -87,7 +87,12 @@ class Engine(AbstractContextManager["Engine"]):
             outlets=Outlets(self.home, default_sink, printer or print_frame),
             tables=tables,
             binder=Binder(tables, self._spark),
-            planner=Planner(partial(stream_state, self.home), self._open_source, self._spark),
+            planner=Planner(
+                partial(stream_state, self.home),
+                self._open_source,
+                self._spark,
+                partial(keep_learned, self.home),
+            ),
             notice=self._notice,
         )
         self._upkeep = Upkeep(self._registry.planner)

@@ -113,7 +113,7 @@ class Explainer:
         return Explanation("SCHEDULE", tuple(soft), page)
 
     def _schedule(self, plan: SharedPlan, stream: Name, soft: list[QueryPlan]) -> str:
-        context = self.planner.context(stream, self.catalog)
+        context = self.planner.context(stream, self.catalog, plan)
         version = self.planner.load(stream).version
         queries = [query for query in soft if source_name(query.relation) == stream]
         return explain_schedule(plan, queries, context.costs, version, context.settings)
@@ -128,7 +128,7 @@ class Explainer:
         return [self._arrangement(plan, stream) for stream in plan.streams]
 
     def _arrangement(self, plan: SharedPlan, stream: Name) -> Arrangement:
-        context = self.planner.context(stream, self.catalog)
+        context = self.planner.context(stream, self.catalog, plan)
         return Arrangement(stream, plan, context.settings, context.costs)
 
     def _spark(self, queries: list[CreateQuery]) -> Explanation:

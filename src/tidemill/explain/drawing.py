@@ -53,7 +53,7 @@ def _title(arrangements: Sequence[Arrangement]) -> Iterator[str]:
 def _stream(arrangement: Arrangement) -> Tree:
     rate = f"{words.rows(arrangement.costs.sample.rows_per_second)} rows/s"
     box = TextBox(
-        (arrangement.stream.written, rate if arrangement.is_sampled else f"{rate} (guessed)"),
+        (arrangement.stream.written, rate if arrangement.knows_rate else f"{rate} (guessed)"),
         _STREAM,
     )
     shown, more = _first(arrangement.passes, MOST_PASSES)

@@ -69,9 +69,14 @@ def _saving(arrangement: Arrangement) -> str:
 def _basis(arrangement: Arrangement) -> str:
     sample = arrangement.costs.sample
     rate = f"{words.rows(sample.rows_per_second)} rows a second"
+    if arrangement.has_measured_rate:
+        rate = f"{rate} as measured"
     if arrangement.is_sampled:
         return f"from a sample of {sample.size:,} rows, {rate}"
-    return f"guessed, as no sample was taken: {rate}, {GUESSED_VALUES} values for each key"
+    guessed = f"{GUESSED_VALUES} values for each key"
+    if arrangement.has_measured_rate:
+        return f"{rate}; guessed, as no sample was taken: {guessed}"
+    return f"guessed, as no sample was taken: {rate}, {guessed}"
 
 
 def _why(reasons: Sequence[SharingReason]) -> Iterator[str]:

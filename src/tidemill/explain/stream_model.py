@@ -139,6 +139,14 @@ class Arrangement:
     def is_sampled(self) -> bool:
         return bool(self.costs.sample.keys or self.costs.sample.bits)
 
+    @property
+    def has_measured_rate(self) -> bool:
+        return self.plan.rate_of(self.stream) is not None
+
+    @property
+    def knows_rate(self) -> bool:
+        return self.is_sampled or self.has_measured_rate
+
     def rules(self, query: QueryPlan) -> Iterator[SharingReason]:
         """Every rule by which a query shares, with the first query that it shares with."""
         synopsis = self.plan.synopsis_of(query.name)

@@ -17,7 +17,7 @@ aside. For that an implementation keeps the following.
 - Tables. A scan meets a row once for each of its partners, or once without any. Tables never
   change what a row's verdict is, nor how often it is counted.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
-  and has the newest time among counted and filtered rows.
+  and has the oldest and the newest time among counted and filtered rows.
 - Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.
 
 `late/` has all declared columns. `malformed/` has `record`, the line as it came or the row as
@@ -29,7 +29,7 @@ of its own (`arrays.records.is_plain_record`).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,7 @@ class FoldReport:
 
     pieces: Pieces = field(default_factory=dict)  # by synopsis
     rows: Mapping[int, int] = field(default_factory=dict)  # by verdict
+    oldest_us: int | None = None
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
     seconds: float = 0.0  # of the slowest task, in the fold alone
@@ -121,7 +122,8 @@ class FoldReport:
         return FoldReport(
             pieces=_merged(self.pieces, other.pieces),
             rows=_summed(self.rows, other.rows),
-            newest_us=_latest(self.newest_us, other.newest_us),
+            oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
+            newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised=_summed(self.raised, other.raised),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
@@ -135,7 +137,8 @@ class FoldReport:
         return FoldReport(
             pieces=_merged(self.pieces, other.pieces),
             rows=self.rows or other.rows,
-            newest_us=_latest(self.newest_us, other.newest_us),
+            oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
+            newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
@@ -187,6 +190,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
     return FoldReport(
         pieces={key: tuple(map(read_piece, pieces)) for key, pieces in raw["pieces"].items()},
         rows={int(verdict): count for verdict, count in raw["rows"].items()},
+        oldest_us=raw.get("oldest_us"),  # not there in ticks of earlier versions
         newest_us=raw["newest_us"],
         raised=raw["raised"],
         seconds=raw["seconds"],
@@ -204,8 +208,11 @@ def read_piece(raw: dict[str, Any]) -> Piece:
     return Piece(raw["name"], raw["rows"], raw["size"], tuple(raw["slices"]), spans, value_bytes)
 
 
-def _latest(left: int | None, right: int | None) -> int | None:
-    return max((t for t in (left, right) if t is not None), default=None)
+def _extreme(
+    choose: Callable[[Iterable[int]], int], left: int | None, right: int | None
+) -> int | None:
+    times = [time_us for time_us in (left, right) if time_us is not None]
+    return choose(times) if times else None
 
 
 def _summed(left: Mapping[Any, int], right: Mapping[Any, int]) -> dict[Any, int]:

@@ -5,6 +5,7 @@ from tidemill.share.feeds import arrange_feeds
 from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.optimiser import Context
+from tidemill.share.rates import follow_rate
 from tidemill.share.sample import Sample
 from tidemill.share.synopses import StreamPosition, first_window
 
@@ -18,6 +19,7 @@ __all__ = [
     "arrange_feeds",
     "change_plan",
     "first_window",
+    "follow_rate",
     "rebuild_plan",
     "retire_stints",
     "specs_of",

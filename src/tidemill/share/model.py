@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
@@ -12,6 +12,7 @@ from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.share.drift import CostPoints
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
@@ -31,6 +32,44 @@ class Stint:
 
 
 @dataclass(frozen=True)
+class NamedGroup:
+    """Queries that read one synopsis, by name, and whether it keeps cells by condition."""
+
+    queries: tuple[str, ...]
+    routed: bool = False
+
+
+@dataclass(frozen=True)
+class RatePlan:
+    """The groups of a stream's queries for one range of input rates; none yet: to be made."""
+
+    band: int  # the number of the range
+    rows_per_second: float  # that the groups were made for
+    groups: tuple[NamedGroup, ...] = ()
+    points: CostPoints = ()
+
+    def only(self, names: Collection[str]) -> RatePlan:
+        """Without the queries of other names."""
+        groups = (
+            replace(group, queries=tuple(q for q in group.queries if q in names))
+            for group in self.groups
+        )
+        return replace(self, groups=tuple(group for group in groups if group.queries))
+
+
+@dataclass(frozen=True)
+class RatePlans:
+    """The range of rates that a stream's plan is for, and its plans for others."""
+
+    band: int
+    rows_per_second: float
+    others: tuple[RatePlan, ...] = ()
+
+    def only(self, names: Collection[str]) -> RatePlans:
+        return replace(self, others=tuple(other.only(names) for other in self.others))
+
+
+@dataclass(frozen=True)
 class SharedPlan:
     """All standing queries and the synopses behind them, at one version."""
 
@@ -40,7 +79,8 @@ class SharedPlan:
     stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
     next_synopsis: int = 1
     # By stream: numbers of queries and costs of the last plans that were made anew.
-    rebuild_costs: Mapping[Name, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    rebuild_costs: Mapping[Name, CostPoints] = field(default_factory=dict)
+    rates: Mapping[Name, RatePlans] = field(default_factory=dict)  # by stream, once measured
 
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]
@@ -62,6 +102,11 @@ class SharedPlan:
         """All queries that read it, or just the soft ones, or just the others."""
         readers = self._readers.get(synopsis.id, ())
         return readers if soft is None else tuple(r for r in readers if r[0].is_soft == soft)
+
+    def rate_of(self, stream: Name) -> float | None:
+        """The measured rate that the stream's plan goes by; None before there is one."""
+        rates = self.rates.get(stream)
+        return None if rates is None else rates.rows_per_second
 
     def of_stream(self, stream: Name) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if source_name(s.relation) == stream)

@@ -3,10 +3,6 @@
 It starts with a synopsis for each query. Every step may merge groups of queries or part them.
 Afterwards predicates get their bits (`synopses.py`), and feeds are arranged (`feeds.py`). A step
 can be switched off by its name (`SET steps_off = '…'`); the answers stay the same.
-
-Adding and dropping queries never moves the others, so a plan drifts. The cost of a new plan is
-estimated by the line through the last two plans that were made anew. When the plan in force
-costs more than that by some share, everything is arranged anew, if that is cheaper.
 """
 
 from __future__ import annotations
@@ -22,7 +18,6 @@ from tidemill.share.costs import EngineCosts, Needs, needs_of
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 from tidemill.share.weave import (
-    Cost,
     CostModel,
     Machine,
     Operations,
@@ -35,8 +30,6 @@ from tidemill.share.weave import (
 from tidemill.windows import WindowSpec
 
 QueryGroups = tuple["Group", ...]
-# Number of queries and cost, of the last two plans that were made anew.
-CostPoints = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -183,33 +176,11 @@ def cost_of_arrangement(groups: Sequence[Group], context: Context) -> float:
     return sum(context.costs.cost_of_synopsis(group.needs) for group in groups)
 
 
-def with_point(points: CostPoints, queries: int, cost: float) -> CostPoints:
-    """The points with one more; the older of two goes."""
-    return (*points[-1:], (queries, cost))
-
-
-def has_drifted(points: CostPoints, queries: int, cost: float, percent: int) -> bool:
-    """Says whether a plan costs more than expected by more than so many percent."""
-    expected = float(extrapolated(points, queries))
-    return bool(points) and expected > 0 and cost / expected - 1 > percent / 100
-
-
-def extrapolated(points: tuple[tuple[int, Cost], ...], count: int) -> Cost:
-    """The line through the last two costs; with one, through the origin."""
-    if not points:
-        return Fraction(0)
-    (before, cheap), (last, dear) = ((0, Fraction(0)), *points)[-2:]
-    if before == last:
-        before, cheap = 0, Fraction(0)
-    return dear + (dear - cheap) / max(1, last - before) * (count - last)
-
-
 def _families(groups: Sequence[Group]) -> Iterable[list[Group]]:
-    """Groups that differ in their windows alone."""
+    """Groups that can be cut from one sub-aggregation as it is."""
     families: dict[object, list[Group]] = {}
     for group in groups:
-        needs = group.needs
-        families.setdefault((needs.relation, needs.keys, needs.predicates), []).append(group)
+        families.setdefault((group.needs.relation, group.needs.keys), []).append(group)
     return families.values()
 
 

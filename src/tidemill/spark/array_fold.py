@@ -65,6 +65,7 @@ class ArrayFold:
         report = FoldReport(
             pieces=pieces,
             rows=scanned.rows,
+            oldest_us=scanned.oldest_us,
             newest_us=scanned.newest_us,
             seconds=time.perf_counter() - started,
             partial_rows=sum(len(cells) for _, cells in cells_by_feed),

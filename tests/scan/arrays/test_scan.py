@@ -64,6 +64,7 @@ def test_cells_equal_plain_loops(
     verdicts = judged(some, found, since_us)
     assert got.rows == {verdict: len(mine) for verdict, mine in verdicts.items()}
     accepted = verdicts.get(COUNTED, []) + verdicts.get(FILTERED, [])
+    assert got.oldest_us == min((row["ts"] for row in accepted), default=None)
     assert got.newest_us == max((row["ts"] for row in accepted), default=None)
     cells = dict(got.cells(write_program(STREAM, some)))
     for feed in some:

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.connect.sources import AnySource
+from tidemill.engine.register.learned import Declared
 from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
+from tidemill.language import render
 from tidemill.language.names import Name
+from tidemill.language.statements import CreateStream
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.scan.routes import COLUMNAR, planned_route
@@ -23,10 +26,12 @@ from tidemill.share import (
     arrange_feeds,
     change_plan,
     first_window,
+    follow_rate,
     rebuild_plan,
     specs_of,
 )
 from tidemill.share.feeds import scan_of
+from tidemill.share.growth import Around
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
@@ -34,6 +39,10 @@ from tidemill.state.feed import Feed
 from tidemill.words import instant
 
 Load = Callable[[Name], StreamState]
+Keep = Callable[[Declared, Sample], None]
+# Of a stream that nobody has seen.
+_NO_SAMPLE = Sample()
+_NOTHING = _NO_SAMPLE, EngineCosts(_NO_SAMPLE)
 
 
 @dataclass
@@ -43,10 +52,11 @@ class Planner:
     load: Load
     open_source: Callable[[Stream], AnySource]
     session: AskSession
+    keep: Keep  # what was learned, for another run
     machines: Machines = field(default_factory=Machines)
-    samples: dict[Name, Sample] = field(default_factory=dict)
+    samples: dict[Declared, Sample] = field(default_factory=dict)
     # What was estimated from a sample is worth keeping as long as the sample is.
-    _costs: dict[Name, EngineCosts] = field(default_factory=dict)
+    _costs: dict[Name, tuple[Sample, EngineCosts]] = field(default_factory=dict)
 
     def change(
         self,
@@ -59,28 +69,30 @@ class Planner:
 
         def around(stream: Name) -> tuple[StreamPosition, Context]:
             self._sample(catalog, stream, queries)
-            return self.position(stream), self.context(stream, catalog)
+            return self.position(stream), self.context(stream, catalog, plan)
 
+        for stream in plan.streams:
+            # Lost, or of a stream that has been declared otherwise.
+            if declaration_of_stream(catalog, stream) not in self.samples:
+                self._sample(catalog, stream, queries)
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
             for stream in changed.streams:
                 changed = rebuild_plan(changed, stream, around)
         return changed
 
-    def at_rate(
+    def follow_rate(
         self, plan: SharedPlan, stream: Name, rows_per_second: float, catalog: Catalog
     ) -> SharedPlan:
-        """The plan for another rate of input: only trees of windows depend on it."""
-        if catalog.settings.sharing != "weave":
-            return plan
-        sample = self.samples.get(stream, Sample())
-        self.samples[stream] = replace(sample, rows_per_second=rows_per_second)
-        return rebuild_plan(
-            plan, stream, lambda name: (self.position(name), self.context(name, catalog))
-        )
+        """The plan for a rate that was measured."""
+
+        def around(turned: SharedPlan) -> Around:
+            return lambda name: (self.position(name), self.context(name, catalog, turned))
+
+        return follow_rate(plan, stream, rows_per_second, around)
 
     def feeds(self, plan: SharedPlan, stream: Name, catalog: Catalog) -> tuple[Feed, ...]:
-        context = self.context(stream, catalog)
+        context = self.context(stream, catalog, plan)
         return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
 
     def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, tuple[Feed, ...]]:
@@ -89,7 +101,7 @@ class Planner:
 
     def all_costs(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, EngineCosts]:
         """By stream."""
-        return {stream: self.context(stream, catalog).costs for stream in plan.streams}
+        return {stream: self.context(stream, catalog, plan).costs for stream in plan.streams}
 
     def position(self, stream: Name) -> StreamPosition:
         state = self.load(stream)
@@ -97,12 +109,18 @@ class Planner:
             state.time.newest_us, state.time.watermark_us, state.version.complete_from
         )
 
-    def context(self, stream: Name, catalog: Catalog) -> Context:
-        sample = self.samples.setdefault(stream, Sample())
-        machine, costs = self._machine(stream, catalog), self._costs.get(stream)
-        if costs is None or costs.sample is not sample or costs.machine != machine:
-            self._costs[stream] = costs = EngineCosts(sample, machine)
+    def context(self, stream: Name, catalog: Catalog, plan: SharedPlan) -> Context:
+        """By the rate that the plan goes by, and the sample's until one has been measured."""
+        sample = self._sample_of(catalog, stream)
+        rate = plan.rate_of(stream) or sample.rows_per_second
+        machine, (basis, costs) = self._machine(stream, catalog), self._costs.get(stream, _NOTHING)
+        if basis is not sample or (costs.machine, costs.sample.rows_per_second) != (machine, rate):
+            costs = EngineCosts(replace(sample, rows_per_second=rate), machine)
+            self._costs[stream] = sample, costs
         return Context(catalog.settings, costs)
+
+    def _sample_of(self, catalog: Catalog, stream: Name) -> Sample:
+        return self.samples.get(declaration_of_stream(catalog, stream), _NO_SAMPLE)
 
     def _machine(self, stream: Name, catalog: Catalog) -> MachineCosts:
         """The figures of the route that rows will take, as far as that is known by now."""
@@ -127,13 +145,20 @@ class Planner:
         since_us, watermark_us = stint.from_us, position.watermark_us
         return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
+    def samples_of(self, catalog: Catalog) -> dict[Declared, Sample]:
+        """Those of streams as they are declared now."""
+        streams = [
+            declaration_of_stream(catalog, stream.name) for stream in catalog.of_kind("stream")
+        ]
+        return {key: self.samples[key] for key in streams if key in self.samples}
+
     def _sample(self, catalog: Catalog, stream: Name, queries: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
         readers = [query for query in queries if source_name(query.relation) == stream]
         if not readers:
             return
         scan = scan_of(readers)
-        standing = self.samples.get(stream, Sample())
+        standing = self._sample_of(catalog, stream)
         if (
             len({frozenset(k.scalar.sql for k in q.keys) for q in readers}) < 2
             and len(scan.predicates) < 2
@@ -147,7 +172,14 @@ class Planner:
         if portion is None:
             return
         sample = take_sample(self.session, catalog.stream(stream), source, portion, scan)
-        self.samples[stream] = sample
+        self.samples[declaration_of_stream(catalog, stream)] = sample
+        self.keep(declaration_of_stream(catalog, stream), sample)
+
+
+def declaration_of_stream(catalog: Catalog, stream: str) -> Declared:
+    """The stream and its declaration: what was learned is good for no other."""
+    definition = catalog.definition("stream", stream)
+    return Name(stream), render(definition) if isinstance(definition, CreateStream) else ""
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

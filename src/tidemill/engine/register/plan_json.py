@@ -19,6 +19,7 @@ from tidemill.plan.predicates.values import ValueSet
 from tidemill.plan.query import Key
 from tidemill.plan.relation import Derived, Projection, Source, TableJoin, Union
 from tidemill.share import Stint
+from tidemill.share.model import NamedGroup, RatePlan, RatePlans
 from tidemill.state.synopsis import Bit, KeptLane, Synopsis
 from tidemill.types import Type
 from tidemill.windows import Cut, Cuts, WindowSpec
@@ -28,7 +29,7 @@ _CLASSES: dict[str, Callable[..., Any]] = {
     for kind in (
         *(Bit, Box, Code, Cut, Cuts, Derived, Join, Key, KeptLane, Predicate),
         *(Projection, Reading, Scalar, Slot, Source, Stint, Synopsis, TableColumn, TableJoin),
-        *(Union, Term, Type, ValueSet, Window, WindowSpec),
+        *(NamedGroup, RatePlan, RatePlans, Union, Term, Type, ValueSet, Window, WindowSpec),
     )
 } | {"Lane": lane_of_kind}
 

@@ -12,6 +12,7 @@ from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
 from tidemill.engine.register.bind import Binder
 from tidemill.engine.register.figures import load_machines
+from tidemill.engine.register.learned import Declared, keep_sample, load_samples
 from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.script import Notice, placed, source_place
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
@@ -22,7 +23,7 @@ from tidemill.explain.replies import Message
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
-from tidemill.share import SharedPlan
+from tidemill.share import Sample, SharedPlan
 from tidemill.words import many
 
 
@@ -58,6 +59,7 @@ class Registry:
         connection = self.home.open()
         self.registered = load_registered(connection, self.binder.restore)
         self.planner.machines = load_machines(connection)
+        self.planner.samples = load_samples(connection)
 
     def check(self, query: CreateQuery, catalog: Catalog) -> None:
         """Refuses a query that has no meaning under a catalog."""
@@ -91,7 +93,9 @@ class Registry:
         after, writers = self.registered.followed_by(catalog, plan), self.outlets.of(catalog)
         messages = list(self.planner.announce(self.plan, plan))
         self.tables.write(plan)
-        save_registered(self.home.open(), self.registered, after, writers)
+        connection = self.home.open()
+        samples = self.planner.samples_of(catalog)
+        save_registered(connection, self.registered, after, writers, samples)
         self.registered = after
         self.outlets.stand(writers)
         self.tables.sweep(plan)
@@ -112,6 +116,12 @@ class Registry:
         for name in streams:
             with placed(text, source_place(self.catalog, catalog, name)):
                 self.planner.open_source(catalog.stream(name))
+
+
+def keep_learned(home: Home, declared: Declared, sample: Sample) -> None:
+    """In a home that is there; what was learned for one to come is written with its plan."""
+    if home.exists:
+        keep_sample(home.open(), declared, sample)
 
 
 def stream_state(home: Home, stream: Name) -> StreamState:

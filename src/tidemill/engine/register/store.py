@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import HOME_FORMAT, Catalog, CatalogStore, Stream
 from tidemill.connect.sinks import distinct_writers
+from tidemill.engine.register.learned import Samples, keep_samples
 from tidemill.engine.register.old_plans import (
     ignoring_nulls,
     restate_synopsis,
@@ -30,6 +32,7 @@ CREATE TABLE IF NOT EXISTS plan (
   one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER, next_synopsis INTEGER, made TEXT);
 CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
 CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
+CREATE TABLE IF NOT EXISTS rate_plans (stream TEXT PRIMARY KEY, body TEXT);
 """
 
 
@@ -71,6 +74,7 @@ class PlanStore:
         bodies = self._connection.execute("SELECT body FROM synopses ORDER BY position")
         synopses = tuple(_synopsis(body, catalog) for (body,) in bodies)
         stints = self._connection.execute("SELECT query, body FROM stints")
+        rates = self._connection.execute("SELECT stream, body FROM rate_plans")
         return SharedPlan(
             version=row[0],
             queries=restore(catalog, synopses),
@@ -78,6 +82,7 @@ class PlanStore:
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
+            rates={Name(stream): from_json(body) for stream, body in rates},
         )
 
     def save(self, before: SharedPlan, plan: SharedPlan) -> None:
@@ -100,9 +105,12 @@ class PlanStore:
         changed = {q: s for q, s in plan.stints.items() if before.stints.get(q) != s}
         rows = [(query, to_json(stints)) for query, stints in changed.items()]
         self._replace("stints", "query", before.stints.keys() - plan.stints.keys(), rows)
+        moved = {s: rates for s, rates in plan.rates.items() if before.rates.get(s) != rates}
+        bodies = [(stream, to_json(rates)) for stream, rates in moved.items()]
+        self._replace("rate_plans", "stream", {*before.rates} - {*plan.rates}, bodies)
 
     def _replace(
-        self, table: str, key: str, removed: set[str], rows: Sequence[tuple[object, ...]]
+        self, table: str, key: str, removed: AbstractSet[str], rows: Sequence[tuple[object, ...]]
     ) -> None:
         self._connection.executemany(
             f"DELETE FROM {table} WHERE {key} = ?", [(name,) for name in sorted(removed)]
@@ -122,13 +130,18 @@ def load_registered(connection: sqlite3.Connection, restore: Restore) -> Registe
 
 
 def save_registered(
-    connection: sqlite3.Connection, before: Registered, after: Registered, writers: Writers
+    connection: sqlite3.Connection,
+    before: Registered,
+    after: Registered,
+    writers: Writers,
+    samples: Samples,
 ) -> None:
     """In one transaction, together with what the sinks know by now."""
     # Made before the transaction begins: they make their tables, which would end one.
     journal, catalogs, plans = Journal(connection), CatalogStore(connection), PlanStore(connection)
     with journal.transaction():
         catalogs.save(after.catalog)
+        keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
         journal.forget_queries(before.queries.keys() - after.queries.keys())
         journal.save_queries(after.queries)

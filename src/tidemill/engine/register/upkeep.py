@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.aggregates import lanes_behind
@@ -18,49 +18,10 @@ from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.schedule import Specs, oldest_needed
 from tidemill.share import SharedPlan, Stint, retire_stints, specs_of
 from tidemill.share.model import lanes_of
-from tidemill.share.weave import RateRanges
 from tidemill.state.counted import CountedValues
 from tidemill.state.synopsis import Synopsis
 
-_US_PER_SECOND = 1_000_000
 _MEGABYTE = 1 << 20
-# The weight of the newest tick in the smoothed rate.
-_SMOOTHING = 0.3
-
-
-@dataclass
-class RateWatch:
-    """Rows per second of one stream's own time, smoothed, and the range that they are in."""
-
-    ranges: RateRanges = field(default_factory=RateRanges)
-    current: int | None = None
-    rows_per_second: float | None = None
-    _rows: int = 0
-    _newest_us: int | None = None
-
-    def note(self, state: StreamState) -> float | None:
-        """After a tick: the rate to plan for, if the stream has come into another range."""
-        newest_us = state.time.newest_us
-        if newest_us is None or newest_us == self._newest_us:
-            return None
-        if self._newest_us is not None:
-            seconds = (newest_us - self._newest_us) / _US_PER_SECOND
-            self._smooth((state.rows_in - self._rows) / seconds)
-        self._rows, self._newest_us = state.rows_in, newest_us
-        return self._changed()
-
-    def _smooth(self, rate: float) -> None:
-        before = self.rows_per_second
-        self.rows_per_second = rate if before is None else before + _SMOOTHING * (rate - before)
-
-    def _changed(self) -> float | None:
-        if self.rows_per_second is None:
-            return None
-        before = self.current
-        self.current = self.ranges.next_range(before, self.rows_per_second)
-        if before is None or self.current == before:
-            return None
-        return self.ranges.rates[self.current]
 
 
 @dataclass(frozen=True)
@@ -68,7 +29,6 @@ class Upkeep:
     """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
 
     planner: Planner
-    _rates: dict[Name, RateWatch] = field(default_factory=dict)  # by stream
 
     def plan_after(
         self, plan: SharedPlan, runners: Iterable[StreamRunner], catalog: Catalog
@@ -82,8 +42,8 @@ class Upkeep:
         name, state = runner.stream.key, runner.state
         if state.time.watermark_us is not None:
             plan = retire_stints(plan, name, state.time.watermark_us)
-        rate = self._rates.setdefault(name, RateWatch()).note(state)
-        return plan if rate is None else self.planner.at_rate(plan, name, rate, catalog)
+        rate = state.rate.rows_per_second
+        return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
 
 
 def oversized(

@@ -19,7 +19,7 @@ from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import Due, History
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import InputRate, StreamTime
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS streams (
   stream TEXT PRIMARY KEY, tick INTEGER, newest_us INTEGER, watermark_us INTEGER, mark TEXT,
   version TEXT, rows_in INTEGER, rows_late INTEGER, rows_malformed INTEGER);
+CREATE TABLE IF NOT EXISTS rates (
+  stream TEXT PRIMARY KEY, rows_per_second REAL, until_us INTEGER, rows INTEGER);
 CREATE TABLE IF NOT EXISTS inputs (stream TEXT, path TEXT, PRIMARY KEY (stream, path))
   WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ticks (
@@ -134,6 +136,7 @@ class StreamState:
     rows_in: int = 0
     rows_late: int = 0
     rows_malformed: int = 0
+    rate: InputRate = field(default_factory=InputRate)
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,8 @@ class Journal:
         row = self._connection.execute("SELECT * FROM streams WHERE stream = ?", (key,)).fetchone()
         if row is None:
             return StreamState()
+        measured = "SELECT rows_per_second, until_us, rows FROM rates WHERE stream = ?"
+        rate = self._connection.execute(measured, (key,)).fetchone()
         inputs = "SELECT path FROM inputs WHERE stream = ?"
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
@@ -179,6 +184,7 @@ class Journal:
             rows_in=row[6],
             rows_late=row[7],
             rows_malformed=row[8],
+            rate=InputRate(*(rate or ())),
         )
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
@@ -240,6 +246,9 @@ class Journal:
                 state.rows_late,
                 state.rows_malformed,
             ),
+        )
+        self._connection.execute(
+            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)", (key, *astuple(state.rate))
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",

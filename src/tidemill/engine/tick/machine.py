@@ -252,6 +252,7 @@ class TickMachine:
             rows_in=before.rows_in + folded.rows_in,
             rows_late=before.rows_late + folded.late,
             rows_malformed=before.rows_malformed + folded.malformed,
+            rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
         )
 
     def _commit(

@@ -94,6 +94,7 @@ class Scanned:
     """The outcome of a scan so far: accounts, and cells in parts, by pass and feed."""
 
     rows: dict[int, int] = field(default_factory=dict)  # by verdict
+    oldest_us: int | None = None
     newest_us: int | None = None
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
@@ -102,15 +103,15 @@ class Scanned:
         if rows:
             self.rows[verdict] = self.rows.get(verdict, 0) + rows
 
-    def saw(self, newest_us: int | None) -> None:
-        times = [t for t in (self.newest_us, newest_us) if t is not None]
-        self.newest_us = max(times, default=None)
+    def saw(self, *times_us: int | None) -> None:
+        times = [t for t in (self.oldest_us, self.newest_us, *times_us) if t is not None]
+        self.oldest_us, self.newest_us = min(times, default=None), max(times, default=None)
 
     def add(self, other: Scanned) -> None:
         """Take in the outcome of a scan of other rows."""
         for verdict, rows in other.rows.items():
             self.count(verdict, rows)
-        self.saw(other.newest_us)
+        self.saw(other.oldest_us, other.newest_us)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
@@ -139,7 +140,7 @@ def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanne
 
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
-    scanned.saw(int(admitted.times_us.max()))
+    scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for number, one_pass in enumerate(program.passes):
         kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.

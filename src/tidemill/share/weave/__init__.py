@@ -3,6 +3,7 @@
 from tidemill.share.weave.choose import WEAVE_MODES, WeavePlan, choose_weave, stage_costs, woven
 from tidemill.share.weave.figures import ARRAY_COSTS, CATALYST_COSTS, VISITS, MachineCosts, Machines
 from tidemill.share.weave.linkage import GroupMerge, Linkage, link
+from tidemill.share.weave.live import WeaveRounds
 from tidemill.share.weave.machine import Machine, Statistics
 from tidemill.share.weave.model import (
     Cost,
@@ -40,6 +41,7 @@ __all__ = [
     "Statistics",
     "Timeline",
     "WeavePlan",
+    "WeaveRounds",
     "Workload",
     "affinity",
     "alone",

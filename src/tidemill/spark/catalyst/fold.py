@@ -17,7 +17,7 @@ from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
 from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
 from tidemill.scan.routes import CATALYST
-from tidemill.spark.catalyst.partials import NEWEST, VERDICT, CatalystPass
+from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT, CatalystPass
 from tidemill.spark.catalyst.values import raised_column
 from tidemill.spark.jobs import Workplace, WorkSize, in_threads, workplace_of
 from tidemill.state.fold import fold_feed
@@ -109,6 +109,7 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
     return FoldReport(
         pieces=pieces,
         rows={} if counting is None else _rows_by_verdict(one_pass, judged, verdict),
+        oldest_us=pc.min(accepted.column(OLDEST)).as_py(),
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
         raised=_raised(one_pass, rows),
     )

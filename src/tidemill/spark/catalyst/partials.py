@@ -44,7 +44,7 @@ from tidemill.windows import EdgeClass
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-VERDICT, NEWEST, SET = "_verdict", "_newest", "_set"
+VERDICT, OLDEST, NEWEST, SET = "_verdict", "_oldest", "_newest", "_set"
 # Of the 64 bits of Spark's GROUPING_ID all but the sign.
 _MOST_GROUP_COLUMNS = 63
 
@@ -198,6 +198,7 @@ class CatalystPass(Pass):
         yield from (f"{sql} AS {name}" for name, sql in self._group_columns.items())
         if len(self.feeds) > 1 and len(self.relations) == 1:
             yield f"GROUPING_ID({', '.join(self._group_columns)}) AS {SET}"
+        yield f"MIN({TIME}) AS {OLDEST}"
         yield f"MAX({TIME}) AS {NEWEST}"
         for number, lane in enumerate(self.scan.lanes):
             values = [read_value(self.scan.scalars, scalar) for scalar in lane.arguments]
