@@ -55,6 +55,18 @@ class SortedBags:
         own = self.counted[self.bags.end] - self.counted[self.bags.begin]
         return totals_before(own)
 
+    @cached_property
+    def least(self) -> IntArray:
+        """The least code of each cell, and after the last; above all codes where there is none."""
+        codes = self.bags.extreme_codes(is_last=False)
+        none = len(self.bags.dictionary)
+        return np.append(np.where(codes < 0, none, codes), none)
+
+    @cached_property
+    def greatest(self) -> IntArray:
+        """The greatest code of each cell, and after the last; -1 where there is none."""
+        return np.append(self.bags.extreme_codes(is_last=True), -1)
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -86,6 +98,16 @@ class Runs:
         weight = self.cells.weight
         found: IntArray = weight[self.last] - weight[self.first]
         return found
+
+    def extreme_codes(self, is_last: bool) -> IntArray:
+        """The code of the least or of the greatest value; -1 where there is none."""
+        bounds = np.stack([self.first, self.last], axis=1).ravel()
+        if is_last:
+            codes = np.maximum.reduceat(self.cells.greatest, bounds)[::2]
+        else:
+            codes = np.minimum.reduceat(self.cells.least, bounds)[::2]
+        extremes: IntArray = np.where((self.first < self.last) & (codes < self._size), codes, -1)
+        return extremes
 
     def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]:
         """The value a fraction of the way through, and whether there is any.
