@@ -195,8 +195,12 @@ class Slots:
         block, dictionary, cells = self._block, self._groups.dictionaries[number], self._cells
         lane = block.lane(number) if cells is None else block.lane_at(number, cells)
         if isinstance(lane, Runs):
-            starts_us = self._evaluations.starts[self.window]
-            return replace(lane, window_us=np.broadcast_to(starts_us, self.shape).ravel())
+            starts_us, ends_us = self._evaluations.starts, self._evaluations.ends
+            begin_us, range_us = (
+                np.broadcast_to(times_us[self.window], self.shape).ravel()
+                for times_us in (starts_us, ends_us - starts_us)
+            )
+            return replace(lane, window_us=begin_us, range_us=range_us)
         if isinstance(lane, SketchRuns):
             return lane
         if cells is not None:

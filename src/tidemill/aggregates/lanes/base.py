@@ -31,6 +31,8 @@ from tidemill.types import BIGINT, Type
 LaneArray = Encoded | Bags
 # The time of a row and the value of each argument of a lane or call, as plain Python has them.
 PlainRow = tuple[int, tuple[Any, ...]]
+# Where a window begins and where it ends.
+PlainWindow = tuple[int, int]
 
 _KINDS: dict[str, type[Lane]] = {}
 

@@ -72,13 +72,15 @@ class SortedBags:
 class Runs:
     """For each cell of a block, the run `first:last` of cells behind it.
 
-    `window_us` is where the window of each begins, for those that are asked about parts of it.
+    `window_us` is where the window of each begins, and `range_us` how long it is, for those that
+    are asked about parts of it.
     """
 
     cells: SortedBags
     first: IntArray
     last: IntArray
     window_us: IntArray | None = None
+    range_us: IntArray | None = None
 
     @property
     def dictionary(self) -> pa.Array:
@@ -175,10 +177,12 @@ class Runs:
         Of each sub-window the `most` heaviest values are listed, and `delta` is the sum of
         what the last of each list weighs: no value that a list leaves out weighs more there.
         """
-        start_us, window_us = self.cells.bags.start_us, self.window_us
+        start_us = self.cells.bags.start_us
         assert start_us is not None
-        assert window_us is not None
-        begin, first, last = part(self.first, self.last, start_us, window_us, length_us)
+        assert self.window_us is not None
+        assert self.range_us is not None
+        windows = self.window_us, self.range_us
+        begin, first, last = part(self.first, self.last, start_us, *windows, length_us)
         # Windows that overlap have sub-windows in common, and each is listed once.
         bounds, lists = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
         picked = Runs(self.cells, *bounds).pick(most, by_weight=True)
