@@ -51,7 +51,7 @@ CODES = {
     "E_FUNCTION": "Spark has no such function, or it cannot be used here",
     "E_ARGUMENTS": "the function is called with wrong arguments",
     "E_NOT_DETERMINISTIC": "the function gives another value each time",
-    "E_SUBWINDOW": "the window is no whole number of sub-windows",
+    "E_SUBWINDOW": "a sub-window is no whole number of slides",
     "E_UNGROUPED": "the column is neither aggregated nor a group key",
     "E_AGGREGATE_IN_WHERE": "an aggregate stands in WHERE",
     "E_AGGREGATE_IN_GROUP_BY": "an aggregate stands in GROUP BY",

@@ -29,6 +29,7 @@ INNOCENT = {
     "of fewer rows": "SELECT COUNT(DISTINCT ts) AS d FROM packets [RANGE 8 s SLIDE 2 s]"
     " WHERE port = 443 AND length < 80",
     "of shorter windows": "SELECT COUNT(DISTINCT ts) AS d FROM packets [RANGE 1 s SLIDE 1 s]",
+    "of what is derived from it": "SELECT MIN(ts) AS d FROM packets [RANGE 8 s SLIDE 2 s]",
     "of no values": "SELECT SUM(length) AS d FROM packets [RANGE 8 s SLIDE 2 s]",
 }
 LIMIT = "SET value_memory = '6 KB';"

@@ -131,11 +131,9 @@ def truths_of(asked: Sequence[Asked]) -> dict[Predicate, Truth]:
     return {one.plan.predicate: one.truth for one in asked}
 
 
-def random_window(rng: random.Random, in_slides: bool = False) -> str:
+def random_window(rng: random.Random) -> str:
     """Few lengths and slides, so that windows of different queries often meet."""
     slide = rng.choice((5, 10, 20, rng.randrange(1, 41)))
-    if in_slides:
-        return f"RANGE {slide * rng.randrange(1, 5)} ms SLIDE {slide} ms START '{slide // 3} ms'"
     start = rng.choice((0, 0, rng.randrange(1 - slide, slide)))
     lengths = {rng.choice((20, rng.randrange(1, 61))) for _ in range(rng.choice((1, 1, 2)))}
     ranges = ", ".join(f"{length} ms" for length in sorted(lengths))
@@ -170,7 +168,7 @@ def random_queries(
         kind, condition = rng.choice(kinds), rng.choice([*pool, everything])
         sql = [
             f"SELECT {kind.items}, COUNT(*) * {rng.randrange(1, 3)} AS c",
-            f"FROM s [{random_window(rng, 'FREQUENT' in kind.items)}]",
+            f"FROM s [{random_window(rng)}]",
             f"WHERE {condition.sql}" if condition.sql else "",
             f"GROUP BY {', '.join(kind.keys)}" if kind.keys else "",
             kind.having.format(rng.randrange(4)),

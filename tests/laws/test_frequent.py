@@ -51,7 +51,8 @@ def cells_of(stream: list[Subwindow]) -> SortedBags:
 def test_guarantees(stream: list[Subwindow], most: int, length: int) -> None:
     first = np.arange(max(1, len(stream) - length + 1))
     last = np.minimum(first + length, len(stream))
-    runs = Runs(cells_of(stream), 2 * first, 2 * last, first * LENGTH_US)
+    ranges_us = (last - first) * LENGTH_US
+    runs = Runs(cells_of(stream), 2 * first, 2 * last, first * LENGTH_US, ranges_us)
     found = runs.frequent(most, LENGTH_US)
     values = runs.dictionary.take(pa.array(found.codes)).to_pylist()
     bounds = np.concatenate([[0], np.cumsum(found.sizes)])
@@ -69,6 +70,44 @@ def test_guarantees(stream: list[Subwindow], most: int, length: int) -> None:
         assert all(truth[value] > delta for value in reported)
         # Counts lie within their bounds.
         assert all(least <= truth[v] <= greatest for v, (least, greatest) in reported.items())
+
+
+@given(STREAMS, st.integers(1, 3), st.integers(1, 19), st.integers(1, 4))
+def test_windows_of_any_length_are_cut_from_both_ends(
+    stream: list[Subwindow], most: int, halves: int, subwindow: int
+) -> None:
+    """Of half sub-windows as slices: the plain twin cuts at the same times, and bounds hold."""
+    half_us, length_us = LENGTH_US // 2, subwindow * LENGTH_US // 2
+    cells = cells_of(stream)
+    begin = np.arange(max(1, 2 * len(stream) - halves + 1))
+    end = np.minimum(begin + halves, 2 * len(stream))
+    ranges_us = np.full(len(begin), halves * half_us)
+    found = Runs(cells, begin, end, begin * half_us, ranges_us).frequent(most, length_us)
+    slices = [
+        {v: n for v, c in counts.items() if (n := c // 2 if half == 0 else c - c // 2)}
+        for counts in stream
+        for half in (0, 1)
+    ]
+    values = cells.bags.dictionary.take(pa.array(found.codes)).to_pylist()
+    bounds = np.concatenate([[0], np.cumsum(found.sizes)])
+    for window, (low, high) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+        edges = {0, halves * half_us}
+        edges |= set(range(0, halves * half_us, length_us))
+        edges |= set(range(halves * half_us, 0, -length_us))
+        parts: list[Counter[int]] = []
+        for number, counts in enumerate(slices[low:high]):
+            if number * half_us in edges:
+                parts.append(Counter())
+            parts[-1].update(counts)
+        delta, wanted = plain_frequent(parts, most)
+        mine = slice(bounds[window], bounds[window + 1])
+        bounded = zip(values[mine], found.low[mine], found.high[mine], strict=True)
+        assert (int(found.delta[window]), [(v, int(a), int(b)) for v, a, b in bounded]) == (
+            delta,
+            wanted,
+        )
+        truth = sum(parts, Counter[int]())
+        assert all(delta < truth[v] and least <= truth[v] <= most_ for v, least, most_ in wanted)
 
 
 @given(STREAMS, st.integers(1, 4))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from tests.laws.queries import plan_of
 from tests.share.shared import query
 from tidemill.plan.predicates import ALL_ROWS
+from tidemill.plan.query import QueryPlan
 from tidemill.share import StreamPosition, first_window
 from tidemill.share.synopses import complete_since, fit_synopsis, new_synopsis
+from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US, WindowSpec
 
 SECOND = 1_000_000
@@ -65,3 +68,70 @@ def test_the_first_window_is_whole_and_open() -> None:
     assert first_window(spec, 33, None) == 40
     assert first_window(spec, 33, 55) == 40
     assert first_window(spec, 33, 60) == 50
+
+
+def asking(number: int, *aggregates: str) -> QueryPlan:
+    items = ", ".join(f"{sql} AS a{n}" for n, sql in enumerate(aggregates))
+    return plan_of(number, f"SELECT {items} FROM s [RANGE 60 s SLIDE 60 s]")
+
+
+def lanes(synopsis: Synopsis) -> list[str]:
+    return [lane.sql for lane in synopsis.lanes]
+
+
+def refit(synopsis: Synopsis, stay: list[QueryPlan], come: list[QueryPlan], now_s: int) -> Synopsis:
+    return fit_synopsis(synopsis, dict.fromkeys(stay, ALL_ROWS), come, standing(now_s)).synopsis
+
+
+def since(synopsis: Synopsis, plan: QueryPlan) -> int:
+    return complete_since(synopsis, plan, ALL_ROWS, StreamPosition())
+
+
+def test_what_derives_from_another_wish_needs_no_lane() -> None:
+    least, several = asking(0, "MIN(n)", "MAX(n)"), asking(1, "MEDIAN(n)", "COUNT(n)", "MIN(x)")
+    made = new_synopsis(1, [least, several], StreamPosition()).synopsis
+    assert lanes(made) == ["rows(*)", "counts(n)", "min(x)"]
+    assert since(made, least) == since(made, several) == BEGINNING_US
+
+
+def test_what_was_derived_is_complete_from_where_its_source_was() -> None:
+    least, counting = asking(0, "MIN(n)"), asking(1, "MEDIAN(n)")
+    first = refit(new_synopsis(1, [query(0, "")], StreamPosition()).synopsis, [], [counting], 30)
+    both = refit(first, [counting], [least], 50)
+    assert lanes(both) == ["rows(*)", "counts(n)"]
+    assert since(both, least) == 30 * SECOND + 1
+    alone = refit(both, [least], [], 70)
+    assert lanes(alone) == ["rows(*)", "min(n)"]
+    assert since(alone, least) == 30 * SECOND + 1
+    (_, lane) = alone.kept_lanes
+    assert lane.source == both.kept_lanes[1]
+    # Older pieces have both under columns of their own.
+    assert not set(lane.columns) & set(both.kept_lanes[1].columns)
+
+
+def test_counts_that_come_later_leave_alone_what_stands() -> None:
+    least, counting = asking(0, "MIN(n)"), asking(1, "MEDIAN(n)")
+    made = new_synopsis(1, [least], StreamPosition()).synopsis
+    both = refit(made, [least], [counting], 50)
+    assert lanes(both) == ["rows(*)", "min(n)", "counts(n)"]
+    assert since(both, least) == BEGINNING_US
+    assert since(both, counting) == 50 * SECOND + 1
+    another = asking(2, "MIN(n)")
+    assert since(refit(both, [least, counting], [another], 60), another) == BEGINNING_US
+
+
+def test_a_reader_keeps_the_sketch_that_it_began_with() -> None:
+    fine, finer, coarse = (
+        asking(n, f"APPROX_COUNT_DISTINCT(n, {error})")
+        for n, error in enumerate(("0.01", "0.002", "0.1"))
+    )
+    made = new_synopsis(1, [fine], StreamPosition()).synopsis
+    three = refit(refit(made, [fine], [coarse], 30), [fine, coarse], [finer], 50)
+    assert len(three.lanes) == 3
+    # The finest came last; the one who began before it reads what is complete for it.
+    left = refit(three, [coarse, finer], [], 70)
+    assert left.kept_lanes == three.kept_lanes
+    assert since(left, coarse) == BEGINNING_US
+    assert since(left, finer) == 50 * SECOND + 1
+    # Nobody of those who began with it is left.
+    assert lanes(refit(left, [finer], [], 90)) == ["rows(*)", "hll(n, 19)"]

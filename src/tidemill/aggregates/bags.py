@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,20 @@ from tidemill.arrays import Array, IntArray
 
 # Integers of pieces are kept as short as all of them allow.
 _WIDTHS = (np.uint8, np.uint16, np.int32, np.int64)
+
+
+class ValueCounts(Protocol):
+    """How often each value is there, by cell or by window; of no values there is nothing."""
+
+    @property
+    def dictionary(self) -> pa.Array:
+        """The values of all, in their order."""
+
+    def total(self) -> IntArray:
+        """How many values there are."""
+
+    def extreme_codes(self, is_last: bool) -> IntArray:
+        """The code of the least or of the greatest value; -1 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,21 @@ class Bags:
             )
         places = np.repeat(self.begin - begin, sizes) + np.arange(int(sizes.sum()))
         return Bags(begin, end, self.codes[places], self.weights[:, places], self.dictionary)
+
+    def total(self) -> IntArray:
+        """How many values each cell counts."""
+        before = np.concatenate([[0], np.cumsum(self.weights[0])])
+        totals: IntArray = before[self.end] - before[self.begin]
+        return totals
+
+    def extreme_codes(self, is_last: bool) -> IntArray:
+        """The code of the least or of the greatest value of each cell; -1 where there is none."""
+        bags, extremes = self.compact(), np.full(len(self), -1, np.int64)
+        is_full = bags.sizes > 0
+        if is_full.any():
+            pick = np.maximum if is_last else np.minimum
+            extremes[is_full] = pick.reduceat(bags.codes, bags.begin[is_full])
+        return extremes
 
     def with_used_values(self) -> Bags:
         """The same with no more in the dictionary than some entry stands for."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tidemill.aggregates.bags import ValueCounts
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.estimates import Estimates, Sketched
 from tidemill.aggregates.lanes import Lane
@@ -46,17 +47,12 @@ class FrequentValues:
     high: IntArray
 
 
-class BagWindows(Protocol):
+class BagWindows(ValueCounts, Protocol):
     """The bags of all cells behind each of some windows and groups."""
 
     def __len__(self) -> int: ...
 
-    @property
-    def dictionary(self) -> pa.Array: ...
-
     def distinct(self) -> IntArray: ...
-
-    def total(self) -> IntArray: ...
 
     def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]: ...
 

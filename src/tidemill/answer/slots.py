@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -53,13 +54,19 @@ class GroupKeys:
             for key in keys
         }
         self._columns: dict[str, MaskedColumn] = {}
-        self.lane_numbers = {lane: number for number, lane in enumerate(synopsis.lanes)}
+        self._synopsis = synopsis
         self.dictionaries = [
             None if isinstance(lane, Bags) else lane.dictionary for lane in cells.lanes
         ]
 
     def is_key(self, name: str) -> bool:
         return name in self._keys
+
+    def source(self, lane: Lane) -> tuple[int, Lane]:
+        """The number of the lane that tells what this one would, and the lane itself."""
+        kept = self._synopsis.kept_for(lane)
+        assert kept is not None  # else the query would not read this synopsis
+        return self._synopsis.lanes.index(kept.lane), kept.lane
 
     def key(self, slot: Slot) -> MaskedColumn:
         """The key of every group."""
@@ -171,8 +178,12 @@ class Slots:
         )
 
     def _lanes(self, call: AggregateCall) -> dict[Lane, Lowering]:
-        numbers = {lane: self._groups.lane_numbers[lane] for lane in lanes_behind(call)}
-        return {lane: self._lane_once(number) for lane, number in numbers.items()}
+        return {lane: self._derived(lane) for lane in lanes_behind(call)}
+
+    def _derived(self, lane: Lane) -> Lowering:
+        number, source = self._groups.source(lane)
+        rows = self._lane_once(number)
+        return rows if source == lane else cast(Lowering, lane.derived(rows))
 
     def _lane_once(self, number: int) -> Lowering:
         """A value and its bounds are read from one lane, which may be dear to combine."""
@@ -184,8 +195,12 @@ class Slots:
         block, dictionary, cells = self._block, self._groups.dictionaries[number], self._cells
         lane = block.lane(number) if cells is None else block.lane_at(number, cells)
         if isinstance(lane, Runs):
-            starts_us = self._evaluations.starts[self.window]
-            return replace(lane, window_us=np.broadcast_to(starts_us, self.shape).ravel())
+            starts_us, ends_us = self._evaluations.starts, self._evaluations.ends
+            begin_us, range_us = (
+                np.broadcast_to(times_us[self.window], self.shape).ravel()
+                for times_us in (starts_us, ends_us - starts_us)
+            )
+            return replace(lane, window_us=begin_us, range_us=range_us)
         if isinstance(lane, SketchRuns):
             return lane
         if cells is not None:

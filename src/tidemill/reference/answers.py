@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemill.aggregates.functions import function_of
+from tidemill.aggregates.lanes import PlainWindow
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
@@ -43,7 +44,7 @@ def answers(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> list[ReferenceAnswe
     return [
         (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
         for span, groups in windows.items()
-        for slots in _delivered(plan, [_slots(plan, span[0], *group) for group in groups.items()])
+        for slots in _delivered(plan, [_slots(plan, span, *group) for group in groups.items()])
     ]
 
 
@@ -94,11 +95,11 @@ def _key(value: Any) -> Any:
 
 
 def _slots(
-    plan: QueryPlan, start_us: int, key: tuple[Any, ...], members: Sequence[AcceptedRow]
+    plan: QueryPlan, window: PlainWindow, key: tuple[Any, ...], members: Sequence[AcceptedRow]
 ) -> dict[str, Any]:
     keys = zip(plan.keys, key, strict=True)
     slots = {k.slot.name: float("nan") if value == "NaN" else value for k, value in keys}
-    slots |= {call.slot.name: _aggregate(call, members, start_us) for call in plan.aggregates}
+    slots |= {call.slot.name: _aggregate(call, members, window) for call in plan.aggregates}
     return slots
 
 
@@ -106,6 +107,6 @@ def _passes_having(plan: QueryPlan, slots: dict[str, Any]) -> bool:
     return plan.having is None or evaluate_row(plan.having, slots)[0] is True
 
 
-def _aggregate(call: AggregateCall, members: Sequence[AcceptedRow], start_us: int) -> Any:
+def _aggregate(call: AggregateCall, members: Sequence[AcceptedRow], window: PlainWindow) -> Any:
     rows = [(row.time_us, tuple(row.values[a.sql] for a in call.arguments)) for row in members]
-    return function_of(call).reference(call, rows, start_us)
+    return function_of(call).reference(call, rows, window)

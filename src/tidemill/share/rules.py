@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from tidemill.aggregates import lanes_behind
 from tidemill.plan.predicates import read_by
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.share.model import specs_of
 from tidemill.share.serves import Verdict
 from tidemill.state.synopsis import Synopsis
@@ -46,9 +46,8 @@ def any_window(query: QueryPlan, synopsis: Synopsis) -> bool:
 
 def mean_of_sum_and_count(query: QueryPlan, synopsis: Synopsis) -> bool:
     """It asks for an AVG, and the synopsis has the sum and the count of its argument."""
-    lanes = set(synopsis.lanes)
     means = [call for call in query.aggregates if call.function == "AVG"]
-    return any(lanes.issuperset(lanes_behind(call)) for call in means)
+    return any(all(map(synopsis.kept_for, lanes_behind(call))) for call in means)
 
 
 def covered(query: QueryPlan, synopsis: Synopsis) -> bool:
@@ -70,11 +69,19 @@ def one_reading(query: QueryPlan, other: QueryPlan) -> bool:
 
 
 def one_lane(query: QueryPlan, other: QueryPlan) -> bool:
-    """Different aggregates of theirs come from one partial, as SUM(x) and AVG(x) do."""
+    """Different aggregates of theirs come from one partial, as SUM(x) and AVG(x) do.
+
+    Or what is behind one of them derives from what is behind the other.
+    """
     if not one_pass(query, other):
         return False
     pairs = product(query.aggregates, other.aggregates)
-    return any(a.sql != b.sql and {*lanes_behind(a)} & {*lanes_behind(b)} for a, b in pairs)
+    return any(a.sql != b.sql and _have_one_lane(a, b) for a, b in pairs)
+
+
+def _have_one_lane(call: AggregateCall, other: AggregateCall) -> bool:
+    pairs = product(lanes_behind(call), lanes_behind(other))
+    return any(a == b or a.derives_from(b) or b.derives_from(a) for a, b in pairs)
 
 
 def cover_of_equal_windows(query: QueryPlan, other: QueryPlan) -> bool:

@@ -97,8 +97,8 @@ class Verdict:
             yield "other group keys"
 
     def _missing(self) -> Iterator[str]:
-        lanes = set(self.synopsis.lanes)
-        yield from (f"no {lane.sql}" for lane in lanes_of(self.query) if lane not in lanes)
+        kept_for = self.synopsis.kept_for
+        yield from (f"no {lane.sql}" for lane in lanes_of(self.query) if kept_for(lane) is None)
         if self.reading is None:
             yield "cannot tell these rows from others"
         elif self.reading.terms:
@@ -152,9 +152,9 @@ def _serving(verdict: Verdict, position: StreamPosition) -> Serving:
 
 def _narrowed(synopsis: Synopsis, query: QueryPlan) -> Synopsis:
     """With the lanes that the query reads and no others."""
-    lanes = {ROWS, *lanes_of(query)}
+    lanes = list(map(synopsis.kept_for, (ROWS, *lanes_of(query))))
     return replace(
-        synopsis, kept_lanes=tuple(kept for kept in synopsis.kept_lanes if kept.lane in lanes)
+        synopsis, kept_lanes=tuple(kept for kept in synopsis.kept_lanes if kept in lanes)
     )
 
 

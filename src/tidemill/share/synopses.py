@@ -21,7 +21,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import merge_relations
 from tidemill.share.model import lanes_of, specs_of
 from tidemill.state.synopsis import Bit, Synopsis
-from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
+from tidemill.windows import BEGINNING_US, END_US, Cuts, WindowSpec
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,10 @@ def complete_since(
 ) -> int:
     """The time from which on the synopsis has all that the query needs."""
     bits = {bit.number: bit.since_us for bit in synopsis.bits}
-    lanes = {kept.lane: kept.since_us for kept in synopsis.kept_lanes}
-    needed = lanes_of(query)
     times = [synopsis.made_us, position.complete_from.get(synopsis.id, BEGINNING_US)]
     times += [bits[number] for number in reading.bits]
-    times += [lanes[lane] for lane in needed]
+    lanes = (synopsis.kept_for(lane) for lane in lanes_of(query))
+    times += [kept.since_us if kept else END_US for kept in lanes]
     if reading.terms:
         times += [synopsis.cuts_of(reading).since(spec) for spec in specs_of(query)]
     if reading.needs_all and synopsis.all_since_us is not None:

@@ -59,6 +59,9 @@ class Scan:
     def lane_columns(self, position: int) -> tuple[str, ...]:
         return tuple(f"p{position}{part}" for part in self.lanes[position].parts)
 
+    def lane_source(self, position: int) -> None:
+        """Rows of a pass have all their lanes."""
+
 
 def merge_scans(scans: Iterable[Scan]) -> Scan:
     """One scan that works out what all do; what they scan differs in the tables that are joined."""
@@ -128,6 +131,9 @@ class Feed:
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
         return self.scan.lane_columns(position)
+
+    def lane_source(self, position: int) -> None:
+        return self.scan.lane_source(position)
 
     def bit(self, predicate: Predicate) -> int:
         return self.scan.predicates.index(predicate)

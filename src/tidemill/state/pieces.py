@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -209,11 +210,17 @@ def _lanes(partials: Partials, rows: pa.Table) -> tuple[LaneArray, ...]:
 
 def _lane(partials: Partials, rows: pa.Table, place: int) -> LaneArray:
     """A lane of the rows; pieces from before it was there do not have its columns."""
-    names = [name for name in partials.lane_columns(place) if name in rows.column_names]
-    lane = partials.lanes[place]
-    if not names:
-        return lane.absent(len(rows))
-    return lane.encode([flat(rows.column(name)) for name in names])
+    lane, source = partials.lanes[place], partials.lane_source(place)
+    if columns := _columns(rows, partials.lane_columns(place)):
+        return lane.encode(columns)
+    if source and (columns := _columns(rows, source.columns)):
+        return cast(LaneArray, lane.derived(source.lane.encode(columns)))
+    return lane.absent(len(rows))
+
+
+def _columns(rows: pa.Table, names: Sequence[str]) -> list[pa.Array]:
+    """Those of the columns that there are."""
+    return [flat(rows.column(name)) for name in names if name in rows.column_names]
 
 
 def _note_overflows(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 from tidemill.aggregates import Lane
@@ -21,11 +22,19 @@ from tidemill.windows import BEGINNING_US, Cuts, WindowSpec
 
 @dataclass(frozen=True)
 class KeptLane:
-    """A lane and the number of its columns in pieces, which no other lane ever gets."""
+    """A lane and the number of its columns in pieces, which no other lane ever gets.
+
+    Pieces from before it had columns may have those of a `source` that it derives from.
+    """
 
     number: int
     lane: Lane
     since_us: int = BEGINNING_US
+    source: KeptLane | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f"p{self.number}{part}" for part in self.lane.parts)
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,9 @@ class Partials(Protocol):
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
         """Names of the columns that carry the lane at a position of `lanes`."""
+
+    def lane_source(self, position: int) -> KeptLane | None:
+        """The lane whose columns older rows have in their place."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +119,24 @@ class Synopsis:
         return tuple(kept.lane for kept in self.kept_lanes)
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
-        kept = self.kept_lanes[position]
-        return tuple(f"p{kept.number}{part}" for part in kept.lane.parts)
+        return self.kept_lanes[position].columns
+
+    def lane_source(self, position: int) -> KeptLane | None:
+        return self.kept_lanes[position].source
+
+    def kept_for(self, wish: Lane) -> KeptLane | None:
+        """The lane that tells what is wished: the very one, or one that it derives from.
+
+        Of several the oldest, which is complete for whoever began with it.
+        """
+        if wish in self._by_lane:
+            return self._by_lane[wish]
+        sources = (kept for kept in self.kept_lanes if wish.derives_from(kept.lane))
+        return min(sources, key=lambda kept: kept.since_us, default=None)
+
+    @cached_property
+    def _by_lane(self) -> dict[Lane, KeptLane]:
+        return {kept.lane: kept for kept in self.kept_lanes}
 
     @property
     def all_cuts(self) -> tuple[Cuts, ...]:
@@ -128,13 +156,22 @@ class Synopsis:
     def bit(self, predicate: Predicate) -> Bit | None:
         return next((bit for bit in self.bits if bit.predicate == predicate), None)
 
-    def with_lanes(self, lanes: Iterable[Lane], since_us: int) -> Synopsis:
-        """With exactly these lanes; new ones are complete from `since_us` on."""
-        distinct = tuple(dict.fromkeys(lanes))
-        standing = {kept.lane: kept for kept in self.kept_lanes}
-        fresh = [lane for lane in distinct if lane not in standing]
-        fresh_lanes = {
-            lane: KeptLane(self.next_lane + n, lane, since_us) for n, lane in enumerate(fresh)
-        }
-        stored = tuple(standing.get(lane) or fresh_lanes[lane] for lane in distinct)
-        return replace(self, kept_lanes=stored, next_lane=self.next_lane + len(fresh))
+    def with_lanes(self, wishes: Iterable[Lane], since_us: int) -> Synopsis:
+        """With lanes that tell all that is wished; new ones are complete from `since_us` on.
+
+        What a reader has begun with stays. Where that was another's, a sketch is kept in its
+        place, whose size is bounded; counts of values are not, and what was derived from them
+        gets a lane, which older pieces have by way of theirs.
+        """
+        distinct = tuple(dict.fromkeys(wishes))
+        lanes: dict[Lane, KeptLane] = {}
+        number = self.next_lane
+        for wish in distinct:
+            standing = self.kept_for(wish)
+            if standing and (standing.lane in distinct or wish.is_sketch):
+                lanes[standing.lane] = standing
+            elif standing or not any(map(wish.derives_from, distinct)):
+                whole_from_us = standing.since_us if standing else since_us
+                lanes[wish] = KeptLane(number, wish, whole_from_us, standing)
+                number += 1
+        return replace(self, kept_lanes=tuple(lanes.values()), next_lane=number)

@@ -199,7 +199,7 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
         return plain_bag(lane, mine)
     if isinstance(lane, UserLane):
         rows = [(row["ts"], tuple(row[s.sql] for s in lane.arguments)) for row in mine]
-        return UserFunction().reference(call_of(lane), rows, 0)
+        return UserFunction().reference(call_of(lane), rows, (0, 1))
     if isinstance(lane, LogSum | LogCount):
         return lane.lift_plain([(row["ts"], (row[lane.argument.sql],)) for row in mine])[0]
     if isinstance(lane, Outermost):

@@ -24,7 +24,7 @@ from tidemill.aggregates.functions.base import (
     number_of_items,
     text_as_double,
 )
-from tidemill.aggregates.lanes import Lane, PlainRow
+from tidemill.aggregates.lanes import Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, nowhere
 from tidemill.aggregates.plain import sort_key
@@ -69,7 +69,7 @@ class Approximate(Function):
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         return *lanes.estimates(call, self.lane(call)).part(call.part), None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         """Both bounds are the value, and it is exact."""
         return 0.0 if call.part == "estimated" else self.exactly(call, known_values(rows))
 

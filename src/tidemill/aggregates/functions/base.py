@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar
 
-from tidemill.aggregates.lanes import Lane, PlainRow
+from tidemill.aggregates.lanes import Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers
 from tidemill.plan.expressions import Value
 from tidemill.plan.functions import Parameter, Signature
@@ -48,10 +48,10 @@ class Function(ABC):
         raise NotImplementedError(f"{call.sql} gives numbers")
 
     @abstractmethod
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         """The value over the rows of one window and group, in the plainest way.
 
-        `rows` have the arguments of the call; `start_us` is where the window begins.
+        `rows` have the arguments of the call.
         """
 
 

@@ -15,7 +15,7 @@ from tidemill.aggregates.functions.base import (
     number_of_items,
     whole_constant,
 )
-from tidemill.aggregates.lanes import Counts, Lane, PlainRow
+from tidemill.aggregates.lanes import Counts, Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
 from tidemill.aggregates.plain import sort_key, unsigned_zero
@@ -56,7 +56,7 @@ class Collect(Function):
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return listed(offsets, values, call.slot.type.arrow, sizes == 0), nowhere(len(windows))
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = sorted((unsigned_zero(value) for value in known_values(rows)), key=sort_key)
         if call.part == "total":
             return len(values)

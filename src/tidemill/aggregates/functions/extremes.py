@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from tidemill.aggregates.functions.base import Function, is_plain, itself
-from tidemill.aggregates.lanes import Lane, Max, Min, PlainRow
+from tidemill.aggregates.lanes import Lane, Max, Min, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lanes.extremes import Extreme
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, nowhere
@@ -35,7 +35,7 @@ class ExtremeFunction(Function):
         (values,) = lane.decode(lanes.encoded(lane))
         return values, nowhere(len(values))
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = known_values(rows)
         return reduce(self.lane(call).choose, values) if values else None
 

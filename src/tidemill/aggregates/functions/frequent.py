@@ -1,5 +1,7 @@
 """FREQUENT: the values that are surely there more often than a threshold, from sub-windows.
 
+A window is cut where windows that slide by a sub-window would begin and end: by the slide that
+is at the slices of the query itself, and a window of whole sub-windows has all of one length.
 Of each sub-window the k heaviest values are listed, and the threshold is the sum of what the
 last of each list weighs: no value that a list leaves out weighs more there.
 """
@@ -20,7 +22,7 @@ from tidemill.aggregates.functions.base import (
     length_of_time,
     number_of_items,
 )
-from tidemill.aggregates.lanes import Counts, Lane, PlainRow
+from tidemill.aggregates.lanes import Counts, Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
 from tidemill.language.durations import parse_duration
 from tidemill.plan.functions import Parameter, Signature
@@ -71,12 +73,13 @@ class FrequentFunction(Function):
         lists = listed(offsets, triples, call.slot.type.arrow, windows.total() == 0)
         return lists, nowhere(len(windows))
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
-        most, length_us = _subwindows(call)
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
+        (start_us, end_us), (most, length_us) = window, _subwindows(call)
         pairs = [(time_us, value) for time_us, (value,) in rows if value is not None]
         subwindows: dict[int, Counter[Any]] = {}
         for time_us, value in pairs:
-            counts = subwindows.setdefault((time_us - start_us) // length_us, Counter())
+            number = subwindow_number(time_us - start_us, end_us - start_us, length_us)
+            counts = subwindows.setdefault(number, Counter())
             counts[_ordered(value)] += 1
         delta, above = plain_frequent(list(subwindows.values()), most)
         if call.part == "delta":
@@ -84,6 +87,15 @@ class FrequentFunction(Function):
         if not pairs:
             return None
         return [{"value": v[1], "low": low, "high": high} for v, low, high in above]
+
+
+def subwindow_number(offset_us: int, range_us: int, length_us: int) -> int:
+    """Which sub-window a row is in, so far from the start of its window; some have no rows.
+
+    >>> [subwindow_number(offset, 5, 3) for offset in range(5)]
+    [-1, -1, 0, 1, 1]
+    """
+    return offset_us // length_us + (offset_us - range_us % length_us) // length_us
 
 
 def plain_frequent(subwindows: Sequence[Mapping[Any, int]], most: int) -> tuple[int, list[Bounded]]:

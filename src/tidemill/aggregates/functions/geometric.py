@@ -12,7 +12,7 @@ from tidemill.aggregates.algebra import COUNT, FLOAT_SUM, Algebra
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.functions.base import Function, double, is_number, text_as_double
-from tidemill.aggregates.lanes import Lane, NumberLane, PlainRow
+from tidemill.aggregates.lanes import Lane, NumberLane, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
 from tidemill.arrays import Array, BoolArray
@@ -104,6 +104,6 @@ class GeometricMean(Function):
         with np.errstate(over="ignore"):
             return np.exp(total / np.where(has_logs, count, 1)), has_logs, None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         logs = _plain_logs(rows)
         return math.exp(math.fsum(logs) / len(logs)) if logs else None

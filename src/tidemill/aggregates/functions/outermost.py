@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tidemill.aggregates.functions.base import Function, is_plain, itself, true_or_false
-from tidemill.aggregates.lanes import First, FirstKnown, Lane, Last, LastKnown, PlainRow
+from tidemill.aggregates.lanes import (
+    First,
+    FirstKnown,
+    Lane,
+    Last,
+    LastKnown,
+    PlainRow,
+    PlainWindow,
+)
 from tidemill.aggregates.lanes.outermost import Outermost
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, nowhere
 from tidemill.aggregates.plain import outermost
@@ -39,7 +47,7 @@ class OutermostFunction(Function):
         _, values = lane.decode(lanes.encoded(lane))
         return values, nowhere(len(values))
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         lane = self.lane(call)
         pairs = lane.pairs(rows)
         return outermost(pairs, lane.is_last) if pairs else None

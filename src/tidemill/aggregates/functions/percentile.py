@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.functions.base import Function, double, fraction, is_number, text_as_double
-from tidemill.aggregates.lanes import Counts, Lane, PlainRow
+from tidemill.aggregates.lanes import Counts, Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
 from tidemill.aggregates.plain import sort_key, unsigned_zero
@@ -37,7 +37,7 @@ class PercentileFunction(Function):
         values, known = windows.percentile(self.fraction(call), _doubles(windows.dictionary))
         return values, known, None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = sorted((unsigned_zero(value) for value in known_values(rows)), key=sort_key)
         return plain_percentile(values, self.fraction(call)) if values else None
 

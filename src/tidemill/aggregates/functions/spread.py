@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tidemill.aggregates.functions.base import Function, double, is_number, text_as_double
-from tidemill.aggregates.lanes import Lane, Moments, PlainRow
+from tidemill.aggregates.lanes import Lane, Moments, PlainRow, PlainWindow
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.lowering import CombinedLanes, Numbers
 from tidemill.plan.functions import Signature
@@ -31,7 +31,7 @@ class Spread(Function):
         values = moments["m2"] / np.where(known, moments["n"] - self.taken_off, 1)
         return np.sqrt(values) if self.is_root else values, known, None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = [float(value) for value in known_values(rows)]
         if len(values) <= self.taken_off:
             return None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidemill.aggregates.functions.base import Function, is_plain, number_of_items, whole_constant
 from tidemill.aggregates.functions.totals import SumFunction
-from tidemill.aggregates.lanes import Counts, Lane, PlainRow, Weights
+from tidemill.aggregates.lanes import Counts, Lane, PlainRow, PlainWindow, Weights
 from tidemill.aggregates.limbs import to_decimal, to_int64
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, listed, nowhere
 from tidemill.aggregates.plain import sort_key, unsigned_zero
@@ -57,7 +57,7 @@ class Top(Function):
         raised[picked.owner[lost]] = True
         return listed(picked.offsets, pairs, call.slot.type.arrow, picked.sizes == 0), raised
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         weights: dict[Any, Any] = {}
         values: dict[Any, Any] = {}
         for value, *weight in (values for _, values in rows if None not in values):

@@ -19,7 +19,16 @@ from tidemill.aggregates.functions.base import (
     is_plain,
     text_as_double,
 )
-from tidemill.aggregates.lanes import ROWS, Count, Counts, Lane, Overflow, PlainRow, Sum
+from tidemill.aggregates.lanes import (
+    ROWS,
+    Count,
+    Counts,
+    Lane,
+    Overflow,
+    PlainRow,
+    PlainWindow,
+    Sum,
+)
 from tidemill.aggregates.lanes.base import known_values
 from tidemill.aggregates.limbs import split_int64, to_decimal, to_float, to_int64
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers
@@ -44,7 +53,7 @@ class CountFunction(Function):
         counts = lanes.encoded(lane)
         return counts.values, counts.valid, None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         return sum(None not in values for _, values in rows)
 
 
@@ -62,7 +71,7 @@ class CountDistinct(Function):
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         return lanes.bags(Counts(call.argument)).distinct(), None, None
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         return len({sort_key(unsigned_zero(value)) for _, (value,) in rows if value is not None})
 
 
@@ -113,7 +122,7 @@ class SumFunction(Function):
         sums, _, gone, raised = _decimal_sums(call, lanes)
         return mask_out(sums, gone), raised
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = known_values(rows)
         if not values:
             return None
@@ -157,7 +166,7 @@ class AverageFunction(Function):
         fitting = [None if wide else mean for mean, wide in zip(means, large, strict=True)]
         return pa.array(fitting, type=result.arrow), raised | large
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         values = known_values(rows)
         if not values:
             return None

@@ -7,6 +7,7 @@ from tidemill.aggregates.lanes.base import (
     LaneArray,
     NumberLane,
     PlainRow,
+    PlainWindow,
     lane_of_kind,
 )
 from tidemill.aggregates.lanes.extremes import Max, Min
@@ -16,4 +17,4 @@ from tidemill.aggregates.lanes.totals import ROWS, Count, Overflow, RowsLane, Su
 
 __all__ = ["ROWS", "BagLane", "Count", "Counts", "First", "FirstKnown", "KernelLane", "Lane"]
 __all__ += ["LaneArray", "Last", "LastKnown", "Max", "Min", "Moments", "NumberLane", "Overflow"]
-__all__ += ["PlainRow", "RowsLane", "Sum", "Weights", "lane_of_kind"]
+__all__ += ["PlainRow", "PlainWindow", "RowsLane", "Sum", "Weights", "lane_of_kind"]

@@ -94,6 +94,7 @@ class Counts(BagLane):
     """Each value with how often it is there."""
 
     kind: ClassVar[str] = "counts"
+    has_every_value: ClassVar[bool] = True
 
     @property
     def parts(self) -> tuple[str, ...]:

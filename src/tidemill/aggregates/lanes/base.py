@@ -31,6 +31,8 @@ from tidemill.types import BIGINT, Type
 LaneArray = Encoded | Bags
 # The time of a row and the value of each argument of a lane or call, as plain Python has them.
 PlainRow = tuple[int, tuple[Any, ...]]
+# Where a window begins and where it ends.
+PlainWindow = tuple[int, int]
 
 _KINDS: dict[str, type[Lane]] = {}
 
@@ -51,6 +53,7 @@ class Lane(ABC):
     kind: ClassVar[str]  # how stored plans name the class
     is_sketch: ClassVar[bool] = False
     counts_values: ClassVar[bool] = False  # its memory grows with the distinct values
+    has_every_value: ClassVar[bool] = False  # with how often it is there
 
     def __init_subclass__(cls) -> None:
         if "kind" in vars(cls):
@@ -99,6 +102,17 @@ class Lane(ABC):
     def _reads_types(self) -> bool:
         """True if `lift_rows` takes columns of the arguments' types; if not, Catalyst lifts."""
         return False
+
+    def derives_from(self, other: Lane) -> bool:
+        """Whether the other tells all that this lane would: the same, or within closer bounds.
+
+        What derives from a lane that derives from a third derives from the third, too.
+        """
+        return False
+
+    def derived(self, source: Any) -> Any:
+        """This lane of what the other has, of cells or of windows alike; a sketch as it is."""
+        return source
 
     @abstractmethod
     def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:

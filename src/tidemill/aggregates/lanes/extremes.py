@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.algebra import (
@@ -16,14 +17,24 @@ from tidemill.aggregates.algebra import (
     INTEGER_MIN,
     Algebra,
 )
-from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank_values, valid_rows
-from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
+from tidemill.aggregates.bags import ValueCounts
+from tidemill.aggregates.encoded import (
+    Encoded,
+    from_ranks,
+    mask_out,
+    numbers_of,
+    rank_values,
+    valid_rows,
+)
+from tidemill.aggregates.lanes.base import Lane, NumberLane, PlainRow, known_values
 from tidemill.aggregates.plain import greatest, least
 from tidemill.types import BOOLEAN, DATE, TIMESTAMP, Type
 
 
 class Extreme(NumberLane):
     """One of the values; NULL of none. Text, binary and decimals are kept as ranks."""
+
+    picks_last: ClassVar[bool]
 
     @property
     @abstractmethod
@@ -42,6 +53,19 @@ class Extreme(NumberLane):
     @property
     def _is_ranked(self) -> bool:
         return self.type.is_decimal or self.type.name in ("STRING", "BINARY")
+
+    def derives_from(self, other: Lane) -> bool:
+        return other.has_every_value and other.arguments == self.arguments
+
+    def derived(self, source: ValueCounts) -> Encoded:
+        """The first or the last of the values, which lie in order."""
+        codes = source.extreme_codes(self.picks_last)
+        valid = codes >= 0
+        values = source.dictionary
+        if self._is_ranked:
+            return Encoded(codes, valid, values)
+        numbers = np.append(numbers_of(values), 0)  # the last stands for none
+        return Encoded(numbers[codes], valid)
 
     def lift_sql(self, values: Sequence[str], time: str) -> tuple[str, ...]:
         return (f"{self.kind.upper()}({values[0]})",)
@@ -65,6 +89,7 @@ class Min(Extreme):
     """The least value."""
 
     kind: ClassVar[str] = "min"
+    picks_last: ClassVar[bool] = False
 
     @property
     def algebra(self) -> Algebra:
@@ -79,6 +104,7 @@ class Max(Extreme):
     """The greatest value."""
 
     kind: ClassVar[str] = "max"
+    picks_last: ClassVar[bool] = True
 
     @property
     def algebra(self) -> Algebra:

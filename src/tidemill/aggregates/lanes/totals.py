@@ -16,9 +16,10 @@ from tidemill.aggregates.algebra import (
     combine_masked,
     masked,
 )
+from tidemill.aggregates.bags import ValueCounts
 from tidemill.aggregates.columns import GroupedRows, has_numbers
 from tidemill.aggregates.encoded import Encoded, mask_out, numbers_of, valid_rows
-from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
+from tidemill.aggregates.lanes.base import Lane, NumberLane, PlainRow, known_values
 from tidemill.aggregates.limbs import fitted, normalise, split_decimal, summable, to_decimal
 from tidemill.arrays import Array
 from tidemill.plan.functions.decimals import sum_type
@@ -52,6 +53,12 @@ class Count(NumberLane):
     """The number of rows with a value."""
 
     kind: ClassVar[str] = "count"
+
+    def derives_from(self, other: Lane) -> bool:
+        return other.has_every_value and other.arguments == self.arguments
+
+    def derived(self, source: ValueCounts) -> Encoded:
+        return Encoded(source.total(), None)
 
     @property
     def algebra(self) -> Algebra:

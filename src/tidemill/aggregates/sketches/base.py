@@ -72,6 +72,11 @@ class SketchLane(Lane):
         assert isinstance(size, int)
         return size
 
+    def derives_from(self, other: Lane) -> bool:
+        """A larger sketch of the same kind errs by less."""
+        alike = type(other) is type(self) and other.arguments == self.arguments
+        return alike and isinstance(other, SketchLane) and other.size > self.size
+
     @property
     def parts(self) -> tuple[str, ...]:
         """One column of sketches; partial rows by value have the value and how often it is."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.functions.base import Function
-from tidemill.aggregates.lanes import Lane, PlainRow
+from tidemill.aggregates.lanes import Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered
 from tidemill.aggregates.user.lanes import UserLane
 from tidemill.aggregates.user.results import as_result
@@ -34,7 +34,7 @@ class UserFunction(Function):
         lane = self.lane(call)
         return lane.user.lower(lanes.encoded(lane).values)
 
-    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], start_us: int) -> Any:
+    def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         """One row at a time, combined from left to right; rows with a NULL are left out."""
         assert call.code is not None
         user, declaration = make_aggregate(call.code, call.parameters), declared(call.code)

@@ -260,21 +260,19 @@ def _with_subwindow(
     """The constants of FREQUENT with its sub-window in canonical form; the slide by default.
 
     Rows are counted between the edges of windows, so that is where sub-windows can end: they
-    are whole slides long, and a window is a whole number of them.
+    are as long as slides.
     """
     most, duration = constants
-    place = place_in(expr, node)
-    subwindow_us = window.grid_us
+    place, slide_us = place_in(expr, node), window.grid_us
+    subwindow_us = slide_us
     if isinstance(duration, str):
         subwindow_us = parse_duration_at(duration, "", place)
-    uneven = [r for r in window.ranges_us if subwindow_us <= 0 or r % subwindow_us]
-    if uneven or subwindow_us % window.grid_us:
-        length = render_duration(uneven[0] if uneven else window.range_us)
+    if subwindow_us <= 0 or subwindow_us % slide_us:
         refuse(
             "E_SUBWINDOW",
-            f"a window of {length} is not made of whole sub-windows of "
-            f"{render_duration(subwindow_us)}",
-            hint="FREQUENT counts by the slide, or by several slides: RANGE has to be a multiple",
+            f"a sub-window of {render_duration(subwindow_us)} is not made of whole slides of "
+            f"{render_duration(slide_us)}",
+            hint="FREQUENT counts by the slide, or by several slides",
             place=place,
         )
     return most, render_duration(subwindow_us)

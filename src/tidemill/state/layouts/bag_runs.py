@@ -55,18 +55,32 @@ class SortedBags:
         own = self.counted[self.bags.end] - self.counted[self.bags.begin]
         return totals_before(own)
 
+    @cached_property
+    def least(self) -> IntArray:
+        """The least code of each cell, and after the last; above all codes where there is none."""
+        codes = self.bags.extreme_codes(is_last=False)
+        none = len(self.bags.dictionary)
+        return np.append(np.where(codes < 0, none, codes), none)
+
+    @cached_property
+    def greatest(self) -> IntArray:
+        """The greatest code of each cell, and after the last; -1 where there is none."""
+        return np.append(self.bags.extreme_codes(is_last=True), -1)
+
 
 @dataclass(frozen=True)
 class Runs:
     """For each cell of a block, the run `first:last` of cells behind it.
 
-    `window_us` is where the window of each begins, for those that are asked about parts of it.
+    `window_us` is where the window of each begins, and `range_us` how long it is, for those that
+    are asked about parts of it.
     """
 
     cells: SortedBags
     first: IntArray
     last: IntArray
     window_us: IntArray | None = None
+    range_us: IntArray | None = None
 
     @property
     def dictionary(self) -> pa.Array:
@@ -86,6 +100,16 @@ class Runs:
         weight = self.cells.weight
         found: IntArray = weight[self.last] - weight[self.first]
         return found
+
+    def extreme_codes(self, is_last: bool) -> IntArray:
+        """The code of the least or of the greatest value; -1 where there is none."""
+        bounds = np.stack([self.first, self.last], axis=1).ravel()
+        if is_last:
+            codes = np.maximum.reduceat(self.cells.greatest, bounds)[::2]
+        else:
+            codes = np.minimum.reduceat(self.cells.least, bounds)[::2]
+        extremes: IntArray = np.where((self.first < self.last) & (codes < self._size), codes, -1)
+        return extremes
 
     def percentile(self, fraction: float, numbers: Array) -> tuple[Array, BoolArray]:
         """The value a fraction of the way through, and whether there is any.
@@ -153,10 +177,12 @@ class Runs:
         Of each sub-window the `most` heaviest values are listed, and `delta` is the sum of
         what the last of each list weighs: no value that a list leaves out weighs more there.
         """
-        start_us, window_us = self.cells.bags.start_us, self.window_us
+        start_us = self.cells.bags.start_us
         assert start_us is not None
-        assert window_us is not None
-        begin, first, last = part(self.first, self.last, start_us, window_us, length_us)
+        assert self.window_us is not None
+        assert self.range_us is not None
+        windows = self.window_us, self.range_us
+        begin, first, last = part(self.first, self.last, start_us, *windows, length_us)
         # Windows that overlap have sub-windows in common, and each is listed once.
         bounds, lists = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
         picked = Runs(self.cells, *bounds).pick(most, by_weight=True)

@@ -10,11 +10,12 @@ from tidemill.compiling import compiled
 
 @compiled
 def part(
-    first: Array, last: Array, start_us: Array, window_us: Array, length_us: int
+    first: Array, last: Array, start_us: Array, window_us: Array, range_us: Array, length_us: int
 ) -> tuple[Array, Array, Array]:
     """The runs of cells of each request that lie in one sub-window; empty ones have none.
 
-    Told are where those of each request begin, and the bounds of all of them.
+    A window is cut every so long from its start on, and back from its end. Told are where those
+    of each request begin, and the bounds of all of them.
     """
     most = 0
     for request in range(len(first)):
@@ -23,9 +24,10 @@ def part(
     low, high, runs = np.empty(most, np.int64), np.empty(most, np.int64), 0
     for request in range(len(first)):
         begin[request] = runs
-        number = -1
+        number, rest_us = -2, range_us[request] % length_us
         for cell in range(first[request], last[request]):
-            sub_window = (start_us[cell] - window_us[request]) // length_us
+            offset_us = start_us[cell] - window_us[request]
+            sub_window = offset_us // length_us + (offset_us - rest_us) // length_us
             if sub_window != number:
                 low[runs] = cell
                 number = sub_window
