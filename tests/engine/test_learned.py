@@ -19,6 +19,7 @@ from tidemill import Engine
 from tidemill.engine.register import plan as planning
 from tidemill.engine.register.learned import load_samples, read_sample, write_sample
 from tidemill.share import Sample
+from tidemill.spark.sampling import take_sample
 
 SECOND_US = 1_000_000
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, n BIGINT) ORDER BY ts SOURCE 'parquet:in';"
@@ -65,7 +66,7 @@ def explained(folder: Path, statements: str = ASK) -> list[str]:
 def samplings(monkeypatch: pytest.MonkeyPatch) -> list[Sample]:
     """The samples that are taken from here on."""
     taken: list[Sample] = []
-    take: Callable[..., Sample] = planning.take_sample
+    take: Callable[..., Sample] = take_sample
 
     def note(*terms: object) -> Sample:
         taken.append(take(*terms))
@@ -151,7 +152,10 @@ def test_a_sample_that_is_lost_is_taken_again(
     database = sqlite3.connect(begun / "home" / "tidemill.db")
     database.executescript(damage)
     database.close()
+    assert "guessed, as no sample was taken" in explained(begun)[0]
+    assert samplings == []
     for _ in range(2):
+        explained(begun, "SET tick_files = 7")
         assert explained(begun) == before
     assert [sample.size for sample in samplings] == [600]
 
@@ -163,9 +167,9 @@ def test_a_sample_is_read_as_it_was_written() -> None:
     assert read is not None
     assert (read.size, read.rows_per_second) == (sample.size, 974.25)
     assert len(read.keys) > 3 < len(read.bits)
-    for columns, others in ((read.keys, sample.keys), (read.bits, sample.bits)):
-        assert columns.keys() == others.keys()
-        assert all(np.array_equal(columns[name], others[name]) for name in others)
+    assert (read.keys.keys(), read.bits.keys()) == (sample.keys.keys(), sample.bits.keys())
+    assert all(np.array_equal(read.keys[key], codes) for key, codes in sample.keys.items())
+    assert all(np.array_equal(read.bits[p], flags) for p, flags in sample.bits.items())
     assert len(blob) < 20 * sample.size
 
 

@@ -71,3 +71,22 @@ def test_a_change_of_range_moves_the_plan_and_coming_back_restores_it(tmp_path: 
     assert {len(each) for each in alone} == {len(WINDOWS)}
     assert answers == wanted
     assert min(map(len, answers.values())) > 80
+
+
+def test_a_stream_that_is_dropped_in_a_run_is_followed_no_longer(tmp_path: Path) -> None:
+    write_files(tmp_path, [5, 5, 5])
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(SCRIPT.format("auto"), tmp_path)
+        second = SCRIPT.format("auto").replace("STREAM s", "STREAM t").replace("FROM s", "FROM t")
+        engine.sql(second.replace("QUERY q", "QUERY r"), tmp_path)
+        drops = "".join(f"DROP QUERY r{place};" for place in range(len(WINDOWS)))
+        ticks: list[str] = []
+
+        def drop(tick: TickReport) -> None:
+            ticks.append(tick.stream)
+            if ticks == ["s", "t", "s"]:
+                engine.sql(drops + "DROP STREAM t;")
+
+        engine.run("idle", drop)
+        assert ticks == ["s", "t", "s", "s"]
+        assert [stream.written for stream in engine.plan.rates] == ["s"]

@@ -29,7 +29,7 @@ SETS = 200
 SKEW, MOST_SLIDES = 0.6, 50
 KEYS = (("k",), ("k",), ("k", "n"), ("k", "n", "k, n", ""))
 CONDITIONS = (("",), ("", "n = 1", "n > 5"), ("", "k = 'a'", "price > 3", "n = 2", "big > 1"))
-LONGEST_SLIDES_S = (6, 24, 24, 90)
+LONGEST_SLIDES_S = (6, 12, 12, 24)
 PERCENT = Settings().rebuild_percent
 
 

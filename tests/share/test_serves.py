@@ -69,13 +69,13 @@ def test_a_verdict_names_everything_that_is_lacking(
 def test_what_is_missing_can_be_added_and_what_stands_in_the_way_cannot() -> None:
     synopsis = synopsis_for(asks())
     joins = [asks(), asks("MAX(length) AS v"), asks(where="port = 80")]
-    assert all(Verdict(synopsis, asked).can_join for asked in joins)
-    assert not Verdict(synopsis, asks(keys="port")).can_join
+    assert not any(Verdict(synopsis, asked).obstacles for asked in joins)
+    assert Verdict(synopsis, asks(keys="port")).obstacles
 
 
-def test_a_coarser_query_is_served_once_but_does_not_join() -> None:
+def test_a_coarser_query_is_served() -> None:
     verdict = Verdict(synopsis_for(asks()), asks(keys="src"))
-    assert (verdict.serves, verdict.is_coarser, verdict.can_join) == (True, True, False)
+    assert (verdict.serves, verdict.is_coarser) == (True, True)
 
 
 def test_another_stream_stands_in_the_way() -> None:

@@ -15,11 +15,6 @@ from tidemill.share.weave.model import Cost
 CostPoints = tuple[tuple[int, float], ...]
 
 
-def with_point(points: CostPoints, queries: int, cost: float) -> CostPoints:
-    """The points with one more; the older of two goes."""
-    return (*points[-1:], (queries, cost))
-
-
 def has_drifted(points: CostPoints, queries: int, cost: float, percent: int) -> bool:
     """Says whether a plan costs more than expected by more than so many percent."""
     expected = float(extrapolated(points, queries))

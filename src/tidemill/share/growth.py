@@ -14,7 +14,7 @@ from dataclasses import replace
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.share.drift import has_drifted, has_outgrown, with_point
+from tidemill.share.drift import has_drifted, has_outgrown
 from tidemill.share.model import SharedPlan, Stint, specs_of
 from tidemill.share.moving import HostedGroup, PlanChange, hosted, live_parts
 from tidemill.share.optimiser import Context, Group, cost_of_arrangement, optimise
@@ -80,7 +80,7 @@ def _grow(
     smaller = [number for number, part in enumerate(live) if part.host in losing]
     units = [HostedGroup(group) for group in optimise(newcomers, context)]
     fresh = range(len(live), len(live) + len(units))
-    parts = place((*live, *units), (*fresh, *smaller), context)
+    parts = place((*live, *units), (*fresh, *smaller), context) if live else units
     left = (s.id for s in standing.of_stream(stream) if s.id in losing)
     change.settle(parts, position, context, left)
 
@@ -141,9 +141,9 @@ def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
 
 
 def _noted(plan: SharedPlan, stream: Name, cost: float) -> SharedPlan:
-    """With the cost of a plan that was made anew."""
-    points = plan.rebuild_costs.get(stream, ())
-    added = with_point(points, len(plan.queries_of(stream)), cost)
+    """With the cost of a plan that was made anew; of those before it, the last one stays."""
+    points = plan.rebuild_costs.get(stream, ())[-1:]
+    added = (*points, (len(plan.queries_of(stream)), cost))
     return replace(plan, rebuild_costs={**plan.rebuild_costs, stream: added})
 
 

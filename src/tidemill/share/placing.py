@@ -1,8 +1,8 @@
 """Where queries that come belong, and what becomes of a group that some have left.
 
-A newcomer is a group by itself, which then looks for groups to join: weave rounds where windows
-may be better kept apart, else by what it adds to the cost. A group that lost queries looks too.
-Groups that did not change were compared with one another before, and are not again.
+A newcomer is a group by itself, which then looks for groups to join: by weave rounds in the modes
+that weave by the count of operations, else by what it adds to the cost. A group that lost queries
+looks too. Groups that did not change were compared with one another before, and are not again.
 """
 
 from __future__ import annotations
@@ -14,12 +14,8 @@ from tidemill.share.moving import HostedGroup
 from tidemill.share.optimiser import Context, Group, longest
 from tidemill.share.weave import Processing, WeaveRounds
 
-# In what ways the groups of a mode may get their slices.
-_PROCESSINGS = {
-    "weave": (Processing.TREES,),
-    "triweave": (Processing.TRIOPS,),
-    "auto": (Processing.TREES, Processing.TRIOPS),
-}
+# How the groups of the modes that weave by operations get their slices.
+_PROCESSINGS = {"weave": Processing.TREES, "triweave": Processing.TRIOPS}
 
 
 def place(
@@ -55,8 +51,8 @@ class _Placing:
         if rounds is not None:
             return rounds.partner(number, others)
         offers = [(self._saving(number, other), -other) for other in others]
-        saving, other = max(offers, default=(-1.0, 0))
-        return -other if saving >= 0 else None
+        saving, best = max(offers, default=(-1.0, 0))
+        return -best if saving >= 0 else None
 
     def _merge(self, into: int, emptied: int) -> int:
         if (rounds := self._rounds_of(into)) is not None:
@@ -86,7 +82,7 @@ class _Placing:
         return cost(needs) + cost(others) - cost(needs | others)
 
     def _rounds_of(self, number: int) -> _FamilyRounds | None:
-        """None where windows of equal keys and predicate are never better kept apart."""
+        """None where time decides."""
         family = self._families[number]
         if family not in self._rounds:
             self._rounds[family] = self._new_rounds(self._relatives(number))
@@ -94,15 +90,12 @@ class _Placing:
 
     def _new_rounds(self, relatives: Sequence[int]) -> _FamilyRounds | None:
         settings = self._context.settings
-        processings = _PROCESSINGS.get(settings.sharing)
-        routed = any(self.left[number].group.routed for number in relatives)
-        if processings is None or routed or not settings.is_on("weave"):
+        if settings.sharing not in _PROCESSINGS or not settings.is_on("weave"):
             return None
         model = self._context.weaving(united_needs(self._needs[n] for n in relatives))
-        if model.shares_all:
-            return None
         groups = [[longest(q) for q in self.left[n].group.queries] for n in relatives]
-        return _FamilyRounds(relatives, WeaveRounds(groups, processings, model))
+        processing = _PROCESSINGS[settings.sharing]
+        return _FamilyRounds(relatives, WeaveRounds(groups, processing, model))
 
 
 class _FamilyRounds:

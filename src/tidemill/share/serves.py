@@ -1,7 +1,7 @@
 """Can this synopsis serve this query? A verdict with reasons, for everybody who asks.
 
 EXPLAIN asks whether a query shares the slices it reads (rule SS1), a one-time query whether the
-synopsis has what it needs as it is, and a newcomer whether it can be added to the readers.
+synopsis has what it needs as it is.
 """
 
 from __future__ import annotations
@@ -42,12 +42,6 @@ class Verdict:
     def serves(self) -> bool:
         """The query can be answered as things are; if it `is_coarser`, by merging groups."""
         return not self.reasons
-
-    @property
-    def can_join(self) -> bool:
-        """The query can become a reader, once what is missing has been added."""
-        # Most synopses have other keys, which is the cheapest to tell.
-        return self._has_keys and not self.is_coarser and not self.obstacles
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -71,10 +71,6 @@ class Planner:
             self._sample(catalog, stream, queries)
             return self.position(stream), self.context(stream, catalog, plan)
 
-        for stream in plan.streams:
-            # Lost, or of a stream that has been declared otherwise.
-            if declaration_of_stream(catalog, stream) not in self.samples:
-                self._sample(catalog, stream, queries)
         changed = change_plan(plan, queries, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
             for stream in changed.streams:
@@ -144,6 +140,12 @@ class Planner:
             return None
         since_us, watermark_us = stint.from_us, position.watermark_us
         return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
+
+    def renew_samples(self, catalog: Catalog, queries: Sequence[QueryPlan]) -> None:
+        """Takes those that are lost, or of streams that have been declared otherwise."""
+        for stream in dict.fromkeys(source_name(query.relation) for query in queries):
+            if declaration_of_stream(catalog, stream) not in self.samples:
+                self._sample(catalog, stream, queries)
 
     def samples_of(self, catalog: Catalog) -> dict[Declared, Sample]:
         """Those of streams as they are declared now."""

@@ -109,6 +109,7 @@ class Registry:
     def _planned(self, catalog: Catalog) -> SharedPlan:
         queries = self.binder.recall_all(catalog, self.plan)
         self.notice(f"planning {many(len(queries), 'query')}")
+        self.planner.renew_samples(catalog, queries)
         return self.planner.change(self.plan, catalog, queries, self.catalog.settings)
 
     def check_sources(self, catalog: Catalog, streams: Iterable[Name], text: str) -> None:

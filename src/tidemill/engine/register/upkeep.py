@@ -40,6 +40,8 @@ class Upkeep:
 
     def _after(self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog) -> SharedPlan:
         name, state = runner.stream.key, runner.state
+        if not plan.queries_of(name):
+            return plan  # dropped since its last tick, and maybe its stream as well
         if state.time.watermark_us is not None:
             plan = retire_stints(plan, name, state.time.watermark_us)
         rate = state.rate.rows_per_second

@@ -6,7 +6,7 @@ changed group in the table of losses is computed.
 >>> from fractions import Fraction
 >>> from tidemill.share.weave.operations import Operations
 >>> a, b, c = (WindowSpec(r * 10**6, s * 10**6) for r, s in ((16, 4), (10, 5), (8, 4)))
->>> rounds = WeaveRounds([[a], [b], [c]], [Processing.TREES], Operations(Fraction("1.2")))
+>>> rounds = WeaveRounds([[a], [b], [c]], Processing.TREES, Operations(Fraction("1.2")))
 >>> float(rounds.cost), rounds.partner(2, [0, 1])
 (5.5, 0)
 >>> rounds.merge(2, 0)
@@ -17,6 +17,7 @@ changed group in the table of losses is computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -27,16 +28,16 @@ from tidemill.windows import WindowSpec
 
 
 class WeaveRounds:
-    """Groups of windows by their place, served in the cheapest of the ways that are allowed."""
+    """Groups of windows by their place."""
 
     def __init__(
         self,
         groups: Sequence[Sequence[WindowSpec]],
-        processings: Sequence[Processing],
+        processing: Processing,
         model: CostModel,
     ) -> None:
         self._load = Workload.of(window for windows in groups for window in windows)
-        self._processings, self._model = processings, model
+        self._processing, self._model = processing, model
         self._left = list(range(len(groups)))
         self._bitmaps = [self._bitmap(windows) for windows in groups]
         self._edges = np.array([_ones(bitmap) for bitmap in self._bitmaps], np.int64)
@@ -46,18 +47,16 @@ class WeaveRounds:
     @property
     def cost(self) -> Cost:
         """Of the groups as they stand, by the same count as any other plan of these windows."""
-        ways = self._ways(len(self._left))
-        return min(self._cost(way, len(self._left), self._finals(way)) for way in ways)
+        return self._cost(len(self._left), Fraction(0))
 
     def partner(self, changed: int, others: Sequence[int]) -> int | None:
         """The one of the others that it pays most to merge the changed group with, if any."""
         if not others:
             return None
-        ways = self._ways(len(self._left) - 1)
-        cost, other = min(
-            (self._best(way, changed, list(others)) for way in ways), key=lambda offer: offer[0]
-        )
-        return other if cost < self.cost else None
+        losses = self._losses(changed, list(others))
+        best = int(losses.argmin())
+        merged = self._cost(len(self._left) - 1, losses[best].item())
+        return others[best] if merged < self.cost else None
 
     def merge(self, into: int, emptied: int) -> None:
         self._bitmaps[into] = self._bitmaps[into] | self._bitmaps[emptied]
@@ -65,20 +64,13 @@ class WeaveRounds:
         self._weights[into] += self._weights[emptied]
         self._left.remove(emptied)
 
-    def _best(self, way: Processing, changed: int, others: list[int]) -> tuple[Cost, int]:
-        """The cost after the merge that loses least, and with which group."""
-        losses = self._losses(way, changed, others)
-        best = int(losses.argmin())
-        finals = self._finals(way) + losses[best].item()
-        return self._cost(way, len(self._left) - 1, finals), others[best]
-
-    def _losses(self, way: Processing, changed: int, others: list[int]) -> Array:
+    def _losses(self, changed: int, others: list[int]) -> Array:
         edges, weights = self._edges, self._weights
         together = self._together(changed, others), weights[others] + weights[changed]
         losses: Array = (
-            self._work(way, *together)
-            - self._work(way, edges[others], weights[others])
-            - self._work(way, edges[[changed]], weights[[changed]])
+            self._work(*together)
+            - self._work(edges[others], weights[others])
+            - self._work(edges[[changed]], weights[[changed]])
         )
         return losses
 
@@ -86,18 +78,15 @@ class WeaveRounds:
         bitmap = self._bitmaps[changed]
         return np.array([_ones(bitmap | self._bitmaps[other]) for other in others], np.int64)
 
-    def _ways(self, groups: int) -> Sequence[Processing]:
+    def _cost(self, groups: int, lost: Cost) -> Cost:
         """One group needs no intercede: it would copy every slice as it is."""
-        return (Processing.SHARED,) if groups == 1 else self._processings
+        served = Processing.SHARED if groups == 1 else self._processing
+        finals = total(self._work(self._edges[self._left], self._weights[self._left])) + lost
+        return assembled(self._load, served, self._model, groups, finals)
 
-    def _finals(self, way: Processing) -> Cost:
-        return total(self._work(way, self._edges[self._left], self._weights[self._left]))
-
-    def _cost(self, way: Processing, groups: int, finals: Cost) -> Cost:
-        return assembled(self._load, way, self._model, groups, finals)
-
-    def _work(self, way: Processing, edges: Array, weights: Array) -> Array:
-        return self._model.finals(way, edges, weights, self._load.timeline.seconds)
+    def _work(self, edges: Array, weights: Array) -> Array:
+        seconds = self._load.timeline.seconds
+        return self._model.finals(self._processing, edges, weights, seconds)
 
     def _bitmap(self, windows: Sequence[WindowSpec]) -> Words:
         mask = self._load.timeline.mask(dict.fromkeys(windows))
