@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 from threading import Condition
@@ -34,18 +34,23 @@ def script(weights: dict[str, int]) -> str:
 
 
 class Overload:
-    """Runs take time of a manual clock, and none ends before all streams have had a new update."""
+    """Runs take time of a manual clock, and none ends before all streams have had a new update.
+
+    The first ones do not: the rate that a stream's first tick shows may change the plan, which
+    waits for them.
+    """
 
     def __init__(self, clock: ManualClock, streams: int) -> None:
         self._clock, self._streams, self._moved = clock, streams, Condition()
         self._fresh: set[str] = set()
+        self._ticks: Counter[str] = Counter()
         self.used_s: defaultdict[str, float] = defaultdict(float)
         self.runs = 0
 
     def after_run(self, stream: str) -> None:
         with self._moved:
-            if self.runs == RUNS:
-                # The engine is about to stop; not all streams may have work any more.
+            if self.runs == RUNS or not self._is_settled:
+                # The engine is about to stop or has just begun; not all streams may have work.
                 return
             self._fresh.clear()
             self._clock.sleep(RUN_S[stream])
@@ -55,8 +60,13 @@ class Overload:
                 is_fresh = lambda: len(self._fresh) == self._streams  # noqa: E731
                 assert self._moved.wait_for(is_fresh, PATIENCE_S)
 
+    @property
+    def _is_settled(self) -> bool:
+        return len(self._ticks) == self._streams and min(self._ticks.values()) > 1
+
     def note(self, report: TickReport) -> None:
         with self._moved:
+            self._ticks[report.stream] += report.rows_in > 0
             self._fresh |= {report.stream} if report.rows_in else set()
             self._moved.notify_all()
 
