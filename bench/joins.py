@@ -2,8 +2,8 @@
 
     tidemill bench joins --json bench/results/joins.json
 
-A million rows of 12,500 sources, a tick; 10,000 of these stand in a table, once in `hosts` and
-three times in `ports`, so that a fifth of the rows has no partner. A workload is run on both
+Ticks of a million rows from 12,500 sources. 10,000 of these stand in a table, once in `hosts`
+and three times in `ports`, so that a fifth of the rows has no partner. A workload is run on both
 routes in turn, in one process, and the medians of processor time, that of Spark and its workers
 with it, are told. Both must give as many answers.
 """
@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--rows-per-tick", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3, help="runs after one of warm-up")
     parser.add_argument("--json", type=Path)
@@ -133,7 +133,7 @@ def _run(name: str, route: str, scratch: Path, home: Path, rows: int) -> Figure:
         used_s = _processor_seconds() - before_s
     if set(report.routes) != {"columnar" if route == "arrays" else route}:
         raise SystemExit(f"{name}: scanned by {report.routes}, not by {route}")
-    return Figure(used_s / rows * 1e9, sum(report.queries.values()))
+    return Figure(round(used_s / rows * 1e9, 1), sum(report.queries.values()))
 
 
 def _processor_seconds() -> float:

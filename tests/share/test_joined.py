@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from tests.plan.test_joins import CATALOG, WINDOW, bound, text_or_truth
 from tidemill.aggregates.functions import BUILT_IN
+from tidemill.explain.parts import explain_pass
+from tidemill.explain.stream_model import Arrangement
 from tidemill.language import parse_script
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.bind.binder import bind_query
 from tidemill.plan.bind.environment import Environment
@@ -58,6 +61,11 @@ def test_a_table_that_multiplies_makes_a_relation_of_its_own():
     plan, feeds = shared(queries(ALONE, INNER, LEFT, multiplies=True))
     assert [len(plan.readers_of(synopsis)) for synopsis in plan.synopses] == [1, 2]
     assert [feed.relation.multiplies for feed in feeds] == [False, True]
+    arrangement = Arrangement(Name("packets"), plan, CONTEXT.settings, CONTEXT.costs)
+    (together,) = arrangement.passes
+    lines = [line.split("   ")[0] for line in explain_pass(arrangement, 1, together)]
+    assert lines[0] == "pass 1 over packets, joined with whois"
+    assert lines[-2:] == ["  group by src", "  group by src, for each partner in whois"]
     assert {feed.pass_number for feed in feeds} == {0}, "rows are read once all the same"
 
 

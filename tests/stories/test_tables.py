@@ -300,18 +300,20 @@ def test_eight_queries_over_two_tables_are_one_pass(
     assert (len(answers["q1"]) > 0) == (tables == "full")
 
 
+@pytest.mark.parametrize("scan", ["auto", "catalyst"])
 def test_rows_are_counted_once_though_they_have_several_partners(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, scan: str
 ) -> None:
-    """All queries multiply, so the accounts and the watermark come from a count of their own."""
+    """All queries multiply: Catalyst has a feed that only counts, in the same pass."""
     see_owners(spark, tmp_path, [("a", "p", 1), ("a", "q", 2), ("b", "p", 3), ("b", "q", 4)])
     first, second = rows_of(range(60)), rows_of(range(60, 90))
     late = [random_row(random.Random(1), NOON_US)] * 2
     write_files(tmp_path / "in", [first, second + late])
     with Engine(tmp_path / "home") as engine:
-        engine.sql(STREAM + TABLES + BY_OWNER.create("out"), tmp_path)
+        engine.sql(f"{STREAM} {TABLES} SET scan = '{scan}'; {BY_OWNER.create('out')}", tmp_path)
         report = engine.run("flush")
         answers = answers_of(engine, [BY_OWNER])
+    assert set(report.routes) == {"columnar" if scan == "auto" else "catalyst"}
     assert (report.rows_in, report.rows_late) == (92, 2)
     assert LATENESS_US < 60 * SECOND_US
     spark.createDataFrame(table_of(first + second)).createOrReplaceTempView("s")

@@ -46,11 +46,11 @@ def arrange_feeds(
     if together:
         passes = grouping_sets(roots, costs)
     numbers: dict[Scan, int] = {}  # equal scans are one pass, whoever asks for them
-    feeds = [
-        replace(feed, pass_number=numbers.setdefault(feed.scan, number))
-        for number, members in enumerate(passes)
-        for feed in _feeds(members, costs)
-    ]
+    feeds: list[Feed] = []
+    for number, members in enumerate(passes):
+        for scan, of_relation in _scans(members):
+            first = numbers.setdefault(scan, number)
+            feeds += (_feed(scan, root, costs, first) for root in of_relation)
     return _with_accounts(feeds, 0 if together else len(passes))
 
 
@@ -149,14 +149,13 @@ def _needs(root: Root) -> list[Needs]:
     return [needs_of_synopsis(synopsis) for synopsis in root]
 
 
-def _feeds(roots: Sequence[Root], costs: EngineCosts) -> Iterator[Feed]:
-    """The feeds of one pass: those of one relation have one scan."""
+def _scans(roots: Sequence[Root]) -> Iterator[tuple[Scan, Sequence[Root]]]:
+    """The scans of one pass, one for each relation, and the roots that each of them feeds."""
     by_relation: dict[Relation, list[Root]] = {}
     for root in roots:
         by_relation.setdefault(multiplying(root[0].relation), []).append(root)
     for members in by_relation.values():
-        scan = _scan([synopsis for root in members for synopsis in root])
-        yield from (_feed(scan, root, costs) for root in members)
+        yield _scan([synopsis for root in members for synopsis in root]), members
 
 
 def _scan(synopses: Sequence[Synopsis]) -> Scan:
@@ -178,7 +177,7 @@ def _with_accounts(feeds: Sequence[Feed], number: int) -> tuple[Feed, ...]:
     return (*feeds, Feed(scan, (), keeps_all=True, nodes=nodes, synopses=(), pass_number=number))
 
 
-def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
+def _feed(scan: Scan, root: Root, costs: EngineCosts, pass_number: int) -> Feed:
     places = {scalar.sql: place for place, scalar in enumerate(scan.keys)}
     sets = [frozenset(places[key.scalar.sql] for key in synopsis.keys) for synopsis in root]
     predicates = dict.fromkeys(p for synopsis in root for p in _conditions(synopsis))
@@ -195,6 +194,7 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts) -> Feed:
         keeps_all=any(map(keeps_all, root)),
         nodes=_nodes(root, sets, key_tree(sets, rows)),
         synopses=root,
+        pass_number=pass_number,
     )
 
 

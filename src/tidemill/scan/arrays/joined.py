@@ -21,7 +21,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn, Coded
 from tidemill.scan.arrays.tables import ScannedTable, own_name, scanned_table
 
 # Rows are joined in runs that become up to so many, unless a single one becomes more.
-MOST_JOINED_ROWS = 1 << 20
+MOST_JOINED_ROWS = 1 << 19
 
 
 class RepeatedColumn(ChunkColumn):
@@ -56,11 +56,11 @@ class RepeatedColumn(ChunkColumn):
     def _repeated(self, coded: Coded) -> Coded:
         """Of a large table few values may occur, and they make short tables for what follows."""
         codes = coded.digit.codes[self._rows]
+        if len(coded.values) <= len(codes):
+            return Coded(Digit(codes, coded.digit.size), coded.values)
         if self.valid is not None:
             codes = np.where(self.valid, codes, 0)
-        if len(coded.values) <= len(codes):
-            return self._with_null(codes, coded.values)
-        ranked, occurring = distinct_codes(Digit(codes, max(1, len(coded.values))))
+        ranked, occurring = distinct_codes(Digit(codes, len(coded.values)))
         return self._with_null(ranked.codes, coded.values.take(pa.array(occurring)))
 
 

@@ -24,7 +24,8 @@ from tidemill.types import BOOLEAN, Type
 
 Part = TypeVar("Part")
 _COLUMN = "column"
-_MOST_TABLES = 8  # that stay in memory when nobody joins them any more
+# Tables stay in memory until so many others have been asked for; a plan hardly joins as many.
+_MOST_TABLES = 32
 
 
 class ScannedTable:
