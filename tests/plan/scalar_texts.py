@@ -58,7 +58,12 @@ _CONDITION_FORMS = (
     "({number} IS NULL)",
     "({text} IS NULL)",
 )
-_MIRRORS = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE}
+_MIRRORS: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.LT: exp.GT,
+    exp.GT: exp.LT,
+    exp.LTE: exp.GTE,
+    exp.GTE: exp.LTE,
+}
 _MIRRORS |= {kind: kind for kind in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)}
 
 
