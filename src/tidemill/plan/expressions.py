@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
+from tidemill.language.names import Name
 from tidemill.types import Type
 
 Value = None | bool | int | float | Decimal | str | date | datetime
@@ -56,6 +57,11 @@ class Scalar:
     @property
     def may_raise(self) -> bool:
         return self.guarded or bool(self.raised_sql)
+
+    @property
+    def names(self) -> frozenset[Name]:
+        """The names of all columns that it reads."""
+        return frozenset(map(Name, (*self.columns, *(column.name for column in self.joined))))
 
 
 @dataclass(frozen=True)
