@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.stories.old_home import words
 from tests.stories.old_home.make import CASES, FOLDER, OWNERS, SOFT, script_text
 from tests.stories.oracle import compare_all, interpreted
 from tests.stories.soft import answers_of, batches, check
+from tests.stories.test_disorder import in_order
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
 
@@ -30,11 +32,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ARCHIVE = Path(__file__).parent / "old_home" / "home.tar.gz"
+WORDS = ARCHIVE.with_name("words.tar.gz")
 
 
-def restore(folder: Path) -> Path:
+def restore(folder: Path, packed: Path = ARCHIVE) -> Path:
     """Unpack the home; everything lies in this folder now."""
-    with tarfile.open(ARCHIVE) as archive:
+    with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     home = folder / "home"
     with closing(sqlite3.connect(home / "tidemill.db")) as database:
@@ -108,3 +111,35 @@ def test_it_opens_and_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) 
     assert sorted((line["k"], line["n"]) for line in lines) == sorted(
         (key, count) for (_, key), count in in_lines.items()
     )
+
+
+@pytest.mark.usefixtures("spark")
+def test_expressions_in_other_words_are_the_same_ones(tmp_path: Path) -> None:
+    """Old code and this code together answer what this code alone does, and count alike."""
+    home = restore(tmp_path, WORDS)
+    with Engine(home) as engine:
+        before = engine.plan
+        assert engine.ask(words.script_text(), tmp_path) == []
+        assert engine.plan is before
+        sums = before.synopsis_of("sums")
+        assert before.synopsis_of("others") == sums
+        assert [key.scalar.sql for key in sums.keys] == ["g * 2"]
+        assert [lane.sql for lane in sums.lanes].count("sum(m + 1)") == 1
+        assert len(before.synopsis_of("twice").keys) == 2  # their columns stay
+        assert engine.run("idle").rows_in == words.ROWS
+        raised = {name: state.raised for name, state in engine.queries.items()}
+        add_later_files(tmp_path)
+        engine.run("flush")
+        answers = {name: engine.query(name).answers().to_arrow() for name in words.QUERIES}
+        counts = dict(engine.queries)
+    script = words.script_text().replace("'parquet:out'", "'parquet:again'")
+    with Engine(tmp_path / "fresh") as engine:
+        engine.ask(script, tmp_path)
+        engine.run("flush")
+        for name, rows in answers.items():
+            assert in_order(rows) == in_order(engine.query(name).answers().to_arrow())
+            assert len(rows) == counts[name].answers > 20
+        assert {name: state.raised for name, state in engine.queries.items()} == {
+            name: state.raised for name, state in counts.items()
+        }
+    assert 0 < raised["raising"] < counts["raising"].raised

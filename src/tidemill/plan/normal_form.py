@@ -111,13 +111,13 @@ class _Rewriting:
     def _swapped(self, tree: exp.Expr) -> exp.Expr:
         """The operands of a commutative operator in order."""
         left, right = tree.this, tree.expression
-        if _order(left) <= _order(right) or self._type(tree) is None:
+        if _are_ordered(left, right) or self._type(tree) is None:
             return tree
         return type(tree)(this=_bare(right), expression=_bare(left))
 
     def _compared(self, tree: exp.Expr) -> exp.Expr:
         left, right = tree.this, tree.expression
-        if _order(left) <= _order(right) or self._type(tree) is None:
+        if _are_ordered(left, right) or self._type(tree) is None:
             return tree
         return seated(_MIRRORS[type(tree)](this=_bare(right), expression=_bare(left)))
 
@@ -235,9 +235,11 @@ def _like(_: _Rewriting, tree: exp.Expr) -> exp.Expr:
     return exp.Not(this=tree)
 
 
-def _order(tree: exp.Expr) -> tuple[bool, str]:
-    """Constants come last."""
-    return _is_constant(tree), to_sql(_bare(tree))
+def _are_ordered(left: exp.Expr, right: exp.Expr) -> bool:
+    """Constants come last, and else it goes by the text."""
+    if (last := _is_constant(right)) != _is_constant(left):
+        return last
+    return to_sql(_bare(left)) <= to_sql(_bare(right))
 
 
 def _is_constant(tree: exp.Expr) -> bool:

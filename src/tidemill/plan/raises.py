@@ -100,11 +100,13 @@ class _Flags:
 
     def _short_circuit(self, node: exp.And | exp.Or) -> str:
         left, right = node.this, node.expression
+        if not (flag := self.of(right)):
+            return _any([self.of(left)])
         if isinstance(node, exp.And):
             reached = f"COALESCE({self._sql(left)}, TRUE)"
         else:
             reached = f"NOT COALESCE({self._sql(left)}, FALSE)"
-        return _any([self.of(left), _conjunction(reached, self.of(right))])
+        return _any([self.of(left), _conjunction(reached, flag)])
 
     def _coalesce(self, arguments: list[exp.Expr]) -> str:
         if not arguments:

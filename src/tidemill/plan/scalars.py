@@ -25,6 +25,9 @@ def make_scalar(
     joined: tuple[TableColumn, ...] = (),
 ) -> Scalar:
     """The scalar of a resolved tree in normal form; `types` are those of all columns."""
+    if isinstance(normal, exp.Column):
+        text = to_sql(normal)
+        return Scalar(sql=text, try_sql=text, type=type, columns=columns, joined=joined)
     return Scalar(
         sql=to_sql(normal),
         try_sql=to_spark_sql(normal, types),
@@ -44,6 +47,4 @@ def normal_text(text: str, types: Mapping[str, Type]) -> str:
 def restate(scalar: Scalar, types: Mapping[str, Type]) -> Scalar:
     """A scalar that an earlier release may have written, as it is made now."""
     normal = normal_form(parse_tree(scalar.sql), types)
-    if to_sql(normal) == scalar.sql:
-        return scalar
     return make_scalar(normal, types, scalar.type, scalar.columns, scalar.joined)

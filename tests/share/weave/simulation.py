@@ -1,8 +1,9 @@
 """Plans carried out tuple by tuple, in the plainest way, with every operation counted.
 
 One tuple per given instant; the aggregate is a sum. It catches a plan that loses, doubles or
-misplaces a fragment, and a cost formula that counts something else than what is done. It cannot
-catch a wrong idea of which windows there are, which the brute-force sums beside it share.
+misplaces a fragment, and a cost formula that counts something else than what is done; the
+engine's own operations are held against it in `test_engine_counts.py`. It cannot catch a wrong
+idea of which windows there are, which the brute-force sums beside it share.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ from tidemill.share.weave import Processing
 
 @dataclass
 class Run:
-    """Sums by (query, window start), operations by level, and what the buffers held."""
+    """Sums by (query, window start), and operations by level."""
 
     answers: dict[tuple[int, int], int] = field(default_factory=dict)
     sub_aggregations: int = 0
     intercedes: int = 0
     finals: int = 0
-    longest_buffer: int = 0
-    left_in_buffer: int = 0
 
 
 def run(windows, groups, processing, rows, span):
@@ -33,7 +32,6 @@ def run(windows, groups, processing, rows, span):
         united = sub_aggregate(windows, rows, span, result)
         for number, group in enumerate(groups):
             fragments[number] = intercede(edges([windows[m] for m in group], span), united, result)
-        buffer_refs(windows, groups, span, result)
     else:
         for number, group in enumerate(groups):
             fragments[number] = sub_aggregate([windows[m] for m in group], rows, span, result)
@@ -70,23 +68,6 @@ def intercede(group_edges, united, result):
         fragments[right] = [left, sum(value for _, value in parts)]
         left = right
     return fragments
-
-
-def buffer_refs(windows, groups, span, result):
-    """Union fragments wait for every group's next edge, and are then let go."""
-    refs = {}
-    last = [0] * len(groups)
-    cuts = [set(edges([windows[m] for m in group], span)) for group in groups]
-    for edge in edges(windows, span):
-        refs[edge] = len(groups)
-        result.longest_buffer = max(result.longest_buffer, len(refs))
-        for number, cut in enumerate(cuts):
-            if edge in cut:
-                for waiting in [e for e in refs if last[number] < e <= edge]:
-                    refs[waiting] -= 1
-                last[number] = edge
-        refs = {e: count for e, count in refs.items() if count}
-    result.left_in_buffer = len(refs)
 
 
 def final(member, window, fragments, span, result):

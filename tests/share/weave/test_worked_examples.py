@@ -134,22 +134,6 @@ def test_values_of_fragments_and_windows_of_the_interceded():
         assert [answers[1, start] for start in (0, 4, 8, 12)] == [10, 30, 50, 70]
 
 
-def test_predicates_of_the_interceded_address_fragments_by_signature():
-    # Rows a (bit 2) and b (bit 1): q_a reads signatures 10 and 11, q_b reads 01 and 11.
-    rows = [(0, 0b01), (1, 0b11), (2, 0b11), (3, 0b10)]
-    windows = [WindowSpec(*pair) for pair in INTERCEDED]
-    entries = {
-        signature: sub_aggregate(
-            windows, [(t, 1) for t, s in rows if s == signature], 5, Simulated()
-        )
-        for signature in (0b01, 0b10, 0b11)
-    }
-    reads_a = [entries[s][edge][1] for s in (0b10, 0b11) for edge in (1, 3)]
-    assert sum(reads_a) == sum(1 for t, s in rows if t < 3 and s & 0b10) == 2
-    assert entries[0b10][3][1] == 0
-    assert [f[0] for f in entries[0b10].values()] == [0, 1, 3, 4]
-
-
 def test_three_of_four_group_bys_cost_the_same_apart_and_in_two_pairs():
     load = workload((8, 5), (5, 4), (10, 1))
     assert load.edge_rate == 1

@@ -305,8 +305,10 @@ class _Binder:
 
     def _key_of(self, node: exp.Expr) -> Key | None:
         """The key that a tree is, however it is written."""
-        text = self._scalars.normal_text(node) if self._keys else ""
-        return next((key for key in self._keys if key.scalar.sql == text), None)
+        names = {Name(column.name) for column in node.find_all(exp.Column)}
+        keys = [key for key in self._keys if set(map(Name, key.scalar.names)) == names]
+        text = self._scalars.normal_text(node) if keys else ""
+        return next((key for key in keys if key.scalar.sql == text), None)
 
     def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
         around = column.find_ancestor(exp.Anonymous)
