@@ -7,7 +7,8 @@ is the Python process that runs the engine, `jvm` Spark's, which holds the execu
 machine, `workers` the Python processes of the tasks; `state` is what a home holds on disk
 after the last tick, before the flush. A study changes one thing and leaves the others:
 
-- `queries`: the profile `mixed`, 1,000 groups.
+- `queries`: the profile `mixed` (or `--profile one`, `--windows multiples`), 1,000 groups;
+  registering them is told apart from the run.
 - `groups`: one query with full output, uniform keys, so that all groups occur.
 - `slices`: one query with full output, 120 s every 120 s down to every 0.1 s, 1,000 groups.
 """
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,7 +30,7 @@ from _harness import print_table, tell, write_json
 from _memory import watched_memory
 from _rows import Shape, make_files
 from plots import plot_growth
-from workload import TOTALS, make_queries, script
+from workload import PROFILES, TOTALS, Query, make_queries, script
 
 import tidemill
 
@@ -36,7 +38,7 @@ FILES_PER_TICK = 4
 RANGE_MS = 120_000
 SLIDES = 12  # in a range, where the number of slices is not studied
 STUDIES = {
-    "queries": (1, 10, 100, 1_000),
+    "queries": (1, 10, 100, 1_000, 10_000),
     "groups": (1_000, 10_000, 100_000, 1_000_000),
     "slices": (1, 10, 120, 1_200),
 }
@@ -50,6 +52,7 @@ class Point:
     memory: dict[str, int]
     state_bytes: int
     seconds: float
+    register_seconds: float = 0.0
 
 
 def main() -> None:
@@ -78,6 +81,8 @@ def _options() -> argparse.Namespace:
     add("--rate", type=int, default=20_000, help="rows per second of stream time")
     add("--rows-per-tick", type=int, default=1_000_000)
     add("--studies", default=",".join(STUDIES), help="with commas")
+    add("--profile", choices=PROFILES, default="mixed", help="of the queries")
+    add("--windows", choices=("any", "multiples"), default="any", help="of the queries")
     add("--largest", type=int, default=1_000_000, help="leave out larger sizes")
     add("--point", nargs=2, metavar=("STUDY", "SIZE"), help="measure one point, in this process")
     add("--json", type=Path, default=Path("growth.json"))
@@ -98,7 +103,7 @@ def _study(name: str, options: argparse.Namespace) -> list[Point]:
 def _elsewhere(name: str, size: int, options: argparse.Namespace) -> Point:
     """The point, measured by a new process of this program."""
     command = [sys.executable, __file__, "--point", name, str(size)]
-    for option in ("rows", "rate", "rows_per_tick"):
+    for option in ("rows", "rate", "rows_per_tick", "profile", "windows"):
         command += [f"--{option.replace('_', '-')}", str(getattr(options, option))]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     return Point(**json.loads(done.stdout.splitlines()[-1]))
@@ -112,13 +117,15 @@ def _measure(options: argparse.Namespace) -> Point:
     scratch = Path(tempfile.mkdtemp(prefix="tidemill-bench-"))
     try:
         make_files(scratch / "data", shape, options.rows_per_tick, FILES_PER_TICK)
-        return _run(size, _statements(name, size, shape, scratch / "data"), scratch / "home")
+        queries = (
+            make_queries(options.profile, size, shape, options.windows) if name == "queries" else []
+        )
+        return _run(size, _statements(name, size, queries, scratch / "data"), scratch / "home")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _statements(name: str, size: int, shape: Shape, data: Path) -> list[str]:
-    queries = make_queries("mixed", size, shape) if name == "queries" else []
+def _statements(name: str, size: int, queries: Sequence[Query], data: Path) -> list[str]:
     statements = list(script(queries, data, "parquet", FILES_PER_TICK))
     if name != "queries":
         slides = size if name == "slices" else SLIDES
@@ -133,10 +140,12 @@ def _statements(name: str, size: int, shape: Shape, data: Path) -> list[str]:
 
 def _run(size: int, statements: Sequence[str], home: Path) -> Point:
     with watched_memory() as peaks, tidemill.Engine(home) as engine:
+        begun = time.perf_counter()
         engine.sql("\n".join(statements))
+        register_seconds = time.perf_counter() - begun
         report = engine.run("idle")
         state = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-    return Point(size, peaks, state, report.seconds)
+    return Point(size, peaks, state, report.seconds, register_seconds)
 
 
 def _report(studies: dict[str, list[Point]]) -> None:
@@ -146,12 +155,13 @@ def _report(studies: dict[str, list[Point]]) -> None:
             f"{point.size:,} {name}",
             *(f"{point.memory.get(part, 0) / 2**20:,.0f}" for part in parts),
             f"{point.state_bytes / 2**20:,.1f}",
+            f"{point.register_seconds:.1f}",
             f"{point.seconds:.1f}",
         ]
         for name, points in studies.items()
         for point in points
     ]
-    print_table("peak MiB", ["what", *parts, "state", "seconds"], rows)
+    print_table("peak MiB", ["what", *parts, "state", "registering", "seconds"], rows)
 
 
 if __name__ == "__main__":

@@ -203,6 +203,7 @@ class Mill:
             answer=AnswerContext(
                 session=NoSpark(),
                 plan=self.plan,
+                paused=self.paused,
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from operator import add
 from typing import TypeVar
 
 import numpy as np
@@ -66,7 +67,8 @@ T = TypeVar("T", bound=Hashable)
 class QueryBatch:
     """Queries of one shape whose answers are delivered alike; each has a number in the batch.
 
-    `column_names` are the names of the outputs; empty if nobody reads them.
+    `column_names` are the names of the outputs; empty if nobody reads them. `twins` are queries
+    that ask the very same of the same windows: they are answered by the number of the one here.
     """
 
     queries: tuple[str, ...]
@@ -76,6 +78,7 @@ class QueryBatch:
     readings: tuple[Reading, ...]  # by query: the cells that it reads
     column_names: tuple[str, ...] = ()
     delivery: Delivery = CARRY
+    twins: tuple[tuple[str, ...], ...] = ()  # by query, where there are any
 
     @staticmethod
     def of(
@@ -83,6 +86,7 @@ class QueryBatch:
         readings: Sequence[Reading] | None = None,
         is_named: bool = False,
         delivery: Delivery = CARRY,
+        twins: Sequence[tuple[str, ...]] = (),
     ) -> QueryBatch:
         return QueryBatch(
             tuple(query.name for query in lifted),
@@ -92,7 +96,14 @@ class QueryBatch:
             tuple(readings or [ALL_ROWS] * len(lifted)),
             lifted[0].column_names if is_named else (),
             delivery,
+            tuple(twins),
         )
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """By number, all queries that it answers."""
+        alone = tuple((query,) for query in self.queries)
+        return tuple(map(add, alone, self.twins)) if self.twins else alone
 
     def __len__(self) -> int:
         return len(self.values)

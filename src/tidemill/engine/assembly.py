@@ -128,6 +128,7 @@ class Assembly:
             answer=AnswerContext(
                 session=self.spark,
                 plan=plan,
+                paused=paused,
                 folders=AnswerFolders(home.synopses, home.staging, failpoint),
                 buckets=buckets,
                 sinks=sinks,

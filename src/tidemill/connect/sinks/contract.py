@@ -34,11 +34,14 @@ class Batch:
     counts: IntArray
     rows: pa.Table | None = None
     staged: str = ""
+    twins: tuple[tuple[str, ...], ...] = ()  # by query, those that have the same rows, if any
 
     def spans(self) -> Iterator[tuple[str, int, int]]:
         """Each query with its first row and how many it has."""
         first = np.cumsum(self.counts) - self.counts
-        return zip(self.queries, first.tolist(), self.counts.tolist(), strict=True)
+        twins = self.twins or [()] * len(self.queries)
+        rows = zip(self.queries, twins, first.tolist(), self.counts.tolist(), strict=True)
+        return ((name, at, count) for query, others, at, count in rows for name in (query, *others))
 
     def tables(self) -> Iterator[tuple[str, pa.Table]]:
         """Each query with its rows, if there are rows here."""

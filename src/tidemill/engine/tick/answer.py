@@ -9,6 +9,7 @@ from tidemill.answer.shapes import LiftedQuery, lift
 from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import AnswerContext
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Due
 from tidemill.share import Stint
@@ -61,7 +62,7 @@ class QueryBatches:
         synopsis_id: str,
         readers: tuple[tuple[QueryPlan, Stint], ...],
     ) -> None:
-        self._context, self._synopsis_id = context, synopsis_id
+        self._context, self._synopsis_id, self._readers = context, synopsis_id, readers
         self._readings = [stint.reading for _, stint in readers]
         self._queries = [lift(query) for query, _ in readers]
         # Where there is one bucket only, what it puts in order is so for good.
@@ -80,7 +81,7 @@ class QueryBatches:
         numbers: list[list[int]] = [[] for _ in self._batches]
         runs: list[list[Due]] = [[] for _ in self._batches]
         for run in due:
-            if run.synopsis == self._synopsis_id:
+            if run.synopsis == self._synopsis_id and run.query in self._places:
                 place, number = self._places[run.query]
                 numbers[place].append(number)
                 runs[place].append(run)
@@ -102,10 +103,11 @@ class QueryBatches:
         if deliveries == self._deliveries:
             return
         self._deliveries = deliveries
-        groups: dict[Hashable, list[int]] = {}
+        groups: dict[Hashable, dict[Hashable, list[int]]] = {}
         for number, query in enumerate(self._queries):
-            groups.setdefault(self._batch_key(query, *deliveries[number]), []).append(number)
-        self._batches = [self._batch(numbers) for numbers in groups.values()]
+            batch = groups.setdefault(self._batch_key(query, *deliveries[number]), {})
+            batch.setdefault(self._question(number), []).append(number)
+        self._batches = [self._batch(list(twins.values())) for twins in groups.values()]
         self._places = {
             query: (place, number)
             for place, batch in enumerate(self._batches)
@@ -118,11 +120,25 @@ class QueryBatches:
         names = query.column_names if is_named else ()
         return query.shape, delivery, names, id(self._context.sinks[query.name]), alone
 
-    def _batch(self, numbers: list[int]) -> QueryBatch:
+    def _question(self, number: int) -> Hashable:
+        """What sets a query apart in its batch: who asks the very same has the same answers.
+
+        Soft queries are answered one by one, and of twins one may be paused alone.
+        """
+        lifted, (query, stint) = self._queries[number], self._readers[number]
+        if query.is_soft:
+            return query.name
+        is_paused = Name(query.name) in self._context.paused
+        return lifted.values, lifted.limit, query.window, stint, is_paused
+
+    def _batch(self, twins: list[list[int]]) -> QueryBatch:
+        """A batch of the first of all twins."""
+        numbers = [first for first, *_ in twins]
         delivery, is_named = self._deliveries[numbers[0]]
         return QueryBatch.of(
             [self._queries[number] for number in numbers],
             [self._readings[number] for number in numbers],
             is_named,
             delivery,
+            [tuple(self._queries[number].name for number in others) for _, *others in twins],
         )

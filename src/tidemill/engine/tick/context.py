@@ -54,6 +54,7 @@ class AnswerContext:
 
     session: SparkAccess
     plan: SharedPlan
+    paused: frozenset[str]
     folders: AnswerFolders
     buckets: Mapping[str, int]  # by synopsis
     sinks: Mapping[str, SinkWriter]  # by query

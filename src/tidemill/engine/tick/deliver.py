@@ -87,25 +87,30 @@ class Deliverer:
             tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
             merged = finish_rows(self._context.session, plan, batch, tables)
             raised, counts = raised + merged.raised, merged.counts
-            carried = Batch(tick, batch.queries, counts, rows=merged.rows)
+            carried = Batch(tick, batch.queries, counts, merged.rows, twins=batch.twins)
             sink.deliver(carried)
             self._note_published(request, carried)
         else:
             counts = np.sum([bucket.counts for bucket in buckets], axis=0)
             for bucket in buckets:
-                sink.deliver(Batch(tick, batch.queries, bucket.counts, staged=bucket.staged))
+                staged = Batch(
+                    tick, batch.queries, bucket.counts, staged=bucket.staged, twins=batch.twins
+                )
+                sink.deliver(staged)
         # A query that moves to another synopsis has windows in two requests of one tick.
-        for name, count in zip(batch.queries, counts.tolist(), strict=True):
-            self._answers[name] = self._answers.get(name, 0) + count
+        by_number = batch.names
+        for names, count in zip(by_number, counts.tolist(), strict=True):
+            for name in names:
+                self._answers[name] = self._answers.get(name, 0) + count
         for number in np.flatnonzero(raised).tolist():
-            name = batch.queries[number]
-            self._raised[name] = self._raised.get(name, 0) + int(raised[number])
+            for name in by_number[number]:
+                self._raised[name] = self._raised.get(name, 0) + int(raised[number])
 
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
-        queries = request.batch.queries
-        if not any(name in self._context.subscribers for name in queries):
+        by_number = request.batch.names
+        if not any(name in self._context.subscribers for names in by_number for name in names):
             return
-        owners = {queries[number] for number in set(request.owner.tolist())}
+        owners = {name for number in set(request.owner.tolist()) for name in by_number[number]}
         for name, rows in carried.tables():
             if name in owners:
                 self._published.setdefault(name, []).append(rows)
