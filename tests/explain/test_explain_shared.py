@@ -98,6 +98,19 @@ def test_a_bit_that_a_newcomer_adds_is_told() -> None:
     assert "adds    the bit port = 22" in explain_newcomer(after, found, added, None)
 
 
+def test_what_a_newcomer_derives_from_what_is_kept_is_told() -> None:
+    window = "FROM packets [RANGE 60 SECONDS SLIDE 60 SECONDS] GROUP BY src;"
+    before = bound(f"{PACKETS} CREATE QUERY a AS SELECT src, MEDIAN(length) AS m {window}")
+    (added,) = bound(f"{PACKETS} CREATE QUERY b AS SELECT src, MAX(length) AS m {window}")
+    found = planned(before)
+    after = planned([*before, added], before=found.plan)
+    text = explain_newcomer(after, found, added, None)
+    assert "\n  derives max(length) from counts(length)\n" in text
+    assert "\n  adds    nothing\n" in text
+    assert "\n  CS3 " in text
+    assert "  derives max(length) from counts(length)\n" in explain_shared([after])
+
+
 def _counted(name: str, where: str) -> str:
     return (
         f"CREATE QUERY {name} AS SELECT src, COUNT(*) AS n "

@@ -9,7 +9,6 @@ from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.relation import source_name
-from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode, merge_scans
 from tidemill.state.synopsis import Synopsis
 
@@ -64,8 +63,7 @@ def explain_synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[s
     yield f"synopsis {synopsis.id} by {synopsis.key_text}: {count}, {windows}"
     lanes = [in_users_words(lane.sql, synopsis.relation.joins) for lane in synopsis.lanes]
     yield words.wrapped("  keeps  ", lanes)
-    if derived := list(_derived_lanes(arrangement, synopsis)):
-        yield words.wrapped("  derives ", derived)
+    yield from phrases.derived_lanes([query for query, _ in readers], synopsis)
     yield f"  slices {_edges(arrangement, synopsis)}"
     by_reading: dict[str, list[str]] = {}
     for query, stint in readers:
@@ -81,16 +79,6 @@ def explain_synopsis(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[s
     left = sum(map(len, by_reading.values())) - sum(len(names) for _, names in shown)
     if left:
         yield f"  other rows: {words.many(left, 'query')}"
-
-
-def _derived_lanes(arrangement: Arrangement, synopsis: Synopsis) -> Iterator[str]:
-    """What readers take from a lane that was not made for it."""
-    wishes = (lane for query, _ in arrangement.readers(synopsis) for lane in lanes_of(query))
-    for wish in dict.fromkeys(wishes):
-        source = synopsis.kept_for(wish)
-        if source and source.lane != wish:
-            text = f"{wish.sql} from {source.lane.sql}"
-            yield in_users_words(text, synopsis.relation.joins)
 
 
 def _edges(arrangement: Arrangement, synopsis: Synopsis) -> str:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tidemill.language.statements import Window
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
+from tidemill.plan.query import QueryPlan
+from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
-from tidemill.words import span
+from tidemill.words import span, wrapped
+
+
+def derived_lanes(queries: Iterable[QueryPlan], synopsis: Synopsis) -> Iterator[str]:
+    """The line that tells what these readers take from lanes that tell more; or no line."""
+    wishes = dict.fromkeys(lane for query in queries for lane in lanes_of(query))
+    sources = ((wish, synopsis.kept_for(wish)) for wish in wishes)
+    texts = [f"{w.sql} from {kept.lane.sql}" for w, kept in sources if kept and kept.lane != w]
+    if texts:
+        joins = synopsis.relation.joins
+        yield wrapped("  derives ", [in_users_words(text, joins) for text in texts])
 
 
 def short_window(window: Window) -> str:

@@ -66,6 +66,7 @@ def _place(arrangement: Arrangement, query: QueryPlan) -> Iterator[str]:
     grouped = phrases.keys_at_node(feed, feed.nodes[0])
     yield f"  fed by  pass {number}, group by {grouped}: {rate} partial rows/s"
     yield f"  reads   synopsis {synopsis.id} by {synopsis.key_text}: {_rows(arrangement, query)}"
+    yield from phrases.derived_lanes([query], synopsis)
     companions = [
         reader.name for reader, _ in arrangement.readers(synopsis) if reader.name != query.name
     ]
