@@ -65,6 +65,13 @@ class Board:
 
         return watch
 
+    def working(self, what: str) -> None:
+        """What the engine does while there are no ticks."""
+        self._progress.working(what)
+        self._line = f"{what} …"
+        if self._console.is_terminal:
+            self._live.update(self._table(), refresh=True)
+
     def tick(self, report: TickReport) -> None:
         self._progress.tick(report)
         self._line = self._progress.line(report)

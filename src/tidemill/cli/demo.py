@@ -31,8 +31,8 @@ def command(
         folder = _fresh(out.absolute())
         script = shutil.copy(SCRIPT, folder / _MARK)
         with (
-            Engine(folder / "state", master, to_run=True) as engine,
             Board() as board,
+            Engine(folder / "state", master, to_run=True, notice=board.working) as engine,
             stopping(engine.stop) as signals,
         ):
             engine.sql(Path(script).read_text(), folder)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from tidemill.engine import STARTING_SPARK, TickReport, cell_texts
+from tidemill.engine import COMPILING, STARTING_SPARK, TickReport, cell_texts
 
 # Rows of one answer shown in the terminal; the sinks have them all.
 SHOWN_ROWS = 10
@@ -47,7 +47,7 @@ class Progress:
         """Shows work between ticks; in a pipe, only work that takes seconds."""
         if self._live and self._status:
             self._status.update(f"{what} …")
-        elif not self._quiet and what.startswith(STARTING_SPARK):
+        elif not self._quiet and what.startswith((STARTING_SPARK, COMPILING)):
             self._console.print(f"{what} …", soft_wrap=True, markup=False)
 
     def tick(self, report: TickReport) -> None:

@@ -1,5 +1,6 @@
 """Assembly: register, start, tick, recover, deliver."""
 
+from tidemill.compiling import COMPILING
 from tidemill.connect.packets.files import write_packets
 from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.engine import Engine
@@ -13,6 +14,7 @@ from tidemill.spark.on_demand import STARTING_SPARK
 from tidemill.words import many
 
 __all__ = [
+    "COMPILING",
     "STARTING_SPARK",
     "Answers",
     "Attached",

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Clock, SystemClock
+from tidemill.compiling import told_of_compiling
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
@@ -171,7 +172,11 @@ class Engine(AbstractContextManager["Engine"]):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
         poll_seconds = self.catalog.settings.poll_ms / 1000
-        with serving(self.home, self._requests, self._sql_beside) as serve, long_lived_objects():
+        with (
+            serving(self.home, self._requests, self._sql_beside) as serve,
+            long_lived_objects(),
+            told_of_compiling(self._notice),
+        ):
             runners, between = self._assembly.runners(), partial(self._between, serve)
             self._notice("taking the first input")
             run = RunLoop(
