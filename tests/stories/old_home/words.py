@@ -28,6 +28,7 @@ CREATE SINK out TO 'parquet:out';
 CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in';
 CREATE TABLE owners (ok STRING, owner STRING) SOURCE 'csv:owners.csv?header=true';
 """
+OWNERS = "ok,owner\nA,ada\nb,bob\nB,ben\n"
 WINDOW = "[RANGE 20 SECONDS SLIDE 5 SECONDS]"
 # By name: select list, tables, condition and keys. Batch SQL reads them too.
 QUERIES = {
@@ -61,7 +62,7 @@ def main(archive: Path) -> None:
         parts = [rows[n : n + ROWS] for n in range(0, len(rows), ROWS)]
         write_files(folder / "in", parts[: FILES - 1])
         write_files(folder / "later" / "in", parts[FILES:], FILES)
-        (folder / "owners.csv").write_text("ok,owner\nA,ada\nb,bob\nB,ben\n")
+        (folder / "owners.csv").write_text(OWNERS)
         script = folder / "script.sql"
         script.write_text(script_text())
         _run(script, "")
