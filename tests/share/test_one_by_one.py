@@ -129,3 +129,24 @@ def test_a_bound_of_nothing_leaves_no_plan_dearer_than_one_made_at_once() -> Non
         registered.change(queries[:count])
     assert registered.cost == pytest.approx(4.3)
     assert seen["groups part"]
+
+
+@pytest.mark.parametrize("sharing", ["none", "shared"])
+def test_one_by_one_the_other_modes_keep_to_their_rule(sharing: str) -> None:
+    """Nobody shares, or all of equal keys and condition do."""
+    several = 0
+    for seed in range(30):
+        rng = random.Random(seed)
+        queries = random_set(rng)
+        registered = Registered(Context(Settings(sharing=sharing), costs(50.0)), Counter())
+        for count in range(1, len(queries) + 1):
+            registered.change(queries[:count])
+        groups = groups_of(registered.plan, S)
+        if sharing == "none":
+            assert len(groups) == len(queries)
+        else:
+            alike = {(query.keys, query.predicate) for query in queries}
+            held = {(q.keys, q.predicate): g.queries for g in groups for q in g.queries}
+            assert len({id(held[kind]) for kind in alike}) == len(groups) <= len(alike)
+        several += len(groups) > 1
+    assert several > 3
