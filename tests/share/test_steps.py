@@ -76,8 +76,8 @@ def test_what_each_step_is_for() -> None:
         "weave": (4, 4, 2, 1),
         "covers": (4, 4, 2, 1),
         "group_by_tree": (4, 4, 4, 1),
-        "grouping_sets": (4, 4, 2, 2),
-        "slices, predicates": (8, 3, 3, 1),
+        "grouping_sets": (4, 4, 1, 1),
+        "slices, predicates": (8, 3, 2, 1),
         "routing, covers": (4, 3, 2, 1),
     }
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra, combined_at
+from tidemill.aggregates.algebra import Algebra, CostFamily, combined_at
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import GroupedRows, is_column
 from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
@@ -49,6 +49,9 @@ class Lane(ABC):
     code: Code | None = None
 
     kind: ClassVar[str]  # how stored plans name the class
+    cost_family: ClassVar[CostFamily]
+    # A state has one entry, or one for each value that it has seen, up to so many.
+    most_entries: ClassVar[float] = 1.0
     is_sketch: ClassVar[bool] = False
     counts_values: ClassVar[bool] = False  # its memory grows with the distinct values
 
@@ -74,6 +77,11 @@ class Lane(ABC):
     @property
     def type(self) -> Type:
         return self.argument.type if self.argument else BIGINT
+
+    @property
+    def subtractable(self) -> bool:
+        """Whether a window is the difference of two running totals, however many slices it has."""
+        return False
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
@@ -139,6 +147,10 @@ class KernelLane(Lane):
     def algebra(self) -> Algebra:
         """How two values are combined."""
 
+    @property
+    def subtractable(self) -> bool:
+        return self.algebra.subtractable
+
     def combined(
         self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None
     ) -> Encoded:
@@ -147,6 +159,8 @@ class KernelLane(Lane):
 
 class NumberLane(KernelLane):
     """A lane with one number for each row; a new one says its algebra and its lifts."""
+
+    cost_family: ClassVar[CostFamily] = CostFamily.NUMBERS
 
     @property
     def stored(self) -> Type:

@@ -15,6 +15,7 @@ from tidemill.aggregates.algebra import (
     INTEGER_MAX,
     INTEGER_MIN,
     Algebra,
+    CostFamily,
 )
 from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank_values, valid_rows
 from tidemill.aggregates.lanes.base import NumberLane, PlainRow, known_values
@@ -24,6 +25,8 @@ from tidemill.types import BOOLEAN, DATE, TIMESTAMP, Type
 
 class Extreme(NumberLane):
     """One of the values; NULL of none. Text, binary and decimals are kept as ranks."""
+
+    cost_family: ClassVar[CostFamily] = CostFamily.EXTREMES
 
     @property
     @abstractmethod

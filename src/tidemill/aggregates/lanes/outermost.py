@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import INTEGER_MAX, INTEGER_MIN, Algebra
+from tidemill.aggregates.algebra import INTEGER_MAX, INTEGER_MIN, Algebra, CostFamily
 from tidemill.aggregates.columns import GroupedRows, has_numbers
 from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank_pairs, valid_rows
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
@@ -22,6 +22,7 @@ _PAIR = "IF({value} IS NULL, NULL, STRUCT({time} AS t, {value} AS v))"
 class Outermost(KernelLane):
     """Kept as ranks of (time, value), so that the first and the last are extremes of integers."""
 
+    cost_family: ClassVar[CostFamily] = CostFamily.RECORDS
     is_last: ClassVar[bool]
 
     @property

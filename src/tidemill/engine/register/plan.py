@@ -30,7 +30,7 @@ from tidemill.share.feeds import scan_of
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
-from tidemill.state.feed import Feed
+from tidemill.state.feed import Feed, Scan
 from tidemill.words import instant
 
 Load = Callable[[Name], StreamState]
@@ -130,10 +130,7 @@ class Planner:
             return
         scan = scan_of(readers)
         standing = self.samples.get(stream, Sample())
-        if (
-            len({frozenset(k.scalar.sql for k in q.keys) for q in readers}) < 2
-            and len(scan.predicates) < 2
-        ):
+        if not _can_differ(readers, scan):
             return
         if standing.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
@@ -143,7 +140,15 @@ class Planner:
         if portion is None:
             return
         sample = take_sample(self.session, catalog.stream(stream), source, portion, scan)
-        self.samples[stream] = sample
+        rows = source.rows_per_tick(catalog.settings)
+        self.samples[stream] = replace(sample, rows_per_tick=rows)
+
+
+def _can_differ(queries: Sequence[QueryPlan], scan: Scan) -> bool:
+    """Whether there is more than one way to share: other keys, conditions or slides."""
+    keys = {frozenset(key.scalar.sql for key in query.keys) for query in queries}
+    slides = {spec.slide_us for query in queries for spec in specs_of(query)}
+    return max(len(keys), len(scan.predicates), len(slides)) > 1
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:
