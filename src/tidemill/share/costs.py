@@ -111,6 +111,7 @@ class EngineCosts:
         default_factory=dict
     )
     _work: dict[frozenset[Lane], LaneWork] = field(default_factory=dict)
+    _routed: dict[tuple[object, ...], tuple[float, CellCosts, float]] = field(default_factory=dict)
 
     def cost_of_passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """The cost when each feed has a pass of its own."""
@@ -175,14 +176,17 @@ class EngineCosts:
 
     def cost_of_cells(self, needs: Needs) -> float:
         """The cost of keeping and reading them, by signature or by predicate."""
-        return min(self.cost_by_signature(needs), self.cost_by_predicate(needs))
+        by_signature = self.cost_by_signature(needs)
+        return min(by_signature, self.cost_by_predicate(needs, by_signature))
 
     def is_routing_cheaper(self, needs: Needs) -> bool:
-        return self.cost_by_predicate(needs) < self.cost_by_signature(needs)
+        by_signature = self.cost_by_signature(needs)
+        return self.cost_by_predicate(needs, by_signature) < by_signature
 
     def cost_by_signature(self, needs: Needs) -> float:
         """The cost of cells by signature, picked out for every predicate that holds."""
-        cells, (holding, is_copied) = self.cells_per_second(needs), self._holding(needs)
+        cells = self.cells_per_second(needs)
+        holding, is_copied = self._holding(needs.predicates, needs.keeps_all)
         matches = holding + needs.keeps_all
         # Where no cell is read twice, they are numbered anew and none is copied.
         picked_ns = self.machine.narrow_ns if needs.predicates and is_copied else 0.0
@@ -194,8 +198,11 @@ class EngineCosts:
         probed = self._cost_of_probes(needs, work, needs.windows, needs.predicates)
         return state_ns * _NS + self.cost_of_pieces + probed
 
-    def cost_by_predicate(self, needs: Needs) -> float:
-        """The cost of cells by predicate: handed to each that holds, kept at its own edges."""
+    def cost_by_predicate(self, needs: Needs, limit: float = math.inf) -> float:
+        """The cost of cells by predicate: handed to each that holds, kept at its own edges.
+
+        What reaches the limit is not worked out to the end.
+        """
         if not needs.predicates:
             return math.inf
         windows: dict[Predicate, set[WindowSpec]] = {}
@@ -203,16 +210,27 @@ class EngineCosts:
             windows.setdefault(predicate, set()).add(spec)
         written, reads = self._written(needs), self.reads(needs.windows)
         partials = self.cells_per_second(needs)
-        handed = partials * self._holding(replace(needs, predicates=frozenset(windows)))[0]
+        handed = partials * self._holding(frozenset(windows), needs.keeps_all)[0]
         cost = handed * self.machine.route_ns * _NS + self.cost_of_pieces
         for predicate, specs in windows.items():
-            single = frozenset([predicate])
-            cells = self._cells_of((needs.keys, single, False), frozenset(specs))
-            work = self.work_of(needs, cells)
-            cost += cells * (written * work.keep_ns + reads * work.combine_ns) * _NS
-            cost += cells * reads * work.read_ns * _NS
-            cost += self._cost_of_probes(needs, work, frozenset(specs), single)
+            if cost >= limit:
+                break
+            cells, work, probes = self._routed_cells(needs, predicate, frozenset(specs))
+            read_ns = reads * (work.combine_ns + work.read_ns)
+            cost += cells * (written * work.keep_ns + read_ns) * _NS + probes
         return cost
+
+    def _routed_cells(
+        self, needs: Needs, predicate: Predicate, windows: frozenset[WindowSpec]
+    ) -> tuple[float, CellCosts, float]:
+        """Of one predicate: cells a second, what each takes, and what the merges cost."""
+        key = needs.keys, predicate, windows, needs.lanes
+        if key not in self._routed:
+            cells = self._cells_of((needs.keys, frozenset([predicate]), False), windows)
+            work = self.work_of(needs, cells)
+            probes = self._cost_of_probes(needs, work, windows, frozenset([predicate]))
+            self._routed[key] = cells, work, probes
+        return self._routed[key]
 
     @property
     def cost_of_pieces(self) -> float:
@@ -262,12 +280,12 @@ class EngineCosts:
         column = self._spread((frozenset([lane.argument.sql]), frozenset(), True))
         return float(column.cells(np.array([_MANY_ROWS]))[0])
 
-    def _holding(self, needs: Needs) -> tuple[float, bool]:
-        """How many predicates hold for a row, and whether several or all rows are read."""
-        key = needs.predicates, needs.keeps_all
+    def _holding(self, predicates: frozenset[Predicate], keeps_all: bool) -> tuple[float, bool]:
+        """How many predicates hold for a row, and whether some cell is read for several."""
+        key = predicates, keeps_all
         if key not in self._matches:
-            matches = self.sample.matches(*key)
-            self._matches[key] = matches, needs.keeps_all or self.sample.overlap(needs.predicates)
+            overlaps = keeps_all or self.sample.overlap(predicates)
+            self._matches[key] = self.sample.matches(*key), overlaps
         return self._matches[key]
 
     def reads(self, windows: frozenset[WindowSpec]) -> float:

@@ -23,7 +23,7 @@ from tidemill.share.costs import EngineCosts, Needs, needs_of
 from tidemill.share.feeds import cost_of_feeding
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
-from tidemill.share.parting import cost_of_family, part_queries
+from tidemill.share.parting import QueryPart, cost_of_family, part_queries
 from tidemill.share.weave import (
     Cost,
     CostModel,
@@ -92,15 +92,16 @@ def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     them are put together by cost, and left apart where their signatures would explode.
     """
     compatible = _joined(groups, lambda g: (g.needs.relation, g.needs.keys, _columns(g)))
+    parts = [QueryPart(group.queries, group.needs) for group in compatible]
 
-    def merge(left: Group, right: Group) -> Group | None:
+    def merge(left: QueryPart, right: QueryPart) -> QueryPart | None:
         same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
-        return Group((*left.queries, *right.queries)) if same else None
+        return left + right if same else None
 
-    def cost(group: Group) -> float:
-        return context.cost_of_cells(group.needs) + context.costs.cost_of_added_feed(group.needs, 1)
+    def cost(part: QueryPart) -> float:
+        return context.cost_of_cells(part.needs) + context.costs.cost_of_added_feed(part.needs, 1)
 
-    return merge_greedily(compatible, cost, merge)
+    return tuple(Group(part.queries) for part in merge_greedily(parts, cost, merge))
 
 
 def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:

@@ -22,22 +22,22 @@ from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 
 # What may be saved at most has to be this share of what is paid, to be worth a search.
-LEAST_SAVING = 0.02
+LEAST_SAVING = 0.05
 # Slides that are looked at one by one; of more, those near each other stay together.
-MOST_SLIDES = 24
+MOST_SLIDES = 6
 
 CostOfCells = Callable[[Needs], float]
 
 
 @dataclass(frozen=True, eq=False)
-class WindowPart:
-    """Queries whose windows share slices, and what they need together."""
+class QueryPart:
+    """Queries that share slices, and what they need together."""
 
     queries: tuple[QueryPlan, ...]
     needs: Needs
 
-    def __add__(self, other: WindowPart) -> WindowPart:
-        return WindowPart((*self.queries, *other.queries), self.needs | other.needs)
+    def __add__(self, other: QueryPart) -> QueryPart:
+        return QueryPart((*self.queries, *other.queries), self.needs | other.needs)
 
 
 def part_queries(
@@ -51,7 +51,7 @@ def part_queries(
     if len(parts) == 1 or most_saved < LEAST_SAVING * shared_cost:
         return (tuple(queries),)
     offers = [
-        merge_greedily(parts, cost, WindowPart.__add__) for cost in _charges(together, costs, price)
+        merge_greedily(parts, cost, QueryPart.__add__) for cost in _charges(together, costs, price)
     ]
     prices = [cost_of_family([part.needs for part in offer], costs, price) for offer in offers]
     best = min(range(len(offers)), key=prices.__getitem__)
@@ -72,7 +72,7 @@ def cost_of_family(family: Sequence[Needs], costs: EngineCosts, price: CostOfCel
 
 def _charges(
     together: Needs, costs: EngineCosts, price: CostOfCells
-) -> tuple[Callable[[WindowPart], float], ...]:
+) -> tuple[Callable[[QueryPart], float], ...]:
     """What a part costs that has its own sub-aggregation, and one that is fed by that of all."""
     return (
         lambda part: price(part.needs) + costs.cost_of_added_feed(part.needs, 1),
@@ -80,16 +80,14 @@ def _charges(
     )
 
 
-def parts_by_slide(queries: Sequence[QueryPlan]) -> list[WindowPart]:
+def parts_by_slide(queries: Sequence[QueryPlan]) -> list[QueryPart]:
     """The shortest slides first."""
     by_slide: dict[int, list[QueryPlan]] = {}
     for query in queries:
         by_slide.setdefault(specs_of(query)[0].slide_us, []).append(query)
     if len(by_slide) > MOST_SLIDES:
         by_slide = _near_together(by_slide)
-    return [
-        WindowPart(tuple(several), needs_of(several)) for _, several in sorted(by_slide.items())
-    ]
+    return [QueryPart(tuple(several), needs_of(several)) for _, several in sorted(by_slide.items())]
 
 
 def _near_together(by_slide: dict[int, list[QueryPlan]]) -> dict[int, list[QueryPlan]]:
