@@ -192,9 +192,7 @@ class EngineCosts:
         picked_ns = self.machine.narrow_ns if needs.predicates and is_copied else 0.0
         work = self.work_of(needs, cells)
         read_ns = work.read_ns + matches * (picked_ns + work.combine_ns)
-        state_ns = cells * (
-            self._written(needs) * work.keep_ns + self.reads(needs.windows) * read_ns
-        )
+        state_ns = cells * (self._written_ns(needs, work) + self.reads(needs.windows) * read_ns)
         probed = self._cost_of_probes(needs, work, needs.windows, needs.predicates)
         return state_ns * _NS + self.cost_of_pieces + probed
 
@@ -208,7 +206,7 @@ class EngineCosts:
         windows: dict[Predicate, set[WindowSpec]] = {}
         for predicate, spec in needs.predicate_windows:
             windows.setdefault(predicate, set()).add(spec)
-        written, reads = self._written(needs), self.reads(needs.windows)
+        reads = self.reads(needs.windows)
         partials = self.cells_per_second(needs)
         handed = partials * self._holding(frozenset(windows), needs.keeps_all)[0]
         cost = handed * self.machine.route_ns * _NS + self.cost_of_pieces
@@ -217,7 +215,7 @@ class EngineCosts:
                 break
             cells, work, probes = self._routed_cells(needs, predicate, frozenset(specs))
             read_ns = reads * (work.combine_ns + work.read_ns)
-            cost += cells * (written * work.keep_ns + read_ns) * _NS + probes
+            cost += cells * (self._written_ns(needs, work) + read_ns) * _NS + probes
         return cost
 
     def _routed_cells(
@@ -237,10 +235,14 @@ class EngineCosts:
         """What a synopsis costs a tick, however few cells it has."""
         return self.machine.piece_ns / self.sample.tick_seconds * _NS
 
-    def _written(self, needs: Needs) -> float:
-        """How often a cell is written: by its tick, and with the snapshots while it is kept."""
+    def _written_ns(self, needs: Needs, work: CellCosts) -> float:
+        """A cell written by its tick, and with the snapshots that are made while it is kept.
+
+        For a snapshot cells are read, those of one place put together as for windows, and written.
+        """
         ticks = longest_seconds(needs.windows) / self.sample.tick_seconds
-        return 1 + ticks / _TICKS_TO_SNAPSHOT
+        again_ns = work.read_ns + work.combine_ns + work.keep_ns
+        return work.keep_ns + ticks / _TICKS_TO_SNAPSHOT * again_ns
 
     def _cost_of_probes(
         self,
