@@ -41,7 +41,7 @@ from tidemill.share import SharedPlan, first_window, specs_of
 from tidemill.windows import BEGINNING_US
 
 SEEDS = 24
-WOVEN_SEEDS = 8
+WOVEN_SEEDS = 16
 CHANGES = (
     "edges that have changed",
     "a newcomer starts at once from slices that are there",
