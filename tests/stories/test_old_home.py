@@ -142,8 +142,13 @@ def test_expressions_in_other_words_are_the_same_ones(tmp_path: Path) -> None:
             assert len(rows) == counts[name].answers > 20
         raised_anew = {name: state.raised for name, state in engine.queries.items()}
     assert 0 < raised["raising"] < counts["raising"].raised
-    # What two wordings raised was counted for each of them, and is counted once now.
+    # What two wordings raised was counted for each of them, and is counted once now; of a row that
+    # a table repeats it was counted with each partner.
     assert raised_anew["sums"] < counts["sums"].raised
-    assert {name: raised_anew[name] for name in counts if name != "sums"} == {
-        name: state.raised for name, state in counts.items() if name != "sums"
-    }
+    repeated = {"sums", "others", "joined"}
+    for name, state in counts.items():
+        assert (
+            (raised_anew[name] <= state.raised)
+            if name in repeated
+            else (raised_anew[name] == state.raised)
+        )
