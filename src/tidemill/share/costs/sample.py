@@ -51,8 +51,8 @@ class Sample:
     @property
     def tick_seconds(self) -> float:
         """How much of the stream's own time a tick takes."""
-        if self.rows_per_tick is None:
-            return GUESSED_TICK_SECONDS
+        if self.rows_per_tick is None or self.rows_per_second == GUESSED_RATE:
+            return GUESSED_TICK_SECONDS  # a rate that is guessed tells nothing of ticks
         return max(1.0, self.rows_per_tick) / self.rows_per_second
 
     def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
