@@ -137,6 +137,6 @@ def test_answers_equal_batch_in_every_mode(
     assert sum(compared) > 100 * len(cases)
     assert synopses == len(cases) if sharing == "none" else synopses < len(cases)
     # Feeds that cost too little to be joined in one pass may part the plain from the odd.
-    routes = {ROUTES[sharing], *([APART] if sharing == "triweave" else [])}
+    routes = {ROUTES[sharing], *([APART] if sharing in ("auto", "triweave") else [])}
     assert report.routes.keys() <= routes
     assert sum(report.routes.values()) == FILES

@@ -144,7 +144,9 @@ class Occurrences:
         """The number of distinct cells among so many rows, of which a share passes."""
         if not len(self.occurrences):
             return np.zeros(len(rows))
-        passing = np.maximum(1.0, rows * self.share)
+        # Where less than a row is expected, there is a cell that often.
+        expected = rows * self.share
+        passing = np.maximum(1.0, expected)
         sizes, counts = self.occurrences, self.cells_of
         size = float((sizes * counts).sum())
         once, twice = (float(counts[sizes == n].sum()) for n in (1, 2))
@@ -155,7 +157,7 @@ class Occurrences:
         distinct: FloatArray = met @ counts.astype(np.float64)
         if unseen:
             distinct = distinct + unseen * (1 - np.exp(-passing * unseen_share / unseen))
-        return np.minimum(passing, distinct)
+        return np.minimum(passing, distinct) * np.minimum(1.0, expected)
 
 
 @dataclass(frozen=True, eq=False)
