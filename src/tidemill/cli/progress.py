@@ -56,7 +56,10 @@ class Progress:
             # Beside the ticks, many a second: the next tick's line tells of their answers.
             return
         self._rows += report.rows_in
-        self._recent.append((time.perf_counter(), report.rows_in))
+        now = time.perf_counter()
+        if not self._recent:
+            self._recent.append((now - report.seconds, 0))
+        self._recent.append((now, report.rows_in))
         line = self.line(report)
         if self._live and self._status:
             self._status.update(line)
@@ -75,8 +78,9 @@ class Progress:
         )
 
     def _speed(self) -> float:
-        (first, skipped), (last, _) = self._recent[0], self._recent[-1]
-        rows = sum(count for _, count in self._recent) - skipped
+        """Rows a second since the tick before the ones that are remembered."""
+        (first, earlier_rows), (last, _) = self._recent[0], self._recent[-1]
+        rows = sum(count for _, count in self._recent) - earlier_rows
         return rows / (last - first) if last > first else 0.0
 
 
