@@ -145,17 +145,17 @@ class GraphEngine:
         return reader
 
     def _pass_promise(self, name: str) -> str | None:
-        """What its inputs were promised, an operator that waits promises in turn, once."""
-        news = [arc for arc in self.graph.arcs if arc.target == name and arc.is_news]
-        for arc in news:
-            arc.is_news = False
-        return self._tell(name, self._operator(name).promise_us()) if news else None
+        """What an operator that waits was told, by tuples or promises, it promises in turn."""
+        operator = self._operator(name)
+        if self.way != "arcs" or not operator.waits:
+            return None
+        return self._tell(name, operator.promise_us())
 
     def _tell(self, origin: str, time_us: int) -> str | None:
         """Promise along the arcs whose way is empty; the first target that learned of it."""
         arcs = [arc for arc in self.graph.arcs if arc.origin == origin and arc.takes(time_us)]
         for arc in arcs:
-            arc.take(time_us)
+            arc.way[-1].promise(time_us)
         return arcs[0].target if arcs else None
 
     def _wanted_us(self) -> int:

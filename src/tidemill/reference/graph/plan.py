@@ -19,26 +19,21 @@ class GraphNode:
     reads: tuple[str, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class PromiseArc:
     """From a source or a waiting operator to an input of the next one that waits.
 
     What lies between are operators that hold nothing up. A promise skips them while the inputs
-    on the way, the target's among them, are empty. `is_news`: the target has not passed it on.
+    on the way, the target's among them, are empty.
     """
 
     origin: str
     target: str
     way: tuple[Intake, ...]
-    is_news: bool = False
 
     def takes(self, time_us: int) -> bool:
         is_newer = time_us > self.way[-1].register_us
         return is_newer and all(place.head() is None for place in self.way)
-
-    def take(self, time_us: int) -> None:
-        self.way[-1].promise(time_us)
-        self.is_news = True
 
 
 class QueryGraph:
