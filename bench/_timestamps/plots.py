@@ -53,7 +53,7 @@ def _by_beats(axes: Axes, rows: Rows, figure: str, label: str) -> None:
         if variant != "B" and row[figure] > 0:
             axes.axhline(row[figure], color=COLOURS[variant], label=NAMES[variant])
     axes.set(xscale="log", yscale="log", xlabel="punctuations a second", title=label)
-    axes.title.set_size(9)
+    axes.title.set_fontsize(9)
 
 
 def _rules(sections: Mapping[str, Rows]) -> Figure:
@@ -67,7 +67,7 @@ def _rules(sections: Mapping[str, Rows]) -> Figure:
         _lines(slides, sections["slides"], "slide_s", "way", "burstiness")
         slides.set(xscale="log", yscale="log", xlabel="slide, seconds", title="burstiness")
         for axes in (bursts, graphs, slides):
-            axes.title.set_size(9)
+            axes.title.set_fontsize(9)
             axes.legend()
     return picture
 
