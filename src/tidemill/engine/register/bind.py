@@ -74,7 +74,7 @@ class Binder:
 
     def _beside(self, catalog: Catalog, standing: SharedPlan) -> Environment:
         def extent_of(terms: JoinTerms, table: Table, place: Place | None) -> TableExtent:
-            return self.tables.extent_of(terms, table, standing, place)
+            return self.tables.extent_of(terms, table, catalog.settings.scan, standing, place)
 
         return self._environment(catalog, extent_of)
 
@@ -93,8 +93,9 @@ class Binder:
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
         files = {Name(join.table): join.file for join in plan.relation.joins}
+        scan = catalog.settings.scan
         return all(
-            self.tables.file_of(catalog.table(part.table), standing, part.place)
+            self.tables.file_of(catalog.table(part.table), scan, standing, part.place)
             == files[Name(part.table)]
             for part in query.select.joins
         )
