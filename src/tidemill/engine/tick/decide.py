@@ -49,11 +49,14 @@ class Decider:
 
         Soft queries are answered after it, about the last windows that have closed.
         """
-        watermark = decision.time.watermark_us
-        if watermark is None:
+        watermark, reach = (
+            decision.time.watermark_us,
+            decision.time.reach_us(self._stream.update_us),
+        )
+        if watermark is None or reach is None:
             return BEGINNING_US
         strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
-        before = watermark - self._stream.update_us
+        before = reach - self._stream.update_us
         horizons = [oldest_needed(strict, watermark)] if strict.specs else []
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
@@ -73,9 +76,10 @@ class Decider:
 
     def _next_update(self, time: StreamTime) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
-        if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
+        next_us = time.next_update_us(self._stream.update_us)
+        if next_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
-        return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
+        return [next_us]
 
     def _due(self, key: str, readers: _Readers, runs: list[list[WindowRun]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
