@@ -75,8 +75,19 @@ def declared(path: Path, options: str = "") -> Table:
     return table_of(statement)
 
 
-def no_spark(reason: str) -> NoReturn:
+def no_spark(reason: str = "") -> NoReturn:
     pytest.fail(f"Spark was asked for: {reason}")
+
+
+def asking(spark: SparkSession, asked: list[str] | None = None) -> AskSession:
+    """Notes what Spark is asked for."""
+    reasons = [] if asked is None else asked
+
+    def ask(reason: str = "") -> SparkSession:
+        reasons.append(reason)
+        return spark
+
+    return ask
 
 
 def values(rows: pa.Table) -> list[tuple[str, str]]:
@@ -99,7 +110,7 @@ def test_parquet_is_read_as_spark_reads_it(
     read = read_table(no_spark, table, ARRAYS, None)
     assert read.column_names == list(KINDS)
     assert len(read) == (3 if stored == "rows" else 0)
-    assert same(read, read_table(lambda _: spark, table, SPARK, None))
+    assert same(read, read_table(asking(spark), table, SPARK, None))
 
 
 @pytest.mark.parametrize("kind", PLAIN)
@@ -110,7 +121,7 @@ def test_plain_lines_are_read_as_spark_reads_them(
     table = declared(tmp_path / "t.csv", "?header=true")
     read = read_table(no_spark, table, ARRAYS, None)
     assert len(read) == len(PLAIN[kind].splitlines()) - 1
-    assert same(read, read_table(lambda _: spark, table, SPARK, None))
+    assert same(read, read_table(asking(spark), table, SPARK, None))
 
 
 @pytest.mark.parametrize("kind", ODD)
@@ -118,11 +129,7 @@ def test_odd_lines_are_left_to_spark(spark: SparkSession, tmp_path: Path, kind: 
     (tmp_path / "t.csv").write_text(ODD[kind], encoding="utf-8")
     table, asked = declared(tmp_path / "t.csv", "?header=true"), list[str]()
 
-    def ask(reason: str) -> SparkSession:
-        asked.append(reason)
-        return spark
-
-    told = [outcome(ask, table, setting) for setting in (ARRAYS, SPARK)]
+    told = [outcome(asking(spark, asked), table, setting) for setting in (ARRAYS, SPARK)]
     assert told[0] == told[1]
     assert asked == ["table t"] * 2
 
@@ -139,7 +146,7 @@ def test_parquet_of_other_types_is_left_to_spark(spark: SparkSession, tmp_path: 
     other = {**STORED, "id": pa.array([1, 2, 2**40])}
     pq.write_table(pa.table(other), tmp_path / "t.parquet")
     table = declared(tmp_path / "t.parquet")
-    told = [outcome(lambda _: spark, table, setting) for setting in (ARRAYS, SPARK)]
+    told = [outcome(asking(spark), table, setting) for setting in (ARRAYS, SPARK)]
     assert told[0] == told[1]
     with pytest.raises(pytest.fail.Exception, match="table t"):
         read_table(no_spark, table, ARRAYS, None)
