@@ -35,8 +35,9 @@ def write(folder: Path, number: int) -> None:
 
 
 def last_end_s(engine: Engine) -> float:
-    ends = engine.query("soft").answers().to_arrow().column("window_end").cast(pa.int64())
-    return max(ends.to_pylist()) / SECOND_US - START_S
+    column = engine.query("soft").answers().to_arrow().column("window_end")
+    ends: list[int] = column.cast(pa.int64()).to_pylist()
+    return max(ends) / SECOND_US - START_S
 
 
 def late(engine: Engine) -> object:
