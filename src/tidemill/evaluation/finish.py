@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions import decimals, numbers
-from tidemill.answer.expressions.columns import MaskedColumn, from_arrow, nulls, to_arrow
-from tidemill.answer.expressions.logic import OPERATORS as LOGIC
-from tidemill.answer.expressions.rounding import round_column
 from tidemill.arrays import Array, BoolArray
+from tidemill.evaluation import decimals, numbers
+from tidemill.evaluation.columns import MaskedColumn, from_arrow, nulls, to_arrow
+from tidemill.evaluation.logic import OPERATORS as LOGIC
+from tidemill.evaluation.rounding import round_column
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import Type
 
