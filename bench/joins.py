@@ -5,8 +5,8 @@
 Ticks of a million rows from 12,500 sources. 10,000 of these stand in a table, once in `hosts`
 and three times in `ports`, so that a fifth of the rows has no partner. A workload is run on both
 routes in turn, in one process, and the medians of processor time, that of Spark and its workers
-with it, are told. Both must give as many answers. The last two workloads have no table: a hundred plain
-queries, and the same with one more over a computed column.
+with it, are told. Both must give as many answers. The last two workloads have no table: a
+hundred plain queries, and the same with one more over a computed column.
 """
 
 from __future__ import annotations

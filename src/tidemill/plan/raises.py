@@ -7,7 +7,7 @@ evaluated do not count: `CASE WHEN b <> 0 THEN a / b END` never raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -21,10 +21,6 @@ from tidemill.types import STRING, Type
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 _OPERATORS = (*_ARITHMETIC, exp.Cast, exp.Bracket)
-# Spark evaluates the divisor before what is divided.
-_SECOND_FIRST = (exp.Div, exp.Mod, exp.IntDiv)
-_ORDERS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_NULL_SAFE = (exp.Add, exp.Sub, exp.Mul, *_SECOND_FIRST, *_ORDERS)
 # Functions that are NULL only for NULL, unless they would have raised.
 _STRICT_FUNCTIONS = frozenset((*TRY_FUNCTIONS, *CAST_FUNCTIONS, "ABS", "NEGATIVE", "PMOD"))
 # Functions that take text, give text or a length, and never raise: the common ones, which
@@ -35,7 +31,7 @@ _TEXT_FUNCTIONS = frozenset(
     ).split()
 )
 _TEXT_NODES = (exp.Like, exp.ILike, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.Null)
-_COMPARISONS = (*_ORDERS, exp.In, exp.NullSafeEQ)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ)
 
 
 def raised_sql(tree: exp.Expr, columns: Mapping[str, Type]) -> str:
@@ -67,17 +63,7 @@ class _Flags:
         if name in ("IF", "NVL2") and len(node.expressions) == 3:
             condition, yes, no = node.expressions
             return self._branches([(_present(condition) if name == "NVL2" else condition, yes)], no)
-        if isinstance(node, _NULL_SAFE):
-            return _any([*self._in_order(node), self._raised_here(node, name)])
         return _any([*map(self.of, _children(node)), self._raised_here(node, name)])
-
-    def _in_order(self, node: exp.Expr) -> Iterator[str]:
-        """The flags of two operands, of which a NULL first one spares the second."""
-        first, second = node.this, node.expression
-        if isinstance(node, _SECOND_FIRST):
-            first, second = second, first
-        yield self.of(first)
-        yield _conjunction(f"({self._sql(first)}) IS NOT NULL", self.of(second))
 
     def _sql(self, node: exp.Expr) -> str:
         return to_spark_sql(node, self._columns)

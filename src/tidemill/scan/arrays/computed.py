@@ -32,7 +32,7 @@ class ComputedValues:
 
 def compute(node: Node, read: ReadColumn, rows: int) -> ComputedValues:
     """The expression in so many rows, whose columns are read by name."""
-    column = evaluate_column(node, lambda slot: _masked(slot, read(slot.name)))
+    column = evaluate_column(node, lambda slot: _masked(slot, read(slot.name)), null_spares=False)
     full = column.spread((rows,))
     return ComputedValues(to_arrow(full, node.type), int(np.count_nonzero(full.raised)))
 
