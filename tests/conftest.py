@@ -38,13 +38,13 @@ def update_goldens(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--update-goldens"))
 
 
-@pytest.fixture(autouse=True)
-def _no_spark_unless_asked_for(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Tests without the fixture run beside those that have it, and do not start a second Spark."""
-    if "spark" not in request.fixturenames:
-        monkeypatch.setattr("tidemill.spark.session._build", _refuse_to_start)
+    with pytest.MonkeyPatch.context() as patch:
+        if "spark" not in getattr(item, "fixturenames", ()):
+            patch.setattr("tidemill.spark.session._build", _refuse_to_start)
+        return (yield)
 
 
 def _refuse_to_start(master: str, app: str) -> NoReturn:
