@@ -167,8 +167,8 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How late rows may be, how often soft queries see something new, and the stream's share
-    of the time that is spent on them."""
+    """The lateness of rows, the time between two updates for soft queries, and the stream's
+    share of the time that is spent on them."""
 
     lateness_us: int = 0
     update_us: int = UPDATE_US

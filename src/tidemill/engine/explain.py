@@ -150,7 +150,7 @@ class Explainer:
 
 
 def _worked_out(explanation: Explanation) -> Explanation:
-    """What took the time was to decide."""
+    """The explanation as it is: only deciding it took time."""
     return explanation
 
 

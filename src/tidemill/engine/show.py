@@ -87,7 +87,7 @@ _SCHEDULE_COLUMNS = {
 def reply_to(
     statement: ReadStatement, explainer: Explainer, states: QueryStates, write: Write
 ) -> PendingReply:
-    """What can take long is left to `write`; what changes with every tick is read now."""
+    """State that changes with every tick is read now; what can take long is left to `write`."""
     if isinstance(statement, Describe):
         return describe(statement.name, explainer.catalog, states)
     if not isinstance(statement, Show):

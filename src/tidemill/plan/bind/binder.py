@@ -261,7 +261,7 @@ class _Binder:
         return node
 
     def _by_window(self, text: str) -> bool:
-        """Whether a text may call what has another meaning in another window."""
+        """True if a text may call a function that has another meaning in another window."""
         return any(name in text for name in self._scope.aggregates.by_subwindow)
 
     def _finish_anew(

@@ -28,7 +28,7 @@ def _no_extent(terms: JoinTerms, _table: Table, _place: Place | None) -> NoRetur
 
 
 class Memo:
-    """What has been worked out before, to be recalled; all of it is forgotten when it is much."""
+    """Earlier results by key. When there are too many, all of them are forgotten."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
