@@ -19,7 +19,7 @@ from tidemill.engine.register.aggregates import (
 )
 from tidemill.engine.register.script import ReadStatement
 from tidemill.engine.tick.journal import QueryState
-from tidemill.errors import refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.explain.replies import (
     DURATION,
     INTEGER,
@@ -37,6 +37,7 @@ from tidemill.language import render
 from tidemill.language.names import Name
 from tidemill.language.statements import (
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -45,6 +46,7 @@ from tidemill.language.statements import (
     Describe,
     Show,
 )
+from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.words import span
@@ -89,7 +91,7 @@ def reply_to(
 ) -> PendingReply:
     """What can take long is left to `write`; what changes with every tick is read now."""
     if isinstance(statement, Describe):
-        return describe(statement.name, explainer.catalog, states)
+        return describe(statement.name, explainer, states)
     if not isinstance(statement, Show):
         return write(explainer.explain(statement))
     match statement.kind.upper():
@@ -97,6 +99,8 @@ def reply_to(
             return write(partial(weaves_table, explainer.arrangements()))
         case "SCHEDULE":
             return _schedule(explainer, states)
+        case "STREAMS":
+            return _streams(explainer)
         case kind:
             return show(kind, explainer.catalog, states)
 
@@ -104,10 +108,6 @@ def reply_to(
 def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
     """The definitions of a kind, or the settings."""
     match kind:
-        case "STREAMS":
-            streams = [s for s in catalog.of_kind("stream") if isinstance(s, CreateStream)]
-            columns = dict.fromkeys(("stream", "time", "source"), TEXT)
-            return ReplyTable.of(columns, [(s.name, s.order_by, s.source) for s in streams])
         case "TABLES":
             tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
             rows = [(t.name, tuple(c.name for c in t.columns), t.source) for t in tables]
@@ -125,19 +125,45 @@ def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
             return ReplyTable.of({"setting": TEXT, "value": SETTING}, values)
 
 
-def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
-    """The canonical statement of a definition; of a query also the first error of its values."""
+def _streams(explainer: Explainer) -> ReplyTable:
+    """The time of each, and the address or the stream that its rows come from."""
+    rows = [_stream_row(stream, explainer) for stream in explainer.catalog.of_kind("stream")]
+    return ReplyTable.of(dict.fromkeys(("stream", "time", "source"), TEXT), rows)
+
+
+def _stream_row(stream: Definition, explainer: Explainer) -> tuple[Any, ...]:
+    if isinstance(stream, CreateStream):
+        return stream.name, stream.order_by, stream.source
+    assert isinstance(stream, CreateDerivedStream)
+    time_column = explainer.branch(stream.name).time_column
+    return stream.name, time_column, f"stream {stream.selection.stream}"
+
+
+def describe(name: str, explainer: Explainer, states: QueryStates) -> Description:
+    """The canonical statement of a definition, and what it does not say itself.
+
+    That is, of a derived stream, its columns, and of a query the first error of its values.
+    """
+    catalog = explainer.catalog
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):
             statement = render(replace(definition, text=None))
             remarks = aggregate_remarks(code_of(definition))
             return Description(kind, definition.name, statement, tuple(remarks))
+        if isinstance(definition, CreateDerivedStream):
+            remarks = _stream_remarks(explainer.branch(definition.name))
+            return Description(kind, definition.name, render(definition), tuple(remarks))
         if definition is not None:
             remarks = _user_errors(definition, states)
             return Description(kind, definition.name, render(definition), tuple(remarks))
     names = [definition.name for _, _, definition in catalog.all_definitions()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def _stream_remarks(branch: Branch) -> Iterator[str]:
+    yield listing("columns", (f"{column.name} {column.type}" for column in branch.columns))
+    yield f"ordered by {branch.time_column}; its rows are those of stream {branch.source.name}"
 
 
 def _user_errors(definition: Definition, states: QueryStates) -> list[str]:
