@@ -27,9 +27,9 @@ from tidemill.language.statements import (
     OrderItem,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     RunSelect,
     Select,
-    Selection,
     SelectItem,
     Set,
     Show,
@@ -50,7 +50,7 @@ PARSED: dict[str, Statement] = {
     "create stream b as select all ts, p.*, length * 8 bits, * from s p join w using (a) where x": (
         CreateDerivedStream(
             "b",
-            Selection(
+            RowSelect(
                 (
                     SelectItem(Expr("ts")),
                     Star("p"),
@@ -65,7 +65,7 @@ PARSED: dict[str, Statement] = {
         )
     ),
     "CREATE OR REPLACE STREAM b AS SELECT * FROM s": CreateDerivedStream(
-        "b", Selection((Star(),), "s", None), or_replace=True
+        "b", RowSelect((Star(),), "s", None), or_replace=True
     ),
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import refuse
 from tidemill.language.names import Name, needs_quotes
-from tidemill.language.statements import CreateAggregate, Expr, Select, Selection, SelectItem
+from tidemill.language.statements import CreateAggregate, Expr, RowSelect, Select, SelectItem
 
 SCHEME = "python"
 
@@ -68,7 +68,7 @@ def _check_name(statement: CreateAggregate) -> None:
         )
 
 
-def calls(select: Select | Selection, name: Name) -> bool:
+def calls(select: Select | RowSelect, name: Name) -> bool:
     """True if a query, or a derived stream, calls a function of this name."""
     return any(
         # To look at the text first is a hundred times cheaper.
@@ -81,7 +81,7 @@ def _functions(expr: Expr) -> Iterator[exp.Expr]:
     return expr.tree.find_all(exp.Anonymous)
 
 
-def _expressions(select: Select | Selection) -> Iterator[Expr]:
+def _expressions(select: Select | RowSelect) -> Iterator[Expr]:
     yield from (item.expr for item in select.items if isinstance(item, SelectItem))
     yield from filter(None, (select.where,))
     if isinstance(select, Select):

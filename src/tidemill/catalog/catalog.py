@@ -19,7 +19,7 @@ from tidemill.catalog.definitions import (
     table_of,
 )
 from tidemill.catalog.differences import check_replacement, refuse_difference
-from tidemill.catalog.users import DefinitionKey, Definitions, Users, needs_of, users_of
+from tidemill.catalog.users import DefinitionKey, Definitions, Users, users_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
 from tidemill.language.names import Name
@@ -36,8 +36,8 @@ from tidemill.language.statements import (
     Drop,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     Select,
-    Selection,
     Set,
 )
 from tidemill.settings import Settings
@@ -98,10 +98,17 @@ class Catalog:
         streams = self.of_kind("stream")
         return tuple(stream for stream in streams if isinstance(stream, CreateDerivedStream))
 
-    def read_by(self, select: Select | Selection) -> tuple[Definition | None, ...]:
+    def read_by(self, select: Select | RowSelect) -> tuple[Definition | None, ...]:
         """The definitions of all streams and tables that are read."""
-        needs = needs_of(select, self.definitions)
-        return tuple(self.definition(kind, name) for kind, name in needs)
+        return tuple(self.definition(kind, name) for kind, name in self._reads(select))
+
+    def _reads(self, select: Select | RowSelect) -> Iterator[DefinitionKey]:
+        """Streams and tables by kind and name, with those that the streams are made of."""
+        yield "stream", Name(select.stream)
+        yield from (("table", Name(join.table)) for join in select.joins)
+        below = self.definition("stream", select.stream)
+        if isinstance(below, CreateDerivedStream):
+            yield from self._reads(below.select)
 
     def table(self, name: str, place: Place | None = None) -> Table:
         self._refuse_stream(name, place)
@@ -130,8 +137,10 @@ class Catalog:
         return self.definitions.get(kind, {}).get(Name(name))
 
     def users(self, kind: str, name: str) -> Users:
-        """The streams and queries that need a definition."""
-        return users_of((kind, Name(name)), self.definitions)
+        """The streams and queries that need a definition; nothing needs a query."""
+        if kind == "query":
+            return Users()
+        return users_of((kind, Name(name)), self.derived_streams(), self.queries(), self._reads)
 
     def all_definitions(self) -> Iterator[tuple[str, Name, Definition]]:
         """Each with its kind and name."""
@@ -212,16 +221,16 @@ class Catalog:
 
     def _check_inputs(self, stream: CreateDerivedStream) -> None:
         """What a derived stream reads is there, and is not the stream itself."""
-        selection = stream.selection
-        if Name(selection.stream) == Name(stream.name):
+        select = stream.select
+        if Name(select.stream) == Name(stream.name):
             refuse(
                 "E_RELATION",
                 f"stream {stream.name} cannot read itself",
                 hint="give the new stream another name",
-                place=selection.stream_place,
+                place=select.stream_place,
             )
-        self.stream_definition(selection.stream, selection.stream_place)
-        for join in selection.joins:
+        self.stream_definition(select.stream, select.stream_place)
+        for join in select.joins:
             self.table(join.table, join.place)
 
     def _check_free(self, kind: str, statement: Definition) -> None:

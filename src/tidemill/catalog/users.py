@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.catalog.aggregates import calls
@@ -12,8 +12,8 @@ from tidemill.language.statements import (
     CreateDerivedStream,
     CreateQuery,
     Definition,
+    RowSelect,
     Select,
-    Selection,
 )
 
 # By kind and by name: a statement copies those of its own kind alone.
@@ -44,39 +44,26 @@ class Users:
         return "\n".join(listing(kind, names) for kind, names in lines.items() if names)
 
 
-def users_of(key: DefinitionKey, definitions: Definitions) -> Users:
-    """Those that need a definition, also by way of the streams that they read."""
+def users_of(
+    key: DefinitionKey,
+    streams: Iterable[CreateDerivedStream],
+    queries: Iterable[CreateQuery],
+    reads: Callable[[Select | RowSelect], Iterable[DefinitionKey]],
+) -> Users:
+    """Those that need a definition, also by way of the streams that they read.
+
+    `reads` are the keys of all that is read.
+    """
     kind, name = key
-    if kind == "query":
-        return Users()
-    streams, queries = _streams(definitions), _queries(definitions)
-    if kind == "aggregate":
-        return Users(
-            tuple(stream.name for stream in streams if calls(stream.selection, name)),
-            tuple(query.name for query in queries if calls(query.select, name)),
-        )
+
+    def needs(select: Select | RowSelect) -> bool:
+        return calls(select, name) if kind == "aggregate" else key in reads(select)
+
     return Users(
-        tuple(s.name for s in streams if key in needs_of(s.selection, definitions)),
-        tuple(
-            query.name
-            for query in queries
-            if key == ("sink", Name(query.into or "")) or key in needs_of(query.select, definitions)
-        ),
+        tuple(stream.name for stream in streams if needs(stream.select)),
+        tuple(query.name for query in queries if needs(query.select) or _sends(query, key)),
     )
 
 
-def needs_of(select: Select | Selection, definitions: Definitions) -> Iterator[DefinitionKey]:
-    """The streams and tables that are read, and what those streams are made of."""
-    yield "stream", Name(select.stream)
-    yield from (("table", Name(join.table)) for join in select.joins)
-    below = definitions["stream"].get(Name(select.stream))
-    if isinstance(below, CreateDerivedStream):
-        yield from needs_of(below.selection, definitions)
-
-
-def _streams(definitions: Definitions) -> list[CreateDerivedStream]:
-    return [s for s in definitions["stream"].values() if isinstance(s, CreateDerivedStream)]
-
-
-def _queries(definitions: Definitions) -> list[CreateQuery]:
-    return [query for query in definitions["query"].values() if isinstance(query, CreateQuery)]
+def _sends(query: CreateQuery, key: DefinitionKey) -> bool:
+    return query.into is not None and key == ("sink", Name(query.into))

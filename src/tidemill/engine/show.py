@@ -51,6 +51,7 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.words import span
 
+BranchOf = Callable[[str], Branch]
 QueryStates = Mapping[str, QueryState]
 Write = Callable[[Wording], PendingReply]
 _QUERY_COLUMNS = {
@@ -91,7 +92,7 @@ def reply_to(
 ) -> PendingReply:
     """What can take long is left to `write`; what changes with every tick is read now."""
     if isinstance(statement, Describe):
-        return describe(statement.name, explainer, states)
+        return describe(statement.name, explainer.catalog, states, explainer.branch)
     if not isinstance(statement, Show):
         return write(explainer.explain(statement))
     match statement.kind.upper():
@@ -99,15 +100,16 @@ def reply_to(
             return write(partial(weaves_table, explainer.arrangements()))
         case "SCHEDULE":
             return _schedule(explainer, states)
-        case "STREAMS":
-            return _streams(explainer)
         case kind:
-            return show(kind, explainer.catalog, states)
+            return show(kind, explainer.catalog, states, explainer.branch)
 
 
-def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
+def show(kind: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> ReplyTable:
     """The definitions of a kind, or the settings."""
     match kind:
+        case "STREAMS":
+            rows = [_stream_row(stream, branch) for stream in catalog.of_kind("stream")]
+            return ReplyTable.of(dict.fromkeys(("stream", "time", "source"), TEXT), rows)
         case "TABLES":
             tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
             rows = [(t.name, tuple(c.name for c in t.columns), t.source) for t in tables]
@@ -125,26 +127,19 @@ def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
             return ReplyTable.of({"setting": TEXT, "value": SETTING}, values)
 
 
-def _streams(explainer: Explainer) -> ReplyTable:
-    """The time of each, and the address or the stream that its rows come from."""
-    rows = [_stream_row(stream, explainer) for stream in explainer.catalog.of_kind("stream")]
-    return ReplyTable.of(dict.fromkeys(("stream", "time", "source"), TEXT), rows)
-
-
-def _stream_row(stream: Definition, explainer: Explainer) -> tuple[Any, ...]:
+def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
+    """Its time, and the address or the stream that its rows come from."""
     if isinstance(stream, CreateStream):
         return stream.name, stream.order_by, stream.source
     assert isinstance(stream, CreateDerivedStream)
-    time_column = explainer.branch(stream.name).time_column
-    return stream.name, time_column, f"stream {stream.selection.stream}"
+    return stream.name, branch(stream.name).time_column, f"stream {stream.select.stream}"
 
 
-def describe(name: str, explainer: Explainer, states: QueryStates) -> Description:
+def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
     """The canonical statement of a definition, and what it does not say itself.
 
     That is, of a derived stream, its columns, and of a query the first error of its values.
     """
-    catalog = explainer.catalog
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):
@@ -152,8 +147,8 @@ def describe(name: str, explainer: Explainer, states: QueryStates) -> Descriptio
             remarks = aggregate_remarks(code_of(definition))
             return Description(kind, definition.name, statement, tuple(remarks))
         if isinstance(definition, CreateDerivedStream):
-            remarks = _stream_remarks(explainer.branch(definition.name))
-            return Description(kind, definition.name, render(definition), tuple(remarks))
+            columns = tuple(_stream_remarks(branch(definition.name)))
+            return Description(kind, definition.name, render(definition), columns)
         if definition is not None:
             remarks = _user_errors(definition, states)
             return Description(kind, definition.name, render(definition), tuple(remarks))

@@ -12,8 +12,8 @@ from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
+from tidemill.language.row_select import parse_row_select
 from tidemill.language.select import parse_select
-from tidemill.language.selection import parse_selection
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
@@ -101,7 +101,7 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream | CreateDeri
     place = cursor.here
     name = cursor.name("the name of a stream")
     if cursor.take("AS"):
-        return CreateDerivedStream(name, parse_selection(cursor), or_replace, place=place)
+        return CreateDerivedStream(name, parse_row_select(cursor), or_replace, place=place)
     columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
     clauses = _parse_clauses(cursor, "ORDER BY", "SOURCE", "WITH", "ON OVERLOAD")
     if clauses.source is None:

@@ -30,9 +30,9 @@ from tidemill.language.statements import (
     OrderItem,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     RunSelect,
     Select,
-    Selection,
     SelectItem,
     Set,
     Show,
@@ -44,7 +44,7 @@ from tidemill.language.statements import (
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
-def render(statement: Statement | Select | Selection) -> str:
+def render(statement: Statement | Select | RowSelect) -> str:
     """The canonical text, without a final semicolon."""
     return _render(statement)
 
@@ -67,7 +67,7 @@ def _(stream: CreateStream) -> str:
 @_render.register
 def _(stream: CreateDerivedStream) -> str:
     head = f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)} AS"
-    return f"{head}\n{_render(stream.selection)}"
+    return f"{head}\n{_render(stream.select)}"
 
 
 @_render.register
@@ -165,12 +165,12 @@ def _(select: Select) -> str:
 
 
 @_render.register
-def _(selection: Selection) -> str:
-    stream = f"{quote_name(selection.stream)}{_alias(selection.stream_alias)}"
+def _(select: RowSelect) -> str:
+    stream = f"{quote_name(select.stream)}{_alias(select.stream_alias)}"
     clauses = (
-        ("SELECT", ", ".join(map(_row_item, selection.items))),
-        ("FROM", "\n".join([stream, *map(_join, selection.joins)])),
-        ("WHERE", selection.where.sql if selection.where else ""),
+        ("SELECT", ", ".join(map(_row_item, select.items))),
+        ("FROM", "\n".join([stream, *map(_join, select.joins)])),
+        ("WHERE", select.where.sql if select.where else ""),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
 

@@ -1,4 +1,4 @@
-"""SELECT and its clauses, the window among them: from tokens to a `Select`."""
+"""SELECT and its clauses, the window and the joins among them: from tokens to a `Select`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from sqlglot import exp
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
 from tidemill.language.durations import parse_duration_at, render_duration
-from tidemill.language.joins import one_token, parse_joins, refuse_other_relations
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.statements import Expr, OrderItem, Select, SelectItem, Window
+from tidemill.language.statements import Expr, JoinClause, OrderItem, Select, SelectItem, Window
 
 SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _TRAILING = {
@@ -23,6 +22,9 @@ _TRAILING = {
 _DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[")
 _COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
 _WINDOW_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
+_JOIN_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_REFUSED_JOINS = ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
+_JOIN_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (column)"
 
 
 def parse_select(cursor: Cursor) -> Select:
@@ -214,3 +216,72 @@ def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:
 
 def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
     refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)
+
+
+def one_token(cursor: Cursor, index: int) -> Place:
+    """The place of a token."""
+    token = cursor.tokens[index]
+    return Place(token.start, token.end + 1)
+
+
+def parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
+    """The joins that come next, if any; refuses the kinds that are not built."""
+    joins = []
+    while cursor.word() in _JOIN_STARTS:
+        joins.append(_parse_join(cursor))
+    return tuple(joins)
+
+
+def refuse_other_relations(cursor: Cursor) -> None:
+    """Refuses what other dialects allow in FROM."""
+    if cursor.at("("):
+        refuse_not_built("a subquery", cursor.text, cursor.here)
+    if cursor.at(","):
+        refuse_not_built("a query over several streams", cursor.text, cursor.here)
+    if cursor.at("LATERAL"):
+        refuse_not_built("LATERAL", cursor.text, cursor.here)
+
+
+def _parse_join(cursor: Cursor) -> JoinClause:
+    kind = _parse_kind(cursor)
+    refuse_other_relations(cursor)
+    place = cursor.here
+    table = cursor.name("the name of a table")
+    _refuse_window(cursor)
+    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    _refuse_window(cursor)
+    on, using, condition = _parse_condition(cursor)
+    return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)
+
+
+def _parse_kind(cursor: Cursor) -> str:
+    place = cursor.here
+    kind = cursor.take_any(("INNER", "LEFT"))
+    if kind == "LEFT":
+        cursor.take("OUTER")
+    if cursor.word() in _REFUSED_JOINS:
+        refuse_not_built(f"{cursor.word()} JOIN", cursor.text, place)
+    cursor.expect("JOIN", hint=_JOIN_FORM)
+    return kind or "INNER"
+
+
+def _parse_condition(cursor: Cursor) -> tuple[Expr | None, tuple[str, ...], Place]:
+    start = cursor.index + 1
+    if cursor.take("ON"):
+        return cursor.expression(), (), cursor.since(start)
+    if not cursor.take("USING"):
+        cursor.fail("ON or USING", hint=_JOIN_FORM)
+    return None, _parse_using(cursor), cursor.since(start)
+
+
+def _parse_using(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(", hint=_JOIN_FORM)
+    names = cursor.separated(lambda: cursor.name("the name of a column"))
+    cursor.expect(")", hint=_JOIN_FORM)
+    return names
+
+
+def _refuse_window(cursor: Cursor) -> None:
+    """A window is a stream's: this is a join of two of them."""
+    if cursor.at("["):
+        refuse_not_built("a JOIN of two streams", cursor.text, cursor.here)

@@ -149,7 +149,7 @@ class Star(_Placed):
 
 
 @dataclass(frozen=True)
-class Selection(_Placed):
+class RowSelect(_Placed):
     """One SELECT of rows, without a window: from a stream and the tables joined to it."""
 
     items: tuple[SelectItem | Star, ...]
@@ -179,7 +179,7 @@ class CreateDerivedStream(_Whole):
     """A stream made of another one: of its rows those that are selected, with other columns."""
 
     name: str
-    selection: Selection
+    select: RowSelect
     or_replace: bool = False
 
 

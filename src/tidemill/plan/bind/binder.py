@@ -14,7 +14,7 @@ from tidemill.catalog.definitions import priority_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
-from tidemill.plan.bind.branch import Branch, joined, narrowed, source_branch, source_of
+from tidemill.plan.bind.branch import Branch, narrowed, source_branch, source_of, with_joins
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
@@ -24,7 +24,6 @@ from tidemill.plan.bind.clauses import (
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
-from tidemill.plan.bind.joins import bind_joins
 from tidemill.plan.bind.scope import (
     Scope,
     check_replayable,
@@ -34,7 +33,7 @@ from tidemill.plan.bind.scope import (
     refuse_filter,
     written_name,
 )
-from tidemill.plan.bind.streams import branch_of
+from tidemill.plan.bind.streams import bind_joins, branch_of
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import Join, JoinTerms
 from tidemill.plan.predicates import Predicate, canonical
@@ -125,7 +124,7 @@ class _Binder:
         return QueryPlan(
             name=self._query.name,
             relation=join_all(source_of(self._branch.source), joins.values()),
-            tree=joined(below, self._joins, joins.__getitem__),
+            tree=with_joins(below, self._joins, joins.__getitem__),
             sink=self._query.into,
             window=self._select.window,
             where=where,
@@ -141,11 +140,11 @@ class _Binder:
 
     def _joined(self, tables: tuple[Table, ...]) -> dict[JoinTerms, Join]:
         """All joins with the rows of their tables, which are asked for when all else is bound."""
-        places = [clause.place for clause in self._select.joins]
-        below = [(terms, table, None) for terms, table in self._branch.all_joins]
-        here = zip(self._joins, tables, places, strict=True)
-        extent_of = self._environment.extent_of
-        return {terms: terms.over(extent_of(terms, *rest)) for terms, *rest in (*below, *here)}
+        extent_of, clauses = self._environment.extent_of, self._select.joins
+        extents = {terms: extent_of(terms, table, None) for terms, table in self._branch.all_joins}
+        for terms, table, clause in zip(self._joins, tables, clauses, strict=True):
+            extents[terms] = extent_of(terms, table, clause.place)
+        return {terms: terms.over(extent) for terms, extent in extents.items()}
 
     def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
         """The rows that count: those that pass WHERE and have the partners they must have."""

@@ -15,6 +15,7 @@ from sqlglot import exp
 from tidemill.catalog import Stream, Table
 from tidemill.language.names import Name, by_name
 from tidemill.language.statements import ColumnDef
+from tidemill.plan.bind.joins import where_passed
 from tidemill.plan.bind.scope import Scope, ScopeEntry
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.functions import Signatures
@@ -73,7 +74,7 @@ class Branch:
         """The rows as a tree."""
         if self.over is None:
             return source_of(self.source)
-        below = joined(self.over.relation(join_of), self.joins, join_of)
+        below = with_joins(self.over.relation(join_of), self.joins, join_of)
         projections = tuple(Projection(column.name, column.scalar) for column in self.trees)
         return Derived(Name(self.name), below, projections, self.condition)
 
@@ -88,7 +89,7 @@ def source_of(stream: Stream) -> Source:
     return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
 
 
-def joined(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:
+def with_joins(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:
     """The relation with tables beside it."""
     return reduce(TableJoin, map(join_of, ordered(joins)), below)
 
@@ -101,8 +102,3 @@ def narrowed(outer: exp.Expr | None, tree: exp.Expr, scalar: Scalar) -> exp.Expr
         return where_passed(outer, tree)
     sides = (exp.Paren(this=side.copy()) for side in (outer, tree))
     return exp.And(**dict(zip(("this", "expression"), sides, strict=True)))
-
-
-def where_passed(condition: exp.Expr, tree: exp.Expr) -> exp.Expr:
-    """The value of a tree for rows that pass a condition, and NULL for others."""
-    return exp.Case(ifs=[exp.If(this=condition.copy(), true=tree.copy())])

@@ -7,7 +7,7 @@ same; so equal text means equal value here too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -18,7 +18,6 @@ from tidemill.errors import refuse
 from tidemill.language.names import Name, quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
-from tidemill.plan.bind.branch import Branch, where_passed
 from tidemill.plan.bind.clauses import ScalarBinder, TypeOracle, check_condition
 from tidemill.plan.bind.join_conditions import Condition, condition_of
 from tidemill.plan.bind.scope import Scope, in_own_words, table_entry
@@ -30,20 +29,9 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave this to WHERE"
 
 
-def bind_joins(
-    below: Branch,
-    scope: Scope,
-    clauses: Sequence[JoinClause],
-    tables: Sequence[Table],
-    oracle: TypeOracle,
-) -> tuple[Scope, tuple[JoinTerms, ...]]:
-    """The scope with the tables in it, and the terms on which they are joined to a stream."""
-    names, joins = [terms.name for terms, _ in below.all_joins], list[JoinTerms]()
-    for clause, table in zip(clauses, tables, strict=True):
-        scope, join = JoinBinder(scope, clause, table, oracle, below.where).bind(names)
-        joins.append(join)
-        names.append(join.name)
-    return scope, tuple(joins)
+def where_passed(condition: exp.Expr, tree: exp.Expr) -> exp.Expr:
+    """The value of a tree for rows that pass a condition, and NULL for others."""
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=tree.copy())])
 
 
 @dataclass(frozen=True)

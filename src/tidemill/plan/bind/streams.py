@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -11,17 +11,44 @@ from tidemill.catalog import Catalog, Table
 from tidemill.catalog.definitions import check_columns
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.names import Name, quote_name
-from tidemill.language.statements import CreateDerivedStream, CreateStream, Expr, Star
+from tidemill.language.statements import (
+    CreateDerivedStream,
+    CreateStream,
+    Expr,
+    JoinClause,
+    Star,
+)
 from tidemill.plan.bind.branch import Branch, BranchColumn, narrowed, source_branch
-from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
+from tidemill.plan.bind.clauses import (
+    ScalarBinder,
+    TypeOracle,
+    check_condition,
+    refuse_aggregates,
+)
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.joins import bind_joins
+from tidemill.plan.bind.joins import JoinBinder
 from tidemill.plan.bind.scope import Scope, ScopeEntry, in_own_words, refuse_filter
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.joins import JoinTerms
 from tidemill.types import VOID
 
 _NO_GROUPS = "rows of a stream are not grouped; aggregate in the queries that read it"
+
+
+def bind_joins(
+    below: Branch,
+    scope: Scope,
+    clauses: Sequence[JoinClause],
+    tables: Sequence[Table],
+    oracle: TypeOracle,
+) -> tuple[Scope, tuple[JoinTerms, ...]]:
+    """The scope with the tables in it, and the terms on which they are joined to a stream."""
+    names, joins = [terms.name for terms, _ in below.all_joins], list[JoinTerms]()
+    for clause, table in zip(clauses, tables, strict=True):
+        scope, join = JoinBinder(scope, clause, table, oracle, below.where).bind(names)
+        joins.append(join)
+        names.append(join.name)
+    return scope, tuple(joins)
 
 
 def branch_of(
@@ -32,16 +59,16 @@ def branch_of(
     if isinstance(statement, CreateStream):
         stream = catalog.stream(name)
         return recall(("branch", stream), lambda: source_branch(stream))
-    question = ("branch", statement, catalog.read_by(statement.selection))
+    question = ("branch", statement, catalog.read_by(statement.select))
     return recall(question, lambda: _derived(statement, catalog, environment))
 
 
 def _derived(stream: CreateDerivedStream, catalog: Catalog, environment: Environment) -> Branch:
-    selection = stream.selection
-    below = branch_of(selection.stream, catalog, environment, selection.stream_place)
-    tables = tuple(catalog.table(join.table, join.place) for join in selection.joins)
-    scope = below.scope(selection.stream_alias or selection.stream, environment.signatures)
-    scope, joins = bind_joins(below, scope, selection.joins, tables, environment.type_of)
+    select = stream.select
+    below = branch_of(select.stream, catalog, environment, select.stream_place)
+    tables = tuple(catalog.table(join.table, join.place) for join in select.joins)
+    scope = below.scope(select.stream_alias or select.stream, environment.signatures)
+    scope, joins = bind_joins(below, scope, select.joins, tables, environment.type_of)
     with in_own_words(scope):
         return _Binder(stream, below, scope, ScalarBinder(scope, environment.type_of)).branch(
             joins, tables
@@ -90,7 +117,7 @@ class _Binder:
         )
 
     def _items(self) -> Iterator[_Item]:
-        for item in self.stream.selection.items:
+        for item in self.stream.select.items:
             if isinstance(item, Star):
                 yield from self._all(item)
                 continue
@@ -152,7 +179,7 @@ class _Binder:
 
     def _where(self) -> tuple[Scalar, exp.Expr] | None:
         """The stream's own condition, and with those of the streams below it."""
-        expr = self.stream.selection.where
+        expr = self.stream.select.where
         if expr is None:
             return None
         tree = self.scope.resolve(expr)
@@ -173,7 +200,7 @@ class _Binder:
             f"stream {self.stream.name} has no time: no column is {below.time_column} of "
             f"{below.name} as it is",
             hint=f"select it, under any name: SELECT {quote_name(below.time_column)}, …",
-            place=self.stream.selection.place,
+            place=self.stream.select.place,
         )
 
 

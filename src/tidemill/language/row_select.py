@@ -2,17 +2,22 @@
 
 >>> from tidemill.language.expressions.trees import tokenize
 >>> text = "SELECT ts, length * 8 AS bits FROM packets WHERE length > 1000"
->>> parse_selection(Cursor(tokenize(text), text)).stream
+>>> parse_row_select(Cursor(tokenize(text), text)).stream
 'packets'
 """
 
 from __future__ import annotations
 
 from tidemill.language.cursor import Cursor
-from tidemill.language.joins import one_token, parse_joins, refuse_other_relations
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.select import SETS, parse_item
-from tidemill.language.statements import Selection, SelectItem, Star
+from tidemill.language.select import (
+    SETS,
+    one_token,
+    parse_item,
+    parse_joins,
+    refuse_other_relations,
+)
+from tidemill.language.statements import RowSelect, SelectItem, Star
 
 _GROUPED = ("GROUP BY", "HAVING")
 _LATER = {
@@ -23,7 +28,7 @@ _LATER = {
 }
 
 
-def parse_selection(cursor: Cursor) -> Selection:
+def parse_row_select(cursor: Cursor) -> RowSelect:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
     cursor.expect("SELECT")
@@ -43,7 +48,7 @@ def parse_selection(cursor: Cursor) -> Selection:
     where = cursor.expression() if cursor.take("WHERE") else None
     _refuse_rest(cursor)
     place, stream_place = cursor.since(start), one_token(cursor, stream_index)
-    return Selection(items, stream, alias, where, joins, place=place, stream_place=stream_place)
+    return RowSelect(items, stream, alias, where, joins, place=place, stream_place=stream_place)
 
 
 def _parse_row_item(cursor: Cursor) -> SelectItem | Star:
