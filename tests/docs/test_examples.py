@@ -37,6 +37,7 @@ FLOORS = {
     "docs/language.md": 13,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
+    "docs/streams.md": 4,
     "docs/tutorial.md": 11,
 }
 PACKETS = """

@@ -236,11 +236,15 @@ def join_all(base: Relation, joins: Iterable[Join]) -> Relation:
     return reduce(TableJoin, ordered(joins), base)
 
 
-def ordered(joins: Iterable[Terms]) -> tuple[Terms, ...]:
-    """Each once and by name, as far as they do not build on others: those may change places."""
+def ordered(joins: Iterable[Terms], below: Iterable[JoinTerms] = ()) -> tuple[Terms, ...]:
+    """Each once and by name, as far as they do not build on others: those may change places.
+
+    `below` are there already.
+    """
     waiting, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Terms]()
+    beneath = {join.name for join in below}
     while waiting:
-        names = {join.name for join in placed}
+        names = beneath | {join.name for join in placed}
         placed.append(next(join for join in waiting if join.builds_on <= names))
         waiting.remove(placed[-1])
     return tuple(placed)

@@ -91,7 +91,7 @@ def source_of(stream: Stream) -> Source:
 
 def with_joins(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:
     """The relation with tables beside it."""
-    return reduce(TableJoin, map(join_of, ordered(joins)), below)
+    return reduce(TableJoin, map(join_of, ordered(joins, below.joins)), below)
 
 
 def narrowed(outer: exp.Expr | None, tree: exp.Expr, scalar: Scalar) -> exp.Expr:

@@ -212,7 +212,7 @@ def _column_name(expr: Expr) -> str:
 
 def _tree(tree: exp.Expr, scalar: Scalar) -> exp.Expr:
     """The tree that a name of the column stands for; a constant keeps the type of its column."""
-    if not scalar.names:
+    if not scalar.names and not isinstance(tree.unnest(), exp.Cast):
         tree = exp.cast(tree.copy(), scalar.type.sql, dialect="spark")
     return _without_places(tree)
 
