@@ -12,13 +12,19 @@ from tidemill.catalog import Catalog
 from tidemill.errors import TidemillError
 from tidemill.explain.plan import explain_plan
 from tidemill.language import parse_script
-from tidemill.language.statements import CreateDerivedStream, CreateQuery
+from tidemill.language.statements import (
+    CreateDerivedStream,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Drop,
+)
 from tidemill.plan.bind.binder import bind_query
 from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.streams import branch_of
 from tidemill.plan.joins import TableExtent
 from tidemill.plan.query import QueryPlan
-from tidemill.types import BOOLEAN, INT, STRING, Type
+from tidemill.types import BOOLEAN, INT, STRING, TIMESTAMP, Type
 
 SOURCES = """
 CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN)
@@ -42,12 +48,13 @@ CREATE STREAM nobody AS SELECT ts, src FROM packets WHERE FALSE;
 WINDOW = "[RANGE 10 s SLIDE 5 s]"
 
 
-def catalog_of(script: str) -> Catalog:
+def catalog_of(script: str, environment: Environment | None = None) -> Catalog:
     catalog = Catalog()
     for statement in parse_script(script):
+        assert isinstance(statement, CreateStream | CreateDerivedStream | CreateTable | Drop)
         catalog = catalog.apply(statement)
         if isinstance(statement, CreateDerivedStream):
-            branch_of(statement.name, catalog, ENVIRONMENT)
+            branch_of(statement.name, catalog, environment or ENVIRONMENT)
     return catalog
 
 
@@ -157,11 +164,9 @@ def test_star_is_all_columns_in_the_order_of_spark() -> None:
 def test_time_is_the_first_column_that_is_the_time_itself() -> None:
     items = "src, ts + INTERVAL 1 DAY AS ts, packets.ts AS u, packets.ts AS v"
     script = f"CREATE STREAM a AS SELECT {items} FROM packets"
-    environment = replace(ENVIRONMENT, type_of=lambda *_: Type("TIMESTAMP", ()))
-    catalog = Catalog()
-    for statement in parse_script(SOURCES + script):
-        catalog = catalog.apply(statement)
-    assert branch_of("a", catalog, environment).time_column == "u"
+    environment = replace(ENVIRONMENT, type_of=lambda *_: TIMESTAMP)
+    branch = branch_of("a", catalog_of(SOURCES + script, environment), environment)
+    assert branch.time_column == "u"
 
 
 REFUSED = {

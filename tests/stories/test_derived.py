@@ -24,6 +24,7 @@ from tests.stories.streams import STREAM, cut, random_rows, table_of, write_file
 from tests.stories.test_tables import TABLES, answers_of, write_tables
 from tidemill.engine import Engine
 from tidemill.errors import TidemillError
+from tidemill.explain.replies import Selection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,12 +106,12 @@ def test_a_home_with_streams_is_opened_again(spark: SparkSession, tmp_path: Path
     with Engine(tmp_path / "home") as engine:
         spare = "CREATE STREAM spare AS SELECT * FROM long;"
         engine.sql("".join([STREAM, *creates, spare, FIXED.create("out"), SOFT]), tmp_path)
-        engine.run("once")
+        before = engine.run("idle")
     write_files(tmp_path / "in", parts[3:], first=3)
     with Engine(tmp_path / "home") as engine:
         replies = engine.sql("".join(["DROP STREAM spare;", *creates, "SHOW STREAMS;"]), tmp_path)
         assert "stream sized" in replies[-1]
-        report = engine.run("once")
+        after = engine.run("idle")
         (selected,) = engine.ask(LAST)
         engine.run("flush")
         answers = answers_of(engine, [FIXED])
@@ -118,7 +119,9 @@ def test_a_home_with_streams_is_opened_again(spark: SparkSession, tmp_path: Path
         with pytest.raises(TidemillError, match="stream sized is used by streams"):
             engine.sql("DROP STREAM sized")
         engine.sql("DROP QUERY fixed; DROP QUERY soft; DROP STREAM sure; DROP STREAM sized;")
-    assert report.rows_in == len(rows)
+    assert before.rows_in == sum(map(len, parts[:3]))
+    assert before.rows_in + after.rows_in == len(rows)
     assert FIXED.compare(answers["fixed"], batch_answers(spark, FIXED)) > 20
+    assert isinstance(selected, Selection)
     assert sum(selected.rows.column("n").to_pylist()) > 0
     assert len(soft) > 0
