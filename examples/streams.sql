@@ -1,4 +1,4 @@
--- Streams made of streams: large packets, and among them those of the web, in bits.
+-- Streams made of streams: large packets, those of known services, and among these the web's.
 -- Nothing of them is stored; the packets are read once for all three queries.
 CREATE STREAM packets (ts TIMESTAMP, src STRING, proto STRING, port INT, length BIGINT)
   ORDER BY ts
@@ -14,7 +14,7 @@ CREATE STREAM served AS
 SELECT ts AS at, big.*, service FROM big JOIN services USING (port);
 
 CREATE STREAM web AS
-SELECT at, src AS sender, service, bytes * 8 AS bits FROM served WHERE service LIKE 'http%';
+SELECT at, src AS sender, service, bytes AS size FROM served WHERE service = 'http';
 
 CREATE QUERY big_by_protocol AS
 SELECT proto, COUNT(*) AS packets FROM big [RANGE 20 SECONDS SLIDE 20 SECONDS]
@@ -25,5 +25,5 @@ SELECT service, SUM(bytes) AS bytes FROM served [RANGE 30 SECONDS SLIDE 15 SECON
 GROUP BY service ORDER BY bytes DESC LIMIT 3;
 
 CREATE QUERY web_senders AS
-SELECT sender, SUM(bits) AS bits FROM web [RANGE 30 SECONDS SLIDE 15 SECONDS]
-GROUP BY sender ORDER BY bits DESC LIMIT 3;
+SELECT sender, SUM(size) AS bytes FROM web [RANGE 30 SECONDS SLIDE 15 SECONDS]
+GROUP BY sender ORDER BY bytes DESC LIMIT 3;
