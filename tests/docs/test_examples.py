@@ -151,6 +151,7 @@ def test_a_transcript_that_differs_is_noticed(folder: Path) -> None:
 EXPECTED = {  # rows in, late, malformed, answers
     "packets.sql": (117_448, 0, 0, 33),
     "netmon.sql": (120_946, 0, 0, 24_715),
+    "streams.sql": (117_448, 0, 0, 39),
     "sensors.sql": (13, 1, 1, 11),
     "rfid.sql": (10, 0, 0, 8),
     "replay.sql": (13, 0, 1, 14),
