@@ -220,7 +220,7 @@ class Catalog:
             )
         if isinstance(standing, CreateStream) and isinstance(statement, CreateStream):
             check_columns_stay(standing, statement, users)
-            soft = [name for name in users if self.query(name).select.window.is_soft]
+            soft = [name for name in users if self.query(name).select.is_soft]
             check_updates_stay(standing, statement, soft)
 
     def _drop(self, statement: Drop) -> Catalog:

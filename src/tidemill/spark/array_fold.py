@@ -23,7 +23,6 @@ from tidemill.spark.jobs import (
     scan_work,
 )
 from tidemill.state.fold import fold_feed
-from tidemill.state.pieces import Piece
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +49,7 @@ class ArrayFold:
     place: FoldPlace
 
     def scan(self, parts: Sequence[Part]) -> Scanned:
-        """Accounts and cells of some parts of the files."""
+        """Accounts, cells and rows of some parts of the files."""
         return scan(self.program, read_batches(self.program, parts), self.since_us)
 
     def fold(self, scanned: Scanned) -> ArrayReport:
@@ -58,7 +57,7 @@ class ArrayFold:
         started = time.perf_counter()
         self.place.failpoint.reach("partials", self.place.tick)
         cells_by_feed = scanned.cells(self.program)
-        pieces: dict[str, tuple[Piece, ...]] = {}
+        pieces = self.place.write_rows(scanned.picked)
         for feed, cells in cells_by_feed:
             pieces |= self.place.write(fold_feed(feed, cells))
         self.place.failpoint.reach("fold", self.place.tick)

@@ -19,11 +19,13 @@ from tidemill.engine.register.store import Registered, load_registered, save_pla
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
+from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
-from tidemill.share import Sample, SharedPlan
+from tidemill.plan.row_query import AnyQuery
+from tidemill.share import Sample, SharedPlan, windowed
 from tidemill.words import many
 
 
@@ -63,16 +65,24 @@ class Registry:
 
     def check(self, query: CreateQuery, catalog: Catalog) -> None:
         """Refuses a query that has no meaning under a catalog."""
-        check_calls(self.bind(query, catalog))
+        for plan in windowed([self.bind(query, catalog)]):
+            check_calls(plan)
 
-    def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+    def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)
 
     def bind_once(self, run: RunSelect, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
-        return replace(self.binder.bind(query, catalog, self.plan), priority=priority)
+        for plan in windowed([self.binder.bind(query, catalog, self.plan)]):
+            return replace(plan, priority=priority)
+        refuse(
+            "E_WINDOW",
+            "a SELECT by itself reads a window, and this stream has none",
+            hint="add a window: FROM stream [RANGE r SLIDE s]; or let the rows come: CREATE QUERY",
+            place=run.select.stream_place,
+        )
 
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)

@@ -11,19 +11,24 @@ from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
+    bind_where,
     check_condition,
+    check_output_name,
+    column_name,
+    predicate_of,
     refuse_aggregates,
     type_placed,
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joins import JoinBinder
+from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
     Scope,
     check_replayable,
@@ -35,9 +40,7 @@ from tidemill.plan.bind.scope import (
 )
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import JoinTerms
-from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.predicates.values import compared
+from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import (
     WINDOW_END,
     WINDOW_START,
@@ -47,41 +50,77 @@ from tidemill.plan.query import (
     Output,
     QueryPlan,
 )
-from tidemill.plan.relation import Relation, Source, join_all, ordered
+from tidemill.plan.relation import Relation, Source, join_all
+from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.types import BOOLEAN
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
+_NAMED_TWICE = "name one of them with AS; window_start and window_end are always there"
 
 
-def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> QueryPlan:
+def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> AnyQuery:
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
     stream = catalog.stream(query.select.stream, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-    return bind(query, stream, environment, tables)
+    way = bind_rows if query.select.window is None else bind
+    return way(query, stream, environment, tables)
 
 
 def bind(
     query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over its stream; `tables` are those of its joins, in order."""
+    """The plan of a query over windows of its stream; `tables` are those of its joins, in order."""
     query = replace(query, select=with_updates(query.select, stream))
+    scope, joins = _scope(query, stream, environment, tables)
+    qualifier = scope.entries[0].qualifier.written
+    memo = Memo() if joins else environment.memo.recall((stream, qualifier), Memo)
+    with in_own_words(scope):
+        return _Binder(query, scope, joins, environment, memo).plan(stream, tables)
+
+
+def bind_rows(
+    query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
+) -> RowQuery:
+    """The same of a query over the rows of its stream."""
+    scope, joins = _scope(query, stream, environment, tables)
+    with in_own_words(scope):
+        binder = RowBinder(query, stream, ScalarBinder(scope, environment.type_of))
+        return binder.plan(lambda: _relation(query, stream, joins, tables, environment), joins)
+
+
+def _scope(
+    query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...]
+) -> tuple[Scope, tuple[JoinTerms, ...]]:
+    """The columns that the query may name, and the terms of its joins."""
     entry = stream_entry(query.select, stream)
-    memo = environment.memo.recall((stream, entry.qualifier.written), Memo)
-    scope = memo.recall(
-        "scope", lambda: Scope((entry,), environment.signatures, stream.time_column)
+    scope = environment.memo.recall(
+        ("scope", stream, entry.qualifier.written),
+        lambda: Scope((entry,), environment.signatures, stream.time_column),
     )
     joins: list[JoinTerms] = []
     for clause, table in zip(query.select.joins, tables, strict=True):
         names = [join.name for join in joins]
         scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
         joins.append(join)
-    with in_own_words(scope):
-        memo = Memo() if joins else memo
-        return _Binder(query, scope, tuple(joins), environment, memo).plan(stream, tables)
+    return scope, tuple(joins)
+
+
+def _relation(
+    query: CreateQuery,
+    stream: Stream,
+    joins: tuple[JoinTerms, ...],
+    tables: tuple[Table, ...],
+    environment: Environment,
+) -> Relation:
+    """The stream with the rows of its tables, which are asked for when all else is bound."""
+    parts = zip(joins, tables, query.select.joins, strict=True)
+    extent_of = environment.extent_of
+    met = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
+    return join_all(source_of(stream), met)
 
 
 def source_of(stream: Stream) -> Source:
@@ -109,7 +148,9 @@ class _Binder:
         self._scalars = ScalarBinder(scope, environment.type_of)
         self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars, query.select.window)
+        assert query.select.window is not None
+        self._window = query.select.window
+        self._calls = CallBinder(self._scalars, self._window)
 
     def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
@@ -120,9 +161,9 @@ class _Binder:
         priority = priority_of(self._query)
         return QueryPlan(
             name=self._query.name,
-            relation=self._relation(stream, tables),
+            relation=_relation(self._query, stream, self._joins, tables, self._environment),
             sink=self._query.into,
-            window=self._select.window,
+            window=self._window,
             where=where,
             predicate=self._predicate(where),
             keys=tuple(self._keys),
@@ -134,35 +175,20 @@ class _Binder:
             priority=priority,
         )
 
-    def _relation(self, stream: Stream, tables: tuple[Table, ...]) -> Relation:
-        """The stream with the rows of its tables, which are asked for when all else is bound."""
-        parts = zip(self._joins, tables, self._select.joins, strict=True)
-        extent_of = self._environment.extent_of
-        joins = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
-        return join_all(source_of(stream), joins)
-
     def _predicate(self, where: Scalar | None) -> Predicate:
-        """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
-        partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
-        rows = self._memo.recall(
-            ("predicate", where.sql if where else ""), lambda: canonical(where, self._scalars.types)
+        question = ("predicate", where.sql if where else "", *(join.name for join in self._joins))
+        return self._memo.recall(
+            question, lambda: predicate_of(where, self._joins, self._scalars.types)
         )
-        return reduce(Predicate.__and__, partners, rows)
 
     def _where(self) -> Scalar | None:
         expr = self._select.where
         if expr is None:
             return None
-        return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
-
-    def _where_scalar(self, expr: Expr) -> Scalar:
-        tree = self._scope.resolve(expr)
         hint = "a condition on aggregates goes into HAVING"
-        refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
-        scalar = self._scalars.bind(expr, tree)
-        check_condition("WHERE", scalar.type, expr.place)
-        return scalar
+        return self._memo.recall(
+            ("where", expr.sql), partial(bind_where, self._scalars, expr, hint)
+        )
 
     def _group_keys(self) -> list[Key]:
         keys: list[Key] = []
@@ -207,11 +233,11 @@ class _Binder:
         names = set(_BOUNDS)
         for item in self._select.items:
             for output in self._item(item):
-                _check_output_name(output.name, names, item.expr.place)
+                check_output_name(output.name, names, item.expr.place, _NAMED_TWICE)
                 names.add(Name(output.name))
                 outputs.append(output)
         if estimated := self._calls.estimated():
-            _check_output_name(_ESTIMATED, names, self._select.items[0].expr.place)
+            check_output_name(_ESTIMATED, names, self._select.items[0].expr.place, _NAMED_TWICE)
             outputs.append(Output(_ESTIMATED, reduce(_larger, estimated)))
         return tuple(outputs)
 
@@ -254,7 +280,7 @@ class _Binder:
         keys = tuple(key.scalar.sql for key in self._keys)
         named = tuple((alias, self._aliases[Name(alias)].sql) for alias in sorted(aliases))
         texts = (expr.sql, *(sql for _, sql in named))
-        window = self._select.window if any(map(self._by_window, texts)) else None
+        window = self._window if any(map(self._by_window, texts)) else None
         question = (expr.sql, named, keys, before, window)
         node, calls = self._memo.recall(question, partial(self._finish_anew, expr, aliases))
         self._calls.add(calls)
@@ -332,29 +358,3 @@ class _Binder:
 
 def _larger(left: Node, right: Node) -> Node:
     return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
-
-
-def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
-    if name.startswith("_"):
-        refuse(
-            "E_NAME",
-            f"answer column '{name}' begins with '_', which is kept for the engine",
-            place=place,
-        )
-    if Name(name) in names:
-        refuse(
-            "E_DUPLICATE",
-            f"two answer columns would be called '{name}'",
-            hint="name one of them with AS; window_start and window_end are always there",
-            place=place,
-        )
-
-
-def column_name(item: SelectItem) -> str:
-    """The alias, the column's own name, or the text, lower-cased as Spark does for calls."""
-    if item.alias:
-        return item.alias
-    tree = item.expr.tree
-    if isinstance(tree, exp.Column):
-        return str(tree.name)
-    return item.expr.sql.lower().replace("count(*)", "count(1)")

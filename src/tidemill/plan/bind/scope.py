@@ -105,7 +105,7 @@ def _columns_of(entry: ScopeEntry, count: int) -> str:
 
 def _guess(entries: Sequence[ScopeEntry], name: str) -> str:
     if Name(name) in ("window_start", "window_end"):
-        return "window_start and window_end are for SELECT, HAVING and ORDER BY"
+        return "window_start and window_end are for SELECT, HAVING and ORDER BY over a window"
     renamed = [e for e in entries if Name(e.name) == Name(name) != e.qualifier]
     return f"{renamed[0].title} is called {renamed[0].qualifier.written} here" if renamed else ""
 
