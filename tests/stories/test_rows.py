@@ -41,7 +41,7 @@ TABLES = """
 CREATE TABLE owners (ok STRING, owner STRING) SOURCE 'parquet:owners';
 CREATE TABLE groups (gg INT, label STRING, low INT) SOURCE 'parquet:groups';
 CREATE STREAM j (ts TIMESTAMP, k STRING, m INT, all_m ARRAY<INT>, pair STRUCT<a: INT, b: STRING>,
-  by MAP<STRING, INT>) ORDER BY ts SOURCE 'json:lines'
+  counts MAP<STRING, INT>) ORDER BY ts SOURCE 'json:lines'
   WITH (lateness = '5 seconds');
 """
 
@@ -131,7 +131,7 @@ def _line(row: Row) -> str:
 
 def _nested(row: Row) -> Row:
     m, k = row["m"], row["k"]
-    return {"all_m": [m, 1], "pair": {"a": m, "b": k}, "by": {"x": m}}
+    return {"all_m": [m, 1], "pair": {"a": m, "b": k}, "counts": {"x": m}}
 
 
 def _counted(files: Sequence[Sequence[Row]]) -> tuple[list[Row], int]:
@@ -164,7 +164,7 @@ def table_of_lines(rows: list[Row]) -> pa.Table:
     types = {
         "all_m": pa.list_(pa.int32()),
         "pair": pa.struct([("a", pa.int32()), ("b", pa.string())]),
-        "by": pa.map_(pa.string(), pa.int32()),
+        "counts": pa.map_(pa.string(), pa.int32()),
     }
     nested = [pa.array([_nested(row)[name] for row in rows], kind) for name, kind in types.items()]
     columns = [*plain.select(["ts", "k", "m"]).columns, *nested]

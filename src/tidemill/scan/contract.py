@@ -46,7 +46,7 @@ from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
-from tidemill.state.row_pieces import RowFeed, write_rows
+from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass
 
@@ -207,7 +207,9 @@ class FoldPlace:
 
     def _write_rows(self, feed: RowFeed, parts: Sequence[PickedRows]) -> Piece | None:
         rows = pa.concat_tables([part.rows for part in parts])
-        return write_rows(self.root, feed, rows, np.concatenate([part.times_us for part in parts]))
+        return write_row_piece(
+            self.root, feed, rows, np.concatenate([part.times_us for part in parts])
+        )
 
     def take_back(self, report: FoldReport) -> None:
         """Remove pieces that were written in vain."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -190,4 +190,31 @@ def _specs_of(window: Window) -> tuple[WindowSpec, ...]:
         return tuple(WindowSpec(r, every_us, -r % every_us) for r in window.ranges_us)
     return tuple(
         WindowSpec(range_us, window.slide_us, window.start_us) for range_us in window.ranges_us
+    )
+
+
+def windowed(queries: Iterable[AnyQuery]) -> list[QueryPlan]:
+    """The queries with a window."""
+    return [query for query in queries if isinstance(query, QueryPlan)]
+
+
+def with_row_queries(plan: SharedPlan, queries: Sequence[AnyQuery]) -> SharedPlan:
+    """The plan with just those of the queries that have no window; the same if it has them.
+
+    One that stays goes on with the rows that it holds.
+    """
+    wishes = [query for query in queries if isinstance(query, RowQuery)]
+    feeds = {feed.query: feed for feed in plan.row_feeds}
+    if list(feeds) == wishes:
+        return plan
+    number = plan.next_synopsis
+    for query in wishes:
+        if query not in feeds:
+            feeds[query] = RowFeed(f"r{number}", query)
+            number += 1
+    return replace(
+        plan,
+        version=plan.version + 1,
+        row_feeds=tuple(feeds[query] for query in wishes),
+        next_synopsis=number,
     )

@@ -59,7 +59,7 @@ def row_schema(query: RowQuery) -> pa.Schema:
     return pa.schema([(column.name, column.scalar.type.arrow) for column in query.columns])
 
 
-def write_rows(root: Path, feed: RowFeed, rows: pa.Table, times_us: IntArray) -> Piece | None:
+def write_row_piece(root: Path, feed: RowFeed, rows: pa.Table, times_us: IntArray) -> Piece | None:
     """A piece with the rows, in the order they came; None if there are none."""
     if not len(rows):
         return None
@@ -78,7 +78,7 @@ def write_rows(root: Path, feed: RowFeed, rows: pa.Table, times_us: IntArray) ->
     return Piece(path.name, len(rows), path.stat().st_size, tuple(ends), ((0, 0, len(rows)),))
 
 
-def read_whole(root: Path, feed: RowFeed, pieces: Sequence[Piece]) -> pa.Table:
+def read_leaving(root: Path, feed: RowFeed, pieces: Sequence[Piece]) -> pa.Table:
     """The rows of pieces that leave at once."""
     paths = [root / feed.id / piece.name for piece in pieces]
     tables = [pq.ParquetFile(path).read() for path in paths]
@@ -107,7 +107,7 @@ class HeldRows:
         """One new piece in place of many."""
         rows = self._in_order([self._rows(piece) for piece in self.pieces])
         times_us = rows.column(ROW_TIME).to_numpy()
-        piece = write_rows(self.root, self.feed, rows.drop_columns(ROW_TIME), times_us)
+        piece = write_row_piece(self.root, self.feed, rows.drop_columns(ROW_TIME), times_us)
         return (piece,) if piece else ()
 
     def _rows(self, piece: Piece) -> pa.Table:
@@ -131,13 +131,13 @@ class HeldRows:
 
 def _without_first(piece: Piece, times_us: IntArray, until_us: int) -> Piece | None:
     """The part of a piece from a time on; None if there is nothing of it."""
-    gone = int(np.searchsorted(times_us, until_us))
-    left = len(times_us) - gone
+    passed = int(np.searchsorted(times_us, until_us))
+    left = len(times_us) - passed
     if not left:
         return None
     first = (piece.span(0) or (0, 0))[0]
-    ends = dict.fromkeys((int(times_us[gone]), int(times_us[-1])))
-    return replace(piece, rows=left, slices=tuple(ends), spans=((0, first + gone, left),))
+    ends = dict.fromkeys((int(times_us[passed]), int(times_us[-1])))
+    return replace(piece, rows=left, slices=tuple(ends), spans=((0, first + passed, left),))
 
 
 def _write_parquet(path: Path, rows: pa.Table) -> None:

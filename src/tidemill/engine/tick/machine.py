@@ -184,7 +184,9 @@ class TickMachine:
         number, due = tick.record.number, tick.decision.due
         with tick.watch.phase("answer"):
             results = self._answerer.answer(number, due, tick.version, tick.snapshots)
-            rows = self._row_answerer.answer(number, tick.decision, tick.version)
+            rows = []
+            if self._row_feeds:
+                rows = self._row_answerer.answer(number, tick.decision, tick.version)
         return Answered(tick, results, rows)
 
     def deliver(self, answered: Answered) -> TickReport:

@@ -19,7 +19,7 @@ from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import Decision
 from tidemill.language.names import Name
 from tidemill.state.pieces import Piece
-from tidemill.state.row_pieces import HeldRows, RowFeed, read_whole
+from tidemill.state.row_pieces import HeldRows, RowFeed, read_leaving
 from tidemill.state.store import Version
 
 
@@ -59,7 +59,7 @@ class RowAnswerer:
     def _at_once(self, feed: RowFeed, tick: int, pieces: tuple[Piece, ...]) -> Iterator[Batch]:
         delivery = self._delivery(feed)
         if delivery is CARRY and pieces:
-            yield _carried(feed, tick, read_whole(self._root, feed, pieces))
+            yield _carried(feed, tick, read_leaving(self._root, feed, pieces))
             return
         for piece in pieces:
             path, counts = self._root / feed.id / piece.name, np.array([piece.rows])
