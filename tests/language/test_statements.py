@@ -181,7 +181,7 @@ REFUSED = [
     ("SELECT a FROM s p [RANGE 1 s SLIDE 1 s]", "E_SYNTAX", "alias before", "p"),
     (f"SELECT a {FROM}, t", "E_NOT_BUILT", "several streams", ","),
     ("SELECT a FROM s, t", "E_NOT_BUILT", "several streams", ","),
-    ("SELECT a FROM s JOIN t ON a = b", "E_WINDOW", "no window", "JOIN"),
+    ("SELECT a FROM s RANGE 1 s SLIDE 1 s", "E_WINDOW", "in brackets", "RANGE"),
     (f"SELECT a {FROM} JOIN t", "E_SYNTAX", "expected ON or USING", ""),
     (f"SELECT a {FROM} JOIN t USING a", "E_SYNTAX", r"expected \(", "a"),
     (f"SELECT a {FROM} JOIN t ON", "E_SYNTAX", "an expression", ""),

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -90,7 +91,7 @@ def delivered(folder: Path) -> dict[str, list[str]]:
     return {name: sorted(texts) for name, texts in rows.items()}
 
 
-def lines_of(folder: Path, query: str) -> list[dict[str, object]]:
+def lines_of(folder: Path, query: str) -> list[dict[str, Any]]:
     """The answers of a query, as they stand in the file."""
     lines = map(json.loads, (folder / "lines.json").read_text().splitlines())
     return [line for line in lines if line["query"] == query]

@@ -192,6 +192,10 @@ def test_rows_equal_batch_sql(
         report = engine.run("flush")
         answers = {case.name: engine.query(case.name).answers().to_arrow() for case in CASES}
         windows = engine.query("n").answers().to_arrow()
+        plans = [engine.sql(f"EXPLAIN SPARK QUERY {name}")[0] for name in ("in_order", "raising")]
+    assert ("arrays pick the rows" in plans[0]) == (scan == "auto")
+    assert "Spark picks the rows by the plan below, not arrays: " in plans[1]
+    assert all("Physical Plan" in plan for plan in plans)
     untimed = sum(row["ts"] is None for part in files for row in part)
     bad = sum(row["m"] == 7 for part in lines for row in part)
     assert (late, untimed, late_lines, bad) > (5, 5, 5, 5)
@@ -219,5 +223,5 @@ def test_rows_equal_batch_sql(
 def _raising(rows: list[Row]) -> int:
     """Values of rows that leave which Spark would have raised on."""
     passed = [row for row in rows if row["d"] is not None]
-    by_zero = sum(row["g"] == 0 and row["m"] is not None for row in passed)
-    return by_zero + sum(row["name"] is not None for row in passed)
+    by_zero = [row for row in passed if row["g"] == 0 and row["m"] is not None]
+    return len(by_zero) + len([row for row in passed if row["name"] is not None])

@@ -20,6 +20,7 @@ from tidemill.spark.jobs import (
     cores,
     in_job,
     in_threads,
+    picking_work,
     scan_work,
 )
 from tidemill.state.fold import fold_feed
@@ -87,7 +88,9 @@ def fold_on_arrays(
 ) -> ArrayReport | None:
     """Fold the files; None if a part of them cannot be read here after all."""
     rows = sum(part.rows for part in parts)
-    work = scan_work(rows, last_cells, fold.program.holds_interpreter)
+    work = picking_work(rows)
+    if fold.program.groups_rows:
+        work = scan_work(rows, last_cells, fold.program.holds_interpreter)
     if spark.workplace_of(work) is Workplace.JOB:
         return _fold_there(spark("a large input"), fold, parts)
     return _fold_here(fold, split(parts, min(MOST_SCANNING_THREADS, cores())))

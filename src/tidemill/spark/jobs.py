@@ -80,6 +80,8 @@ LIMITS = {
 }
 # To sketch a row takes as long as everything else that is done with so many.
 SKETCHED_ROW = 5
+# Of rows that are only counted or picked so many take as long as one that is grouped.
+PICKED_ROWS = 4
 # Threads share an interpreter: of those that scan, more than a few only wait for each other.
 MOST_SCANNING_THREADS = 4
 
@@ -110,6 +112,11 @@ def scan_work(rows: int, last_cells: int, is_sketched: bool) -> WorkSize:
     return WorkSize(
         scanned_rows=rows * (SKETCHED_ROW if is_sketched else 1), scanned_cells=last_cells
     )
+
+
+def picking_work(rows: int) -> WorkSize:
+    """The same where nobody groups rows."""
+    return WorkSize(scanned_rows=rows // PICKED_ROWS)
 
 
 def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) -> WorkSize:

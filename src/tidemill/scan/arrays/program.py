@@ -58,6 +58,11 @@ class Program:
         feeds = (feed for one_pass in self.passes for feed in one_pass.feeds)
         return any(lane.is_sketch for feed in feeds for lane in feed.lanes)
 
+    @property
+    def groups_rows(self) -> bool:
+        """True if somebody aggregates rows; else they are counted, or leave as they are."""
+        return any(feed.synopses for one_pass in self.passes for feed in one_pass.feeds)
+
     @cached_property
     def kinds(self) -> Mapping[str, Type]:
         return dict(self.columns)
