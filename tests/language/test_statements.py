@@ -47,6 +47,17 @@ PARSED: dict[str, Statement] = {
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
     "SHOW SETTINGS": Show("SETTINGS"),
+    "create query q as select *, n * 8 bits from s as p order by ts": CreateQuery(
+        "q",
+        None,
+        Select(
+            (SelectItem(Expr("*")), SelectItem(Expr("n * 8"), "bits")),
+            "s",
+            "p",
+            None,
+            order_by=(OrderItem(Expr("ts"), False, True),),
+        ),
+    ),
     "DESCRIBE packets": Describe("packets"),
     "DESC packets": Describe("packets"),
     "DROP TABLE IF EXISTS whois": Drop("TABLE", "whois", True),
