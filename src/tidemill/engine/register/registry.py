@@ -25,7 +25,7 @@ from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import AnyQuery
-from tidemill.share import Sample, SharedPlan, windowed
+from tidemill.share import Sample, SharedPlan
 from tidemill.words import many
 
 
@@ -65,7 +65,8 @@ class Registry:
 
     def check(self, query: CreateQuery, catalog: Catalog) -> None:
         """Refuses a query that has no meaning under a catalog."""
-        for plan in windowed([self.bind(query, catalog)]):
+        plan = self.bind(query, catalog)
+        if isinstance(plan, QueryPlan):
             check_calls(plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
@@ -75,7 +76,8 @@ class Registry:
         """For a query that will not stand."""
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
-        for plan in windowed([self.binder.bind(query, catalog, self.plan)]):
+        plan = self.binder.bind(query, catalog, self.plan)
+        if isinstance(plan, QueryPlan):
             return replace(plan, priority=priority)
         refuse(
             "E_WINDOW",

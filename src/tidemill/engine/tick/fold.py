@@ -28,7 +28,7 @@ from tidemill.spark.catalyst.row_pass import (
     rows_in_catalyst,
     with_arrival,
 )
-from tidemill.spark.jobs import catalyst_work
+from tidemill.spark.jobs import catalyst_work, picked_work
 from tidemill.spark.readers import unreadable_parts
 from tidemill.spark.rows import Rows, read_rows, set_aside_in_catalyst
 from tidemill.spark.session import Session
@@ -43,6 +43,7 @@ class ScanFolder:
         self._context, self._stream, self._source = context, stream, source
         self._feeds, self._row_feeds = context.feeds[stream.key], context.row_feeds[stream.key]
         self._last_partial_rows: int | None = None
+        self._last_picked_rows: int | None = None
         division = divide_feeds(stream, self._feeds, context.scan, self._row_feeds)
         self._others, self._other_rows = division.by_catalyst, division.rows_by_catalyst
         plain, plain_rows = division.by_arrays, division.rows_by_arrays
@@ -76,6 +77,8 @@ class ScanFolder:
         if by_catalyst or rows:
             report = report.beside(self._in_catalyst(record, by_catalyst, rows, watch))
         self._last_partial_rows = report.partial_rows
+        pieces = (report.pieces.get(feed.id, ()) for feed in self._other_rows)
+        self._last_picked_rows = sum(piece.rows for several in pieces for piece in several)
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
         watch.add("partials", -report.seconds)
@@ -119,7 +122,7 @@ class ScanFolder:
                 most_rows = self._source.most_rows(self._input(record))
                 work, place = catalyst_work(self._last_partial_rows, most_rows), self._place(record)
                 report = fold_in_catalyst(frames, place, work) if frames else FoldReport()
-                row_work = catalyst_work(None, most_rows)
+                row_work = picked_work(self._last_picked_rows, most_rows)
                 return report.beside(rows_in_catalyst(row_frames, place, row_work))
 
     def _place(self, record: TickRecord) -> FoldPlace:

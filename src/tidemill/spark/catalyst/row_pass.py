@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from tidemill.arrays import BoolArray
 from tidemill.ids import fingerprint
+from tidemill.language.names import quote_name
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.plan.relation import Relation, multiplying
@@ -52,7 +53,20 @@ class CatalystRowPass:
 
     @cached_property
     def scan(self) -> Scan:
-        return merge_scans(feed.scan for feed in self.feeds)
+        merged = merge_scans(feed.scan for feed in self.feeds)
+        return replace(merged, predicates=()) if self.condition else merged
+
+    @cached_property
+    def condition(self) -> str:
+        """WHERE in Spark's own words, which it can take to the files; empty if there is more to
+        find out of a row than whether one query takes it."""
+        query = self.feeds[0].query
+        if len(self.feeds) > 1 or any(scalar.may_raise for scalar in query.conditions):
+            return ""
+        partners = (join.partner.name for join in query.relation.joins)
+        parts = [quote_name(name) for name in partners if name in query.predicate.columns]
+        parts += [query.where.try_sql] if query.where else []
+        return " AND ".join(f"({part})" for part in parts) or "TRUE"
 
     @cached_property
     def is_ordered(self) -> bool:
@@ -75,6 +89,8 @@ class CatalystRowPass:
         )
 
     def _leaves(self) -> str:
+        if self.condition:
+            return self.condition
         if any(not feed.predicates for feed in self.feeds):
             return "TRUE"
         words = " | ".join(word_columns(self.scan))
@@ -106,19 +122,16 @@ class CatalystRowPass:
 
     def _takes(self, feed: RowFeed, rows: pa.Table) -> BoolArray:
         is_taken = np.ones(len(rows), np.bool_)
-        for predicate in feed.predicates:
+        for predicate in feed.predicates if not self.condition else ():
             bit = self.scan.predicates.index(predicate)
             words = rows.column(word_columns(self.scan)[bit // WORD_BITS]).to_numpy()
             is_taken &= (words >> bit % WORD_BITS & 1).astype(np.bool_)
         return is_taken
 
     def _columns(self, feed: RowFeed, rows: pa.Table) -> pa.Table:
-        places = [self.scan.keys.index(column.scalar) for column in feed.query.columns]
-        return (
-            rows.select([f"_c{n}" for n in places])
-            .rename_columns(feed.schema.names)
-            .cast(feed.schema)
-        )
+        places = {scalar.sql: place for place, scalar in enumerate(self.scan.keys)}
+        names = [f"_c{places[column.scalar.sql]}" for column in feed.query.columns]
+        return rows.select(names).rename_columns(feed.schema.names).cast(feed.schema)
 
     def raised(self, rows: pa.Table) -> dict[str, int]:
         """By row feed, the values that raised: in conditions, and in columns of rows it takes."""
