@@ -113,6 +113,20 @@ def test_windows_beside_and_subscribers(story: Story) -> None:
     assert story.engine.query("w").answers().to_arrow().column("n").to_pylist() == [35]
 
 
+def test_a_query_over_a_derived_stream(story: Story) -> None:
+    story.engine.sql(
+        "CREATE STREAM few AS SELECT n AS m, ts AS at FROM s WHERE n <> 6;"
+        "CREATE QUERY of_few INTO out AS SELECT * FROM few WHERE m > 5 ORDER BY at;"
+    )
+    report = story.tick()
+    assert (report.rows_in, report.streams["s"]["state_rows"]) == (5, 7)
+    story.engine.run("flush")
+    assert story.numbers("of_few") == [7, 8, 9]
+    assert story.engine.query("of_few").answers().to_arrow().column_names == ["m", "at"]
+    (plan,) = story.engine.sql("EXPLAIN PLAN QUERY of_few")
+    assert "stream few: select n AS m, ts AS at where n <> 6" in plan
+
+
 def test_explanations(story: Story) -> None:
     told = {mode: story.engine.sql(f"EXPLAIN {mode} QUERY in_order")[0] for mode in ("PLAN", "AST")}
     assert told["PLAN"].splitlines() == [

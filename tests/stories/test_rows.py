@@ -43,6 +43,13 @@ CREATE TABLE groups (gg INT, label STRING, low INT) SOURCE 'parquet:groups';
 CREATE STREAM j (ts TIMESTAMP, k STRING, m INT, all_m ARRAY<INT>, pair STRUCT<a: INT, b: STRING>,
   counts MAP<STRING, INT>) ORDER BY ts SOURCE 'json:lines'
   WITH (lateness = '5 seconds');
+CREATE STREAM few AS SELECT * FROM s WHERE m > 3 OR g = 1;
+CREATE STREAM big AS SELECT k, ts AS at, m * 2L AS twice, owner FROM few LEFT JOIN owners ON k = ok
+  WHERE k <> 'a' OR k IS NULL;
+"""
+BIG = """
+SELECT k, ts AS at, m * 2L AS twice, owner, ts, arrived FROM s LEFT JOIN owners ON k = ok
+WHERE (m > 3 OR g = 1) AND (k <> 'a' OR k IS NULL)
 """
 
 
@@ -56,10 +63,11 @@ class RowCase:
     rest: str = "FROM s"
     ordered: bool = False
     odd: bool = False  # not to be had from arrays
+    time: str = "ts"
 
     @property
     def create(self) -> str:
-        order = " ORDER BY ts" if self.ordered else ""
+        order = f" ORDER BY {self.time}" if self.ordered else ""
         return f"CREATE QUERY {self.name} INTO out AS SELECT {self.select} {self.rest}{order};"
 
 
@@ -84,6 +92,13 @@ CASES = (
     ),
     RowCase(
         "near", "low - m AS d", "low - m AS d", "FROM s JOIN groups ON g = gg AND low < m", odd=True
+    ),
+    RowCase(
+        "of_stream",
+        "at, twice, k, owner",
+        rest="FROM big WHERE twice < 150",
+        time="at",
+        ordered=True,
     ),
     RowCase("of_lines", "*", rest="FROM j", ordered=True),
     RowCase("few_lines", "k, m - 1 AS before", rest="FROM j WHERE k LIKE 'a%' OR m > 50"),
@@ -156,6 +171,7 @@ def _views(spark: SparkSession, folder: Path, rows: list[Row], lines: list[Row])
         spark.createDataFrame(table.append_column("arrived", arrived)).createOrReplaceTempView(name)
     for name in ("owners", "groups"):
         spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+    spark.sql(BIG).createOrReplaceTempView("big")
 
 
 def table_of_lines(rows: list[Row]) -> pa.Table:

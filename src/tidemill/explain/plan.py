@@ -22,7 +22,7 @@ def explain_plan(plan: AnyQuery) -> str:
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
     yield f"query {plan.name} → {plan.sink or 'default sink'}"
-    yield from _tree(plan.relation)
+    yield from _tree(plan.tree)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
     for column in plan.columns:
@@ -32,7 +32,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
-    lines += _tree(plan.relation)
+    lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidemill.ids import hash_once
@@ -20,11 +20,12 @@ class RowQuery:
     """A select list over the rows of a relation that pass a condition.
 
     They leave with the tick that takes them; if they are `ordered`, in the order of the stream's
-    time, each once the watermark has passed it.
+    time, each once the watermark has passed it. `tree` is as that of other queries.
     """
 
     name: str
     relation: Relation
+    tree: Relation = field(compare=False)
     sink: str | None
     where: Scalar | None
     predicate: Predicate  # WHERE in canonical form

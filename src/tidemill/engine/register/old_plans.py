@@ -20,7 +20,7 @@ from tidemill.language.statements import (
     Expr,
     SelectItem,
 )
-from tidemill.plan.bind.binder import source_of
+from tidemill.plan.bind.branch import source_of
 from tidemill.plan.bind.clauses import column_name
 from tidemill.plan.bind.scope import function_name
 from tidemill.plan.expressions import Slot, TableColumn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
 from typing import NoReturn
@@ -14,10 +14,17 @@ from tidemill.catalog.definitions import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
+from tidemill.plan.bind.branch import (
+    Branch,
+    joins_met,
+    source_branch,
+    source_of,
+    tree_over,
+    where_over,
+)
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
-    bind_where,
     check_condition,
     check_output_name,
     column_name,
@@ -27,7 +34,6 @@ from tidemill.plan.bind.clauses import (
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
-from tidemill.plan.bind.joins import JoinBinder
 from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
     Scope,
@@ -36,8 +42,9 @@ from tidemill.plan.bind.scope import (
     in_own_words,
     place_in,
     refuse_filter,
-    stream_entry,
+    written_name,
 )
+from tidemill.plan.bind.streams import bind_joins, branch_of
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
@@ -50,7 +57,7 @@ from tidemill.plan.query import (
     Output,
     QueryPlan,
 )
-from tidemill.plan.relation import Relation, Source, join_all
+from tidemill.plan.relation import join_all
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.types import BOOLEAN
 
@@ -64,68 +71,50 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
-    stream = catalog.stream(query.select.stream, query.select.stream_place)
+    branch = branch_of(query.select.stream, catalog, environment, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-    way = bind_rows if query.select.window is None else bind
-    return way(query, stream, environment, tables)
+    if query.select.window is None:
+        return bind_rows(query, branch, environment, tables)
+    return bind_over(query, branch, environment, tables)
 
 
 def bind(
     query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over windows of its stream; `tables` are those of its joins, in order."""
-    query = replace(query, select=with_updates(query.select, stream))
-    scope, joins = _scope(query, stream, environment, tables)
-    qualifier = scope.entries[0].qualifier.written
-    memo = Memo() if joins else environment.memo.recall((stream, qualifier), Memo)
+    """The plan of a query over windows of a stream with rows of its own."""
+    branch = environment.memo.recall(("branch", stream), lambda: source_branch(stream))
+    return bind_over(query, branch, environment, tables)
+
+
+def bind_over(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
+) -> QueryPlan:
+    """The same over a branch; `tables` are those of the query's joins, in order."""
+    query = replace(query, select=with_updates(query.select, branch.source))
+    scope, joins, memo = _scope(query, branch, environment, tables)
     with in_own_words(scope):
-        return _Binder(query, scope, joins, environment, memo).plan(stream, tables)
+        memo = Memo() if joins else memo
+        return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
 
 
 def bind_rows(
-    query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> RowQuery:
-    """The same of a query over the rows of its stream."""
-    scope, joins = _scope(query, stream, environment, tables)
+    """The plan of a query over the rows of a branch."""
+    scope, joins, _ = _scope(query, branch, environment, tables)
     with in_own_words(scope):
-        binder = RowBinder(query, stream, ScalarBinder(scope, environment.type_of))
-        return binder.plan(lambda: _relation(query, stream, joins, tables, environment), joins)
+        scalars = ScalarBinder(scope, environment.type_of)
+        return RowBinder(query, branch, scalars, joins, environment.extent_of).plan(tables)
 
 
 def _scope(
-    query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...]
-) -> tuple[Scope, tuple[JoinTerms, ...]]:
-    """The columns that the query may name, and the terms of its joins."""
-    entry = stream_entry(query.select, stream)
-    scope = environment.memo.recall(
-        ("scope", stream, entry.qualifier.written),
-        lambda: Scope((entry,), environment.signatures, stream.time_column),
-    )
-    joins: list[JoinTerms] = []
-    for clause, table in zip(query.select.joins, tables, strict=True):
-        names = [join.name for join in joins]
-        scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
-        joins.append(join)
-    return scope, tuple(joins)
-
-
-def _relation(
-    query: CreateQuery,
-    stream: Stream,
-    joins: tuple[JoinTerms, ...],
-    tables: tuple[Table, ...],
-    environment: Environment,
-) -> Relation:
-    """The stream with the rows of its tables, which are asked for when all else is bound."""
-    parts = zip(joins, tables, query.select.joins, strict=True)
-    extent_of = environment.extent_of
-    met = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
-    return join_all(source_of(stream), met)
-
-
-def source_of(stream: Stream) -> Source:
-    """A stream as a relation."""
-    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
+) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
+    """The columns that a query may name, the terms of its joins, and what is known without them."""
+    select, qualifier = query.select, query.select.stream_alias or query.select.stream
+    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
+    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
+    return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)
 
 
 class _Binder:
@@ -138,12 +127,14 @@ class _Binder:
         self,
         query: CreateQuery,
         scope: Scope,
+        branch: Branch,
         joins: tuple[JoinTerms, ...],
         environment: Environment,
         memo: Memo,
     ) -> None:
         self._memo = memo  # of this scope
-        self._query, self._select, self._joins = query, query.select, joins
+        self._query, self._select = query, query.select
+        self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
         self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
@@ -152,20 +143,23 @@ class _Binder:
         self._window = query.select.window
         self._calls = CallBinder(self._scalars, self._window)
 
-    def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
+    def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
         having = self._having()
         order_by = self._order_by()
         priority = priority_of(self._query)
+        clauses, extent_of = self._select.joins, self._environment.extent_of
+        joins = joins_met(self._branch, self._joins, tables, clauses, extent_of)
         return QueryPlan(
             name=self._query.name,
-            relation=_relation(self._query, stream, self._joins, tables, self._environment),
+            relation=join_all(source_of(self._branch.source), joins.values()),
+            tree=tree_over(self._branch, self._joins, joins),
             sink=self._query.into,
             window=self._window,
             where=where,
-            predicate=self._predicate(where),
+            predicate=self._predicate(where, joins),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -175,19 +169,16 @@ class _Binder:
             priority=priority,
         )
 
-    def _predicate(self, where: Scalar | None) -> Predicate:
-        question = ("predicate", where.sql if where else "", *(join.name for join in self._joins))
-        return self._memo.recall(
-            question, lambda: predicate_of(where, self._joins, self._scalars.types)
-        )
+    def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
+        question = ("predicate", where.sql if where else "", *(join.name for join in joins))
+        return self._memo.recall(question, lambda: predicate_of(where, joins, self._scalars.types))
 
     def _where(self) -> Scalar | None:
-        expr = self._select.where
-        if expr is None:
-            return None
-        hint = "a condition on aggregates goes into HAVING"
+        """The condition of the query, and before it those of the streams that it reads."""
+        expr, hint = self._select.where, "a condition on aggregates goes into HAVING"
         return self._memo.recall(
-            ("where", expr.sql), partial(bind_where, self._scalars, expr, hint)
+            ("where", expr.sql if expr else None),
+            partial(where_over, self._branch, self._scalars, expr, hint),
         )
 
     def _group_keys(self) -> list[Key]:
@@ -287,7 +278,7 @@ class _Binder:
         return node
 
     def _by_window(self, text: str) -> bool:
-        """Whether a text may call what has another meaning in another window."""
+        """True if a text may call a function that has another meaning in another window."""
         return any(name in text for name in self._scope.aggregates.by_subwindow)
 
     def _finish_anew(
@@ -323,11 +314,17 @@ class _Binder:
         name = function_name(called(node))
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
-        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
-            self._refuse_ungrouped(expr, node)
+        if column := self._column_name(node):
+            self._refuse_ungrouped(expr, node, column)
         for child in list(node.iter_expressions()):
             child.replace(self._to_slots(expr, child))
         return node
+
+    def _column_name(self, node: exp.Expr) -> str:
+        """The column that a node is, as the query calls it; empty if it is none."""
+        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
+            return written_name(node) or str(node.name)
+        return written_name(node)
 
     def _key_of(self, node: exp.Expr) -> Key | None:
         """The key that a tree is, however it is written."""
@@ -336,8 +333,8 @@ class _Binder:
         text = self._scalars.normal_text(node) if keys else ""
         return next((key for key in keys if key.scalar.sql == text), None)
 
-    def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
-        around = column.find_ancestor(exp.Anonymous)
+    def _refuse_ungrouped(self, expr: Expr, node: exp.Expr, column: str) -> NoReturn:
+        around = node.find_ancestor(exp.Anonymous)
         if around is not None and (guess := suggest(around.name, self._scope.aggregates.names)):
             # SMU(length) is more likely a slip of the pen than a function over a lone column.
             refuse(
@@ -349,10 +346,10 @@ class _Binder:
             )
         refuse(
             "E_UNGROUPED",
-            f"column '{column.name}' is neither grouped nor inside an aggregate",
+            f"column '{column}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
-            hint=f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like",
-            place=place_in(expr, column),
+            hint=f"add {column} to GROUP BY, or take MIN({column}) or the like",
+            place=place_in(expr, node),
         )
 
 

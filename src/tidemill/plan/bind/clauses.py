@@ -16,7 +16,7 @@ spark[total || 'x']
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
@@ -122,17 +122,8 @@ def refuse_aggregates(
         )
 
 
-def bind_where(scalars: ScalarBinder, expr: Expr, hint: str = "") -> Scalar:
-    """The condition of WHERE; `hint` says where one on aggregates goes."""
-    tree = scalars.scope.resolve(expr)
-    refuse_aggregates("WHERE", expr, tree, scalars.scope.aggregates, hint)
-    scalar = scalars.bind(expr, tree)
-    check_condition("WHERE", scalar.type, expr.place)
-    return scalar
-
-
 def predicate_of(
-    where: Scalar | None, joins: Sequence[JoinTerms], types: Mapping[str, Type]
+    where: Scalar | None, joins: Iterable[JoinTerms], types: Mapping[str, Type]
 ) -> Predicate:
     """The rows that pass WHERE and have the partners they must have."""
     inner = (join.partner for join in ordered(joins) if join.kind == "inner")

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.catalog import Stream
+from tidemill.catalog import Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name, quote_name
 from tidemill.language.statements import CreateQuery, Expr, OrderItem, SelectItem
+from tidemill.plan.bind.branch import (
+    Branch,
+    joins_met,
+    source_of,
+    tree_over,
+    where_over,
+)
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
-    bind_where,
     check_output_name,
     column_name,
     predicate_of,
 )
-from tidemill.plan.bind.scope import Scope, ScopeEntry, aggregate_calls, place_in
+from tidemill.plan.bind.environment import ExtentOracle
+from tidemill.plan.bind.scope import Scope, aggregate_calls, place_in
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.joins import JoinTerms
-from tidemill.plan.relation import Projection, Relation
+from tidemill.plan.relation import Projection, join_all
 from tidemill.plan.row_query import RowQuery
 
 _ADD_WINDOW = "add a window: FROM stream [RANGE r SLIDE s]"
@@ -34,18 +41,22 @@ class RowBinder:
     """Binds a query whose answers are rows of its stream."""
 
     query: CreateQuery
-    stream: Stream
+    branch: Branch
     scalars: ScalarBinder
+    joins: tuple[JoinTerms, ...]
+    extent_of: ExtentOracle
 
-    def plan(self, relation: Callable[[], Relation], joins: tuple[JoinTerms, ...]) -> RowQuery:
-        """`relation` is asked when all else is bound; `joins` are the terms of those in it."""
-        select = self.query.select
+    def plan(self, tables: tuple[Table, ...]) -> RowQuery:
+        """`tables` are those of the query's joins, in order."""
+        select, branch = self.query.select, self.branch
         self._refuse_clauses()
-        where = None if select.where is None else bind_where(self.scalars, select.where)
+        where = where_over(branch, self.scalars, select.where)
         columns, is_ordered = self._columns(), self._is_ordered()
+        joins = joins_met(branch, self.joins, tables, select.joins, self.extent_of)
         return RowQuery(
             name=self.query.name,
-            relation=relation(),
+            relation=join_all(source_of(branch.source), joins.values()),
+            tree=tree_over(branch, self.joins, joins),
             sink=self.query.into,
             where=where,
             predicate=predicate_of(where, joins, self.scalars.types),
@@ -71,34 +82,31 @@ class RowBinder:
         columns: list[Projection] = []
         names: set[Name] = set()
         for item in self.query.select.items:
-            for name, expr in self._named(item):
+            for name, tree in self._named(item):
                 check_output_name(name, names, item.expr.place, _NAMED_TWICE)
                 names.add(Name(name))
-                columns.append(Projection(name, self._bind(expr)))
+                columns.append(Projection(name, self._bind(item.expr, tree)))
         return tuple(columns)
 
-    def _bind(self, expr: Expr) -> Scalar:
-        tree = self._scope.resolve(expr)
+    def _bind(self, expr: Expr, tree: exp.Expr) -> Scalar:
         for node, function in aggregate_calls(tree, self._scope.aggregates):
             _refuse_without_window(f"aggregate {function}", place_in(expr, node))
         return self.scalars.bind(expr, tree.unnest())
 
-    def _named(self, item: SelectItem) -> Iterator[tuple[str, Expr]]:
+    def _named(self, item: SelectItem) -> Iterator[tuple[str, exp.Expr]]:
         """The columns of an item: one, or all that there are."""
         if not isinstance(item.expr.tree, exp.Star):
-            yield column_name(item), item.expr
+            yield column_name(item), self._scope.resolve(item.expr)
             return
-        for entry in self._scope.entries:
-            for column in entry.declared.values():
-                if Name(column.name) in entry.unqualified:
-                    yield column.name, _column_of(entry, column.name, item.expr.place)
+        for entry, name in self._scope.starred:
+            yield entry.declared[name].name, entry.tree(name)
 
     def _is_ordered(self) -> bool:
         order_by = self.query.select.order_by
         if not order_by:
             return False
         if len(order_by) > 1 or not self._is_time(order_by[0]):
-            ts = quote_name(self.stream.time_column)
+            ts = quote_name(self.branch.time_column)
             refuse(
                 "E_WINDOW",
                 f"rows without a window have no other order than that of {ts}, the stream's time",
@@ -109,8 +117,7 @@ class RowBinder:
 
     def _is_time(self, item: OrderItem) -> bool:
         tree = self._scope.resolve(self._meant(item.expr)).unnest()
-        is_time = isinstance(tree, exp.Column) and Name(tree.name) == Name(self.stream.time_column)
-        return is_time and not item.descending
+        return tree == self._scope.time and not item.descending
 
     def _meant(self, expr: Expr) -> Expr:
         """What is ordered by: a name that is no column may be one of the select list."""
@@ -123,10 +130,6 @@ class RowBinder:
             return expr
         items = self.query.select.items
         return next((i.expr for i in items if i.alias and Name(i.alias) == Name(tree.name)), expr)
-
-
-def _column_of(entry: ScopeEntry, name: str, place: Place | None) -> Expr:
-    return Expr(f"{quote_name(entry.qualifier.written)}.{quote_name(name)}", place)
 
 
 def _refuse_without_window(clause: str, place: Place | None) -> NoReturn:
