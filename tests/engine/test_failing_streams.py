@@ -42,7 +42,6 @@ class Broken:
         monkeypatch.setattr(GenerateSource, method, call)
 
 
-@pytest.mark.usefixtures("spark")  # rows that arrays cannot read are asked of Spark
 @pytest.mark.parametrize("method", ["next_input", "read"])
 def test_the_others_go_on_and_the_next_run_takes_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
