@@ -33,6 +33,7 @@ FLOORS = {
     "docs/language.md": 13,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
+    "docs/streams.md": 4,
     "docs/tutorial.md": 11,
 }
 PACKETS = """
@@ -167,6 +168,7 @@ def test_a_transcript_that_differs_is_noticed(folder: Path) -> None:
 EXPECTED = {  # rows in, late, malformed, answers
     "packets.sql": (117_448, 0, 0, 33),
     "netmon.sql": (120_946, 0, 0, 24_715),
+    "streams.sql": (117_448, 0, 0, 39),
     "sensors.sql": (13, 1, 1, 11),
     "rfid.sql": (10, 0, 0, 8),
     "replay.sql": (13, 0, 1, 14),

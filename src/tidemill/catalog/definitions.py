@@ -14,6 +14,7 @@ from tidemill.language.names import Name, by_name
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -28,6 +29,7 @@ ARRIVAL_COLUMN = "current_time"
 UPDATE_US = 1_000_000
 KINDS: dict[type, str] = {
     CreateStream: "stream",
+    CreateDerivedStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
     CreateAggregate: "aggregate",
@@ -271,7 +273,7 @@ def check_definition(statement: Definition) -> None:
         sink_of(statement)
     elif isinstance(statement, CreateAggregate):
         code_of(statement)
-    else:
+    elif isinstance(statement, CreateQuery):
         priority_of(statement)
 
 

@@ -86,7 +86,7 @@ class Lane(ABC):
     @property
     def lifts_arrays(self) -> bool:
         """True if `lift_rows` gives what Catalyst would."""
-        return all(scalar.is_column for scalar in self.arguments) and self._reads_types
+        return all(scalar.is_on_arrays for scalar in self.arguments) and self._reads_types
 
     @property
     @abstractmethod
