@@ -15,11 +15,21 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
 WORDS = (
-    *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "arrays", "words"),
-    "version",
+    *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "compiled_cache"),
+    *("arrays", "words", "version"),
 )
 FOLDERS = (
-    *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
+    *(
+        "language",
+        "catalog",
+        "plan",
+        "evaluation",
+        "windows",
+        "aggregates",
+        "state",
+        "share",
+        "schedule",
+    ),
     *("shed", "time", "scan", "operators", "answer", "connect", "reference", "spark", "explain"),
     *("engine", "calibrate", "serve", "cli"),
 )

@@ -34,14 +34,19 @@ PERCENT = Settings().rebuild_percent
 
 
 def random_set(rng: random.Random) -> list[QueryPlan]:
+    return [query(number, *drawn) for number, drawn in enumerate(random_parts(rng))]
+
+
+def random_parts(rng: random.Random) -> list[tuple[str, str, str]]:
+    """Keys, condition and window of each query of a set."""
     count = rng.choice((2, 3, 4, 6, 10))
     slides = range(1, rng.choice(LONGEST_SLIDES_S) + 1)
     keys, conditions = rng.choice(KEYS), rng.choice(CONDITIONS)
     drawn = rng.choices(slides, [slide**-SKEW for slide in slides], k=count)
     ranges = [max(1, round(rng.uniform(1, MOST_SLIDES) * slide)) for slide in drawn]
     return [
-        query(number, rng.choice(keys), rng.choice(conditions), f"RANGE {length} s SLIDE {slide} s")
-        for number, (slide, length) in enumerate(zip(drawn, ranges, strict=True))
+        (rng.choice(keys), rng.choice(conditions), f"RANGE {length} s SLIDE {slide} s")
+        for slide, length in zip(drawn, ranges, strict=True)
     ]
 
 
@@ -117,6 +122,30 @@ def test_the_thesis_table_3_one_by_one(sharing: str) -> None:
         assert drift(registered, order, context) <= PERCENT
         if sharing in TABLE_3_COSTS:
             assert registered.cost <= float(TABLE_3_COSTS[sharing]) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("sharing", "windows", "rate", "leaver"),
+    [
+        ("weave", ((6, 6), (12, 4), (12, 5)), 0.8, 1),
+        ("weave", ((16, 4), (6, 3), (15, 7)), 2.0, 2),
+        ("triweave", ((5, 4), (7, 9), (12, 3)), 2.0, 0),
+    ],
+)
+def test_what_a_leaver_leaves_joins_another_group_by_weave_rounds(
+    sharing: str, windows: Sequence[tuple[int, int]], rate: float, leaver: int
+) -> None:
+    """Two groups are one when the query has left that kept them apart; nothing is made anew."""
+    seen: Counter[str] = Counter()
+    registered = Registered(Context(Settings(sharing=sharing), costs(rate)), seen)
+    queries = [query(n, "k", "", f"RANGE {r} s SLIDE {s} s") for n, (r, s) in enumerate(windows)]
+    registered.change(queries)
+    names = [{q.name for q in group.queries} for group in groups_of(registered.plan, S)]
+    assert len(names) == 2
+    assert {f"q{leaver}"} not in names
+    registered.change([one for one in queries if one.name != f"q{leaver}"])
+    assert len(groups_of(registered.plan, S)) == 1
+    assert (seen["groups merge"], seen["made anew"]) == (1, 0)
 
 
 def test_a_bound_of_nothing_leaves_no_plan_dearer_than_one_made_at_once() -> None:
