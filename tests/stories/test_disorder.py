@@ -267,13 +267,15 @@ def test_late_rows_that_were_generated_are_the_same_on_every_route(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_corrupt_file_is_left_out_and_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tick_files", [9, 1])
+def test_a_corrupt_file_is_left_out_and_named(tmp_path: Path, tick_files: int) -> None:
+    """Beside others in a tick, and where it is all that the tick has."""
     rng = random.Random(9)
     rows = random_rows(rng, "ordered", 60)
     write_files(tmp_path / "in", cut(rows, 3))
     (tmp_path / "in" / "part-001.parquet").write_bytes(b"PAR1 nothing of the kind PAR1")
     (tmp_path / "in" / "part-005.parquet").write_bytes(b"")
-    text = STREAM.replace("tick_files = 1", "tick_files = 9")
+    text = STREAM.replace("tick_files = 1", f"tick_files = {tick_files}")
     with Engine(tmp_path / "home") as engine:
         engine.sql(
             f"{text} CREATE QUERY q AS SELECT COUNT(*) AS rows FROM s [RANGE 1 DAY SLIDE 1 DAY];",

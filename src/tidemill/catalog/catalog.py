@@ -281,9 +281,9 @@ class Catalog:
         if self.definition("table", name) is not None:
             refuse(
                 "E_NOT_A_STREAM",
-                f"{name} is a table, and only a stream has a window",
+                f"{name} is a table, and FROM begins with a stream",
                 detail=listing("streams", (d.name for d in self.of_kind("stream"))),
-                hint=f"join it to a stream: FROM stream [RANGE r SLIDE s] JOIN {name} ON …",
+                hint=f"join it to one: FROM stream JOIN {name} ON …",
                 place=place,
             )
 

@@ -22,6 +22,7 @@ HINTS = {
     "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
     "WITH before SELECT": _ONE_STREAM,
     "SELECT * with words": "write SELECT * alone, or name the columns",
+    "SELECT alias.*": "write SELECT * alone, or name the columns",
     "SELECT * over a window": (
         "name group keys and aggregates, for example SELECT src, COUNT(*) … GROUP BY src"
     ),

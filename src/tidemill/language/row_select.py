@@ -12,6 +12,7 @@ from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.select import (
     SETS,
+    at_qualified_star,
     one_token,
     parse_item,
     parse_joins,
@@ -55,7 +56,7 @@ def _parse_row_item(cursor: Cursor) -> SelectItem | Star:
     start = cursor.index
     if cursor.take("*"):
         return Star(place=cursor.since(start))
-    if cursor.name_ahead() and cursor.word(1) == "." and cursor.word(2) == "*":
+    if at_qualified_star(cursor):
         qualifier = cursor.name("a name")
         cursor.expect(".", "*")
         return Star(qualifier, place=cursor.since(start))

@@ -35,7 +35,7 @@ def parse_select(cursor: Cursor) -> Select:
     if cursor.at("DISTINCT"):
         refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
     cursor.take("ALL")
-    items = cursor.separated(lambda: parse_item(cursor))
+    items = cursor.separated(lambda: _parse_select_item(cursor))
     cursor.expect("FROM")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
@@ -65,6 +65,17 @@ def parse_item(cursor: Cursor) -> SelectItem:
     named = cursor.take("AS") or cursor.name_ahead()
     alias = cursor.name("a name after AS") if named else None
     return SelectItem(expr, alias, place=cursor.since(start))
+
+
+def at_qualified_star(cursor: Cursor) -> bool:
+    """True if all columns of one part of FROM come next."""
+    return cursor.name_ahead() and cursor.word(1) == "." and cursor.word(2) == "*"
+
+
+def _parse_select_item(cursor: Cursor) -> SelectItem:
+    if at_qualified_star(cursor):
+        refuse_not_built("SELECT alias.*", cursor.text, cursor.here)
+    return parse_item(cursor)
 
 
 def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) -> None:

@@ -61,9 +61,9 @@ class ScanFolder:
             report, refused_in = self._fold(record, watch)
         except Exception:
             record = self._without_unreadable(record)
-            report, refused_in = FoldReport(), ()
-            if record.portion is not None:
-                report, refused_in = self._fold(record, watch)
+            if record.portion is None:
+                return record, FoldReport()
+            report, refused_in = self._fold(record, watch)
         with watch.phase("admit"):
             self._set_aside(record, report, refused_in)
         return record, report
