@@ -158,3 +158,11 @@ def test_explanations(story: Story) -> None:
 def test_a_select_by_itself_needs_a_window(story: Story) -> None:
     with pytest.raises(TidemillError, match="reads a window"):
         story.engine.sql("SELECT n FROM s WHERE n > 3")
+
+
+def test_a_computed_condition_that_raises_counts_for_every_row_that_counts(story: Story) -> None:
+    """On arrays; what fits 64 bits is compared, and the rest is NULL."""
+    report = story.tick("CREATE QUERY few AS SELECT n FROM s WHERE n + 9223372036854775800 > 0;")
+    assert report.routes == {"columnar": 1}
+    assert story.numbers("few") == numbers((5, 7))
+    assert report.raised["few"] == 2

@@ -55,6 +55,15 @@ def pick_rows(row_pass: RowPass, chunk: Chunk, times_us: IntArray) -> Iterator[P
             yield PickedRows(feed, pa.table(columns, schema=feed.schema), times_us[rows])
 
 
+def count_raised(row_pass: RowPass, chunk: Chunk) -> dict[str, int]:
+    """By row feed, the values of its condition that raised; columns as they are never do."""
+    return {feed.id: _raised_for(feed, chunk) for feed in row_pass.feeds}
+
+
+def _raised_for(feed: RowFeed, chunk: Chunk) -> int:
+    return sum(chunk.computed(scalar).raised for scalar in feed.scan.scalars if scalar.may_raise)
+
+
 def row_hindrances(feed: RowFeed) -> Iterator[str]:
     """Everything that a row feed asks for and arrays do not do, in words."""
     for column in feed.query.columns:

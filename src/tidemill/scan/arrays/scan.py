@@ -16,7 +16,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.program import ArrayPass, Program
-from tidemill.scan.arrays.row_scan import RowPass, pick_rows
+from tidemill.scan.arrays.row_scan import RowPass, count_raised, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
@@ -100,6 +100,7 @@ class Scanned:
     newest_us: int | None = None
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
+    raised_in_rows: dict[str, int] = field(default_factory=dict)  # by row feed
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
     picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
 
@@ -110,6 +111,11 @@ class Scanned:
     def count_raised(self, number: int, sql: str, rows: int) -> None:
         if rows:
             self.raised[number, sql] = self.raised.get((number, sql), 0) + rows
+
+    def count_raised_in_rows(self, by_feed: Mapping[str, int]) -> None:
+        for feed, rows in by_feed.items():
+            if rows:
+                self.raised_in_rows[feed] = self.raised_in_rows.get(feed, 0) + rows
 
     def raised_by_expression(self) -> dict[str, int]:
         """Passes that have an expression in common have met the same rows."""
@@ -126,6 +132,7 @@ class Scanned:
         self.saw(other.oldest_us, other.newest_us)
         for (number, sql), rows in other.raised.items():
             self.count_raised(number, sql, rows)
+        self.count_raised_in_rows(other.raised_in_rows)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
@@ -159,6 +166,7 @@ def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Sc
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
             scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
+            scanned.count_raised_in_rows(count_raised(row_pass, timed.chunk))
     if not program.passes:
         scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):
