@@ -112,6 +112,17 @@ def test_expressions_that_could_stop_a_tick_do_not(tmp_path: Path) -> None:
     assert raised == [0, 0, 2, 0, 1]
 
 
+def test_sums_and_products_are_worked_out_as_they_are_grouped(tmp_path: Path) -> None:
+    """Another grouping overflows; the key leaves the rows to Catalyst."""
+    low = pa.array([-(2**31), -(2**31)], pa.int32())
+    put(tmp_path, 0, ts=times(S, 2 * S), k=low, t=pa.array([-1, 0], pa.int32()), src=["a", "a"])
+    head = HEAD.format("ts TIMESTAMP, k INT, t INT, src STRING", "ts")
+    select = "SELECT SUM(k + (t + 2)) AS s, MIN(k * (t * 1 * 0)) AS p FROM s [RANGE 9 s SLIDE 9 s]"
+    engine, answers = ask(tmp_path, head, select, f"{select} GROUP BY UPPER(src)")
+    assert answers == [[{"s": -(2**32) + 3, "p": 0}]] * 2
+    assert [engine.queries[name].raised for name in ("q0", "q1")] == [0, 0]
+
+
 def test_constants_and_flags_that_raise_stop_nothing(tmp_path: Path) -> None:
     """Spark works constants out while it plans, and a flag repeats the parts it judges."""
     put(tmp_path, 0, ts=times(S, 2 * S), src=["7", "x"], m=pa.array([1, 2]))

@@ -29,6 +29,11 @@ CONFIGURATION = {
     "spark.sql.adaptive.enabled": "false",  # re-planning costs more than a small tick
     # A sub-expression hoisted out of its guard would raise outside of it.
     "spark.sql.subexpressionElimination.enabled": "false",
+    # Sums and products of integers that are grouped otherwise overflow elsewhere: the values, and
+    # what raises, go by the grouping that is written, as on arrays.
+    "spark.sql.optimizer.excludedRules": (
+        "org.apache.spark.sql.catalyst.optimizer.ReorderAssociativeOperator"
+    ),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",  # few, large batches to the fold
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # The fast map of a partial aggregation: 65,536 groups by default, fewer than a tick has.
