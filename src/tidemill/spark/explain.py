@@ -10,13 +10,14 @@ from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.parts import array_parts
 from tidemill.errors import refuse
 from tidemill.scan.arrays.program import write_program
-from tidemill.scan.contract import Admission
+from tidemill.scan.contract import Admission, Terms
 from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.settings import Settings
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.catalyst.partials import catalyst_passes, partials
 from tidemill.spark.rows import read_rows
 from tidemill.state.feed import Feed
+from tidemill.time import Register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,8 +38,10 @@ def explain_partials(
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
     columns = [name for feed in shown for name in feed.scan.columns]
     rows = read_rows(session, stream, source, portion, columns)
-    passes = catalyst_passes(shown, Admission(stream, 0, 0, source.is_text))
-    plans = (_explained(session, partials(session, rows, p, tables)) for p in passes)
+    passes = catalyst_passes(
+        shown, Admission(stream, Terms(Register(promised_us=0)), 0, source.is_text)
+    )
+    plans = (_explained(session, partials(rows, p, tables)) for p in passes)
     plain = divide_feeds(stream, feeds, settings.scan).by_arrays
     reason = hindrance(stream, shown, settings.scan) or _hindrance_in_files(
         stream, plain, source, portion

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from tidemill.connect.sources.contract import (
@@ -29,7 +30,7 @@ def frame_of(session: SparkSession, reading: InputRows) -> DataFrame:
     """The rows: the columns of the reading, and `_corrupt` for text. Lazy and repeatable."""
     if isinstance(reading, Files):
         return read_files(session, reading)
-    return _read_blocks(session, reading)
+    return read_blocks(session, reading)
 
 
 def read_files(session: SparkSession, files: Files) -> DataFrame:
@@ -48,21 +49,24 @@ def read_files(session: SparkSession, files: Files) -> DataFrame:
     return rows.where(files.where) if files.where else rows
 
 
-def _read_blocks(session: SparkSession, reading: ArrowBlocks) -> DataFrame:
-    """The blocks made on the executors."""
-    numbers = reading.numbers
-    parts = min(len(numbers), session.sparkContext.defaultParallelism)
-    frame = session.range(numbers.start, numbers.stop, 1, parts)
-    return frame.mapInArrow(_maker(reading.make), _ddl(reading.columns))
+def read_blocks(session: SparkSession, reading: ArrowBlocks, place: str = "") -> DataFrame:
+    """The blocks made on the executors; in a column of the name `place`, where each stands."""
+    count = len(reading.numbers)
+    frame = session.range(0, count, 1, min(count, session.sparkContext.defaultParallelism))
+    schema = _ddl(reading.columns)
+    maker = _maker(reading.make, tuple(reading.numbers), place)
+    return frame.mapInArrow(maker, f"{schema}, {place} BIGINT" if place else schema)
 
 
 def _maker(
-    make: Callable[[int], Iterable[pa.RecordBatch]],
+    make: Callable[[int], Iterable[pa.RecordBatch]], numbers: Sequence[int], place: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def make_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from make(number)
+            for at in batch.column(0).to_pylist():
+                for rows in make(numbers[at]):
+                    places = pa.array(np.full(len(rows), at)) if place else None
+                    yield rows if places is None else rows.append_column(place, places)
 
     return make_all
 

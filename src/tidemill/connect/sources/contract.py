@@ -1,8 +1,10 @@
 """The contract between the engine and a source.
 
 A source says what input there is, as values of its own, and how the rows of an input are read.
-It starts nothing and keeps no record: the tick log keeps every input that a tick takes, and the
-position of the stream, in the JSON that the source gives.
+An input is made of whole arrivals, such as files or blocks, by which the lateness of rows is
+judged: where inputs begin and end makes no difference to it. A source starts nothing and keeps no
+record: the tick log keeps every input that a tick takes, and the position of the stream, in the
+JSON that the source gives.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import pyarrow as pa
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
 from tidemill.language.statements import ColumnDef
+from tidemill.scan.contract import Arrival
 from tidemill.settings import Settings
 
 Json = Any  # None, a truth value, a number, a text, or a list or dict of such
@@ -69,6 +72,15 @@ class Files:
     def is_text(self) -> bool:
         return is_text_format(self.format)
 
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The files in order, each of which arrives as a whole; a selection of rows is one."""
+        return ("",) if self.where else self.paths
+
+    def only(self, arrivals: Sequence[Arrival]) -> Files:
+        """The rows of some of the arrivals."""
+        return self if self.where else replace(self, paths=tuple(map(str, arrivals)))
+
 
 @dataclass(frozen=True)
 class ArrowBlocks:
@@ -78,8 +90,17 @@ class ArrowBlocks:
     """
 
     columns: tuple[ColumnDef, ...]
-    numbers: range
+    numbers: Sequence[int]
     make: Callable[[int], Iterable[pa.RecordBatch]]
+
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The blocks in order, each of which arrives as a whole."""
+        return tuple(self.numbers)
+
+    def only(self, arrivals: Sequence[Arrival]) -> ArrowBlocks:
+        """The rows of some of the arrivals."""
+        return replace(self, numbers=tuple(map(int, arrivals)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, made here."""
