@@ -113,16 +113,24 @@ def fold_on_arrays(
 
 def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> ArrayReport | None:
     """What was judged wrongly, since the rows before it were somewhere else, is scanned again."""
+    parts = list(chain(*runs))
     try:
         outcomes = list(chain(*in_threads(fold.scan, runs, MOST_SCANNING_THREADS)))
-        settled = fold.settled(_arrivals(chain(*runs)), (scanned.spans for scanned in outcomes))
+        settled = fold.settled(_arrivals(parts), (scanned.spans for scanned in outcomes))
         wrong = _judged_wrongly(outcomes, settled.terms)
-        right = [scanned for scanned in outcomes if wrong.isdisjoint(scanned.scanned_in)]
-        parts = [part for part in chain(*runs) if part in wrong]
-        again = settled.scan(parts) if parts else []
+        if wrong:
+            right = [scanned for scanned in outcomes if wrong.isdisjoint(scanned.scanned_in)]
+            again = settled.scan([part for part in parts if part in wrong])
+            outcomes = _in_order([*right, *again], parts)
     except UNREADABLE:
         return None
-    return settled.fold(in_total([*right, *again]))
+    return settled.fold(in_total(outcomes))
+
+
+def _in_order(outcomes: Sequence[Scanned], parts: Sequence[Part]) -> list[Scanned]:
+    """As the rows have arrived."""
+    places = {part: place for place, part in enumerate(parts)}
+    return sorted(outcomes, key=lambda scanned: min(places[part] for part in scanned.scanned_in))
 
 
 def _judged_wrongly(outcomes: Sequence[Scanned], terms: Terms) -> set[Part]:

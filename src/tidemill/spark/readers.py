@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -71,16 +72,23 @@ def _maker(
     return make_all
 
 
-def measure_files(session: SparkSession, files: Files, time_column: str) -> Extent:
+def measure_files(session: SparkSession, files: Files, time_column: str) -> dict[str, Extent]:
     """As `SourceTools.measure` promises."""
     from pyspark.sql import functions as F
 
     micros = F.expr(f"UNIX_MICROS(`{time_column}`)")
-    counts = [F.count("*"), F.min(micros), F.max(micros)]
+    counts = [F.count("*"), F.count("*") - F.count(micros), F.min(micros), F.max(micros)]
+    file = F.col("_metadata.file_path")
     try:
-        return Extent(*read_files(session, files).agg(*counts).collect()[0])
+        rows = read_files(session, files).groupBy(file).agg(*counts).collect()
+        return {_path(name): Extent(*extent) for name, *extent in rows}
     except Exception as error:
         raise OSError(short_reason(error)) from error
+
+
+def _path(name: str) -> str:
+    """The path of a file by the name that Spark has for it, with one slash in front or three."""
+    return "/" + unquote(name.removeprefix("file:")).lstrip("/")
 
 
 def unreadable_parts(

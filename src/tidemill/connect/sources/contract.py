@@ -159,11 +159,18 @@ AnySource = SourceReader[Any]
 
 @dataclass(frozen=True)
 class Extent:
-    """The number of rows in some files, and their first and last event time."""
+    """The number of rows in a file, how many of them have no time, and their first and last."""
 
     rows: int
+    untimed: int
     first_us: int | None
     last_us: int | None
+
+    def meets(self, low_us: int, high_us: int) -> bool:
+        """True if some row may lie between these times."""
+        if self.first_us is None or self.last_us is None:
+            return False
+        return self.first_us < high_us and low_us <= self.last_us
 
 
 @dataclass(frozen=True)
@@ -171,8 +178,9 @@ class SourceTools:
     """The parts of the process that a source may use."""
 
     clock: Clock
-    # Reads files once, as far as the time column; raises OSError with a reason if it cannot.
-    measure: Callable[[Files, str], Extent]
+    # Reads files once, as far as the time column, for the extent of each that has rows; raises
+    # OSError with a reason if it cannot.
+    measure: Callable[[Files, str], Mapping[str, Extent]]
 
 
 def is_text_format(file_format: str) -> bool:
