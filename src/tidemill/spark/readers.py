@@ -24,6 +24,7 @@ from tidemill.spark.catalyst.admission import CORRUPT
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_OF_PATTERNS = re.compile(r"[][{}*?\\]")
 _JAVA_CLASS = re.compile(r"^([\w$]+\.)+[\w$]+: |^\[[A-Z_.]+\] ")
 
 
@@ -36,8 +37,7 @@ def frame_of(session: SparkSession, reading: InputRows) -> DataFrame:
 
 def read_files(session: SparkSession, files: Files) -> DataFrame:
     """Text is parsed permissively, and a bad line stands in `_corrupt`."""
-    # A path is a name, never a pattern: folders may be called "a[1]".
-    reader = session.read.format(files.format).option("__globPaths__", "false")
+    reader = session.read.format(files.format)
     for key, value in files.options.items():
         reader = reader.option(key, value)
     schema = _ddl(files.columns)
@@ -46,8 +46,19 @@ def read_files(session: SparkSession, files: Files) -> DataFrame:
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     if files.options.get("header", "").lower() == "true":
         reader = reader.option("enforceSchema", "false")
-    rows = reader.schema(schema).load([f"file:{path}" for path in files.paths])
+    rows = reader.schema(schema).load([f"file:{_as_name(path)}" for path in files.paths])
     return rows.where(files.where) if files.where else rows
+
+
+def _as_name(path: str) -> str:
+    """As a pattern for this path alone: folders may be called "a[1]".
+
+    Spark's option that takes all paths for names reads every file once for each of such paths.
+
+    >>> print(_as_name("/in/a[1].json"))
+    /in/a\\[1\\].json
+    """
+    return _OF_PATTERNS.sub(lambda letter: "\\" + letter[0], path)
 
 
 def read_blocks(session: SparkSession, reading: ArrowBlocks, place: str = "") -> DataFrame:
