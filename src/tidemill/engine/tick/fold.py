@@ -10,6 +10,7 @@ from functools import partial
 from tidemill.catalog import Stream
 from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.contract import Files
 from tidemill.connect.sources.parts import array_parts, settle_by_footers, settle_by_parts
 from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.journal import TickRecord
@@ -30,11 +31,18 @@ from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.spark.array_fold import ArrayFold, fold_on_arrays
 from tidemill.spark.catalyst.fold import CatalystReport, fold_in_catalyst
 from tidemill.spark.catalyst.partials import catalyst_passes, partials
-from tidemill.spark.jobs import catalyst_work
+from tidemill.spark.catalyst.row_pass import (
+    catalyst_row_passes,
+    row_frame,
+    rows_in_catalyst,
+    with_arrival,
+)
+from tidemill.spark.jobs import catalyst_work, picked_work
 from tidemill.spark.readers import unreadable_parts
 from tidemill.spark.rows import Rows, admitted_rows, set_aside_in_catalyst
 from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
+from tidemill.state.row_pieces import RowFeed
 from tidemill.time import LATEST_US
 
 
@@ -53,13 +61,16 @@ class ScanFolder:
 
     def __init__(self, context: FoldContext, stream: Stream, source: AnySource) -> None:
         self._context, self._stream, self._source = context, stream, source
-        self._feeds = context.feeds[stream.key]
+        self._feeds, self._row_feeds = context.feeds[stream.key], context.row_feeds[stream.key]
         self._last_partial_rows: int | None = None
-        division = divide_feeds(stream, self._feeds, context.scan)
-        self._others = division.by_catalyst
-        plain = division.by_arrays
+        self._last_picked_rows: int | None = None
+        division = divide_feeds(stream, self._feeds, context.scan, self._row_feeds)
+        self._others, self._other_rows = division.by_catalyst, division.rows_by_catalyst
+        plain, plain_rows = division.by_arrays, division.rows_by_arrays
         tables = context.home.tables
-        self._program = write_program(stream, plain, tables) if plain else None
+        self._program = (
+            write_program(stream, plain, tables, plain_rows) if plain or plain_rows else None
+        )
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """The record without files that cannot be read, and the report of the fold."""
@@ -79,11 +90,14 @@ class ScanFolder:
         """What both routes have done; the first of them tells the other the bounds of arrivals."""
         outcome = self._on_arrays(record, watch)
         feeds = self._feeds if outcome is None else self._others
+        rows = self._row_feeds if outcome is None else self._other_rows
         outcome = outcome or RouteReport(terms=self._terms(record))
-        if feeds:
-            outcome = self._in_catalyst(record, feeds, outcome, watch)
+        if feeds or rows:
+            outcome = self._in_catalyst(record, feeds, rows, outcome, watch)
         report = outcome.report
         self._last_partial_rows = report.partial_rows
+        pieces = (report.pieces.get(feed.id, ()) for feed in self._other_rows)
+        self._last_picked_rows = sum(piece.rows for several in pieces for piece in several)
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
         watch.add("partials", -report.seconds)
@@ -106,35 +120,56 @@ class ScanFolder:
         return RouteReport(scanned.fold, scanned.terms, scanned.refused_in) if scanned else None
 
     def _in_catalyst(
-        self, record: TickRecord, feeds: Sequence[Feed], before: RouteReport, watch: Stopwatch
+        self,
+        record: TickRecord,
+        feeds: Sequence[Feed],
+        row_feeds: Sequence[RowFeed],
+        before: RouteReport,
+        watch: Stopwatch,
     ) -> RouteReport:
-        """Beside what has been done before. Arrivals that are judged only row by row are read once
-        more, when the bounds of all are known."""
+        """Beside what has been done before. Where bounds come out of the groups, arrivals that are
+        judged only row by row are read once more, and then the rows that leave."""
         admission = self._admission(record, before.terms)
-        grouped = self._pass_in_catalyst(record, feeds, admission, watch)
-        report, terms = grouped.fold, grouped.judgement.terms
+        at_once = () if admission.judges_later else row_feeds
+        grouped = self._pass_in_catalyst(record, feeds, at_once, admission, watch)
+        report = grouped.fold
+        settled = replace(admission, terms=grouped.judgement.terms)
         if again := grouped.judgement.arrivals_again:
-            admission = replace(admission, terms=terms, arrivals=again)
-            rest = self._pass_in_catalyst(record, feeds, admission, watch)
-            report = report.joined(rest.fold)
-        return RouteReport(before.report.beside(report), terms, before.refused_in)
+            mixed = replace(settled, arrivals=again)
+            report = report.joined(self._pass_in_catalyst(record, feeds, (), mixed, watch).fold)
+        if row_feeds and not at_once:
+            leaving = self._pass_in_catalyst(record, (), row_feeds, settled, watch)
+            report = report.beside(leaving.fold)
+        return RouteReport(before.report.beside(report), settled.terms, before.refused_in)
 
     def _pass_in_catalyst(
-        self, record: TickRecord, feeds: Sequence[Feed], admission: Admission, watch: Stopwatch
+        self,
+        record: TickRecord,
+        feeds: Sequence[Feed],
+        row_feeds: Sequence[RowFeed],
+        admission: Admission,
+        watch: Stopwatch,
     ) -> CatalystReport:
         context = self._context
+        row_passes = catalyst_row_passes(row_feeds, admission, self._paths(record))
         with watch.phase("admit"):
-            columns = [name for feed in feeds for name in feed.scan.columns]
-            rows = self._rows(record, admission, columns)
+            rows = self._rows(record, admission, (*feeds, *row_feeds))
+            if any(one_pass.is_ordered for one_pass in row_passes):
+                rows = with_arrival(rows)
             passes = catalyst_passes(feeds, admission)
-        readings = len(passes) + sum(p.looks_up_slices for p in passes)
+        readings = len(passes) + sum(p.looks_up_slices for p in passes) + len(row_passes)
         with self._cached(rows, readings):
             with watch.phase("admit"):
-                frames = [(p, partials(rows, p, context.tables)) for p in passes]
+                tables = context.tables
+                frames = [(p, partials(rows, p, tables)) for p in passes]
+                row_frames = [(p, row_frame(rows, p, tables)) for p in row_passes]
             with watch.phase("partials"):
                 most_rows = self._source.most_rows(self._input(record))
-                work = catalyst_work(self._last_partial_rows, most_rows)
-                return fold_in_catalyst(frames, self._place(record), work)
+                work, place = catalyst_work(self._last_partial_rows, most_rows), self._place(record)
+                row_work = picked_work(self._last_picked_rows, most_rows)
+                grouped = fold_in_catalyst(frames, place, work, admission)
+                picked = rows_in_catalyst(row_frames, place, row_work)
+                return replace(grouped, fold=grouped.fold.beside(picked))
 
     def _place(self, record: TickRecord) -> FoldPlace:
         context = self._context
@@ -155,12 +190,20 @@ class ScanFolder:
             arrivals, terms = reading.arrivals, settle_by_footers(terms, stream, reading)
         return Admission(stream, terms, record.batch_time_us, source.is_text, arrivals)
 
-    def _rows(self, record: TickRecord, admission: Admission, columns: Sequence[str]) -> Rows:
+    def _rows(
+        self, record: TickRecord, admission: Admission, feeds: Sequence[Feed | RowFeed]
+    ) -> Rows:
+        columns = [name for feed in feeds for name in feed.scan.columns]
         portion = self._input(record)
         return admitted_rows(self._session(), self._source, portion, admission, columns)
 
+    def _paths(self, record: TickRecord) -> tuple[str, ...]:
+        """The files of the input, if it is in files."""
+        reading = self._source.read(self._input(record), [])
+        return reading.paths if isinstance(reading, Files) else ()
+
     def _session(self) -> Session:
-        reason = hindrance(self._stream, self._others, self._context.scan)
+        reason = hindrance(self._stream, self._others, self._context.scan, self._other_rows)
         return self._context.session(
             f"stream {self._stream.name}: {reason or 'its input is not plain'}"
         )

@@ -17,12 +17,14 @@ from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
+from tidemill.scan.arrays.row_scan import RowPass, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
     FILTERED,
     LATE,
     MALFORMED,
+    PickedRows,
     Terms,
     TimeSpans,
     join_spans,
@@ -96,6 +98,7 @@ class Scanned:
     scanned_in: dict[Part, None] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
+    picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
 
     def count(self, verdict: int, rows: int) -> None:
         if rows:
@@ -125,6 +128,7 @@ class Scanned:
             self.parts.setdefault(place, []).extend(parts)
         self.scanned_in.update(other.scanned_in)
         self.refused_in.update(other.refused_in)
+        self.picked += other.picked
 
     def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
         """The cells of each feed that got any, put together."""
@@ -161,6 +165,11 @@ def in_total(outcomes: Iterable[Scanned]) -> Scanned:
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
+    for row_pass in program.row_passes:
+        for _, timed in _joined_rows(program, row_pass, admitted):
+            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
+    if not program.passes:
+        scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):
         kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
@@ -195,7 +204,7 @@ def _scan_pass(
 
 
 def _joined_rows(
-    program: Program, one_pass: ArrayPass, admitted: Admitted
+    program: Program, one_pass: ArrayPass | RowPass, admitted: Admitted
 ) -> Iterator[tuple[IntArray | None, Admitted]]:
     """The rows with the tables of a pass beside them, and which of the chunk these are."""
     if not one_pass.joins:

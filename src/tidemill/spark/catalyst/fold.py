@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
-from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
+from tidemill.scan.contract import COUNTED, FILTERED, Admission, FoldPlace, FoldReport, read_report
 from tidemill.scan.routes import CATALYST
 from tidemill.spark.catalyst.judging import JUDGED_BY, Judgement, judge_groups
 from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT, CatalystPass
@@ -42,12 +42,17 @@ class CatalystReport:
 
 
 def fold_in_catalyst(
-    frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace, work: WorkSize
+    frames: Sequence[tuple[CatalystPass, DataFrame]],
+    place: FoldPlace,
+    work: WorkSize,
+    admission: Admission,
 ) -> CatalystReport:
     """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
+    if not frames:
+        return CatalystReport(FoldReport(), Judgement(admission.terms))
     fold = _fold_there if workplace_of(work) is Workplace.JOB else _fold_here
     reports, judgement = fold(frames, place)
     total = FoldReport()
