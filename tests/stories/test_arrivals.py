@@ -39,6 +39,7 @@ from tests.stories.test_crash import command
 from tests.stories.test_disorder import in_order
 from tidemill.engine import Engine, RunReport
 from tidemill.reference.lateness import late_rows
+from tidemill.spark.jobs import LIMITS, Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,6 +182,22 @@ def test_text_in_any_cut_and_in_ten_runs(tmp_path: Path) -> None:
         script = script_for(later / place.name, "auto", 2, PLAIN)
         _, *same = answers_of(later, script, in_ten_runs)
         assert same == list(expected[1:])
+
+
+@pytest.mark.usefixtures("spark")
+def test_tasks_judge_text_as_the_driver_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups that stay where they are, and late rows that are too many for the driver."""
+    for measure in ("partial_rows", "input_rows"):
+        monkeypatch.setitem(LIMITS, measure, Limits(0, 0))
+    parts = disordered()
+    (place,) = [p for p in texts(tmp_path, parts) if p.name == "json"]
+    script = script_for(place, "auto", 5, PLAIN)
+    told = answers_of(tmp_path / "tasks", script, lambda engine: engine.run("flush"))
+    monkeypatch.undo()
+    assert told == answers_of(tmp_path / "driver", script, lambda engine: engine.run("flush"))
+    assert told[0] == len(told[1]) == len(late_of(parts))
 
 
 @pytest.mark.usefixtures("spark")
