@@ -66,7 +66,7 @@ def main() -> None:
         for turn in range(options.repeats + 1):
             for name, pair in pairs.items():
                 for setup, runs in zip(pair, seconds[name], strict=True):
-                    used_s = _run(setup, scratch, turn)
+                    used_s = _run(setup, scratch)
                     tell(f"{name}: {setup.files} files, {setup.lateness}: {used_s:.2f} CPU s")
                     runs += [used_s] * bool(turn)
     finally:
@@ -102,11 +102,11 @@ def _pairs(options: argparse.Namespace) -> list[tuple[str, tuple[Setup, Setup]]]
     return pairs
 
 
-def _run(setup: Setup, scratch: Path, turn: int) -> float:
+def _run(setup: Setup, scratch: Path) -> float:
     data = scratch / f"{setup.kind}-{setup.rows}-{setup.files}"
     if not data.exists():
         _write_files(data, setup)
-    home = scratch / f"home-{data.name}-{setup.lateness}-{turn}"
+    home = Path(tempfile.mkdtemp(prefix="home-", dir=scratch)) / "home"
     words = {"files": setup.files, "schema": SCHEMA, "kind": setup.kind, "data": data}
     with Engine(home) as engine:
         engine.sql(SCRIPT.format(**words, lateness=setup.lateness))
