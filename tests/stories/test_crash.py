@@ -42,6 +42,8 @@ CREATE QUERY top INTO rows AS SELECT k, MAX(m) AS most
   FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k ORDER BY most DESC LIMIT 2;
 CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(at) AS least
   FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k;
+CREATE QUERY early INTO rows AS SELECT COUNT(*) AS n, MAX(m) AS most
+  FROM s [RANGE 20 SECONDS SLIDE 4 SECONDS] WHERE k = 'c' AND b EMIT EVERY 3 SECONDS, EMPTY WINDOWS;
 CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
 """
 
@@ -117,12 +119,15 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert report.routes == {"columnar": FILES}
     assert json.loads((tmp_path / "metrics.json").read_text())["routes"] == {"columnar": 2}
     expected = delivered(whole.parent)
-    assert set(expected) == {"query=by_key", "query=top", "line", "other"}
+    assert set(expected) == {"query=by_key", "query=top", "query=early", "line", "other"}
     assert delivered(cut_off.parent) == expected
     assert {name: len(rows) for name, rows in expected.items()} == {
         name if name in ("line", "other") else f"query={name}": count
         for name, count in report.queries.items()
     }
+    early = expected["query=early"]
+    assert sum("'n': 0" in row for row in early) > 3
+    assert report.queries["early"] - len({row.split("'as_of'")[0] for row in early}) > 20
     assert late_rows(tmp_path / "cut_off" / "home") == late_rows(tmp_path / "whole" / "home")
     assert report.rows_late == FILES - 1
 

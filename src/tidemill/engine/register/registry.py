@@ -19,6 +19,7 @@ from tidemill.engine.register.store import Registered, load_registered, save_pla
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
+from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, RunSelect
@@ -70,6 +71,13 @@ class Registry:
 
     def bind_once(self, run: RunSelect, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
+        if run.select.emit.place is not None:
+            refuse(
+                "E_EMIT",
+                "a SELECT by itself has no EMIT: it is answered once",
+                hint="CREATE QUERY name AS … answers windows as they come",
+                place=run.select.emit.place,
+            )
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
         return replace(self.binder.bind(query, catalog, self.plan), priority=priority)

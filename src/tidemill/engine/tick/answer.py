@@ -129,7 +129,7 @@ class QueryBatches:
         if query.is_soft:
             return query.name
         is_paused = Name(query.name) in self._context.paused
-        return lifted.values, lifted.limit, query.window, stint, is_paused
+        return lifted.values, lifted.limit, query.window, query.emit, stint, is_paused
 
     def _batch(self, twins: list[list[int]]) -> QueryBatch:
         """A batch of the first of all twins."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.task import TaskResult
@@ -27,10 +28,11 @@ class Deliverer:
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
+        self._gaps: dict[str, Gaps] = {}
 
     def deliver(self, tick: int, folded: FoldReport, results: list[TaskResult]) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
-        self._answers, self._raised = {}, self._raised_in_rows(folded)
+        self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
         for place, (request, buckets) in enumerate(requests):
@@ -47,8 +49,9 @@ class Deliverer:
                 self._answers.get(name, 0),
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
+                self._gaps.get(name),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._user_errors])
+            for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
         }
 
     def _writers(self) -> list[SinkWriter]:
@@ -105,12 +108,15 @@ class Deliverer:
         for number in np.flatnonzero(raised).tolist():
             for name in by_number[number]:
                 self._raised[name] = self._raised.get(name, 0) + int(raised[number])
+        for number, gaps in ((n, g) for bucket in buckets for n, g in bucket.gaps.items()):
+            for name in by_number[number]:
+                self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
 
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
         by_number = request.batch.names
         if not any(name in self._context.subscribers for names in by_number for name in names):
             return
-        owners = {name for number in set(request.owner.tolist()) for name in by_number[number]}
+        owners = {name for number in request.numbers for name in by_number[number]}
         for name, rows in carried.tables():
             if name in owners:
                 self._published.setdefault(name, []).append(rows)

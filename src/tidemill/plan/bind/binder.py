@@ -18,6 +18,7 @@ from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_emit,
     refuse_aggregates,
     type_placed,
     with_updates,
@@ -39,6 +40,7 @@ from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.predicates.values import compared
 from tidemill.plan.query import (
+    AS_OF,
     WINDOW_END,
     WINDOW_START,
     AggregateCall,
@@ -112,6 +114,7 @@ class _Binder:
         self._calls = CallBinder(self._scalars, query.select.window)
 
     def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
+        check_emit(self._select)
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
@@ -132,6 +135,7 @@ class _Binder:
             order_by=order_by,
             limit=self._select.limit,
             priority=priority,
+            emit=self._select.emit,
         )
 
     def _relation(self, stream: Stream, tables: tuple[Table, ...]) -> Relation:
@@ -203,8 +207,8 @@ class _Binder:
         return self._select.items[int(tree.name) - 1].expr
 
     def _outputs(self) -> tuple[Output, ...]:
-        outputs: list[Output] = []
-        names = set(_BOUNDS)
+        outputs = [Output(AS_OF.name, AS_OF)] if self._select.emit.every_us else []
+        names = {*_BOUNDS, *(Name(output.name) for output in outputs)}
         for item in self._select.items:
             for output in self._item(item):
                 _check_output_name(output.name, names, item.expr.place)
@@ -334,6 +338,11 @@ def _larger(left: Node, right: Node) -> Node:
     return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
 
 
+def _always_there(names: set[str]) -> str:
+    bounds = [slot.name for slot in (WINDOW_START, WINDOW_END, AS_OF) if slot.name in names]
+    return " and ".join([", ".join(bounds[:-1]), bounds[-1]])
+
+
 def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
     if name.startswith("_"):
         refuse(
@@ -345,7 +354,7 @@ def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
         refuse(
             "E_DUPLICATE",
             f"two answer columns would be called '{name}'",
-            hint="name one of them with AS; window_start and window_end are always there",
+            hint=f"name one of them with AS; {_always_there(names)} are always there",
             place=place,
         )
 
