@@ -109,9 +109,9 @@ def _call(node: Call, args: list[MaskedColumn], null_spares: bool) -> MaskedColu
     if node.op in LOGIC:
         return LOGIC[node.op](args)
     if node.op in _NUMBERS:
-        return _arithmetic(node, *args, null_spares)
+        return _arithmetic(node, null_spares, *args)
     if node.op in _COMPARISONS:
-        return _comparison(node.op, *args, null_spares)
+        return _comparison(node.op, null_spares, *args)
     source = node.args[0].type
     if node.op == "cast":
         return numbers.cast_column(args[0], source, node.type)
@@ -136,7 +136,7 @@ def _first_two(column: MaskedColumn) -> tuple[Array, BoolArray]:
 
 
 def _arithmetic(
-    node: Call, left: MaskedColumn, right: MaskedColumn, null_spares: bool
+    node: Call, null_spares: bool, left: MaskedColumn, right: MaskedColumn
 ) -> MaskedColumn:
     if node.type.is_decimal:
         types = (node.args[0].type, node.args[1].type)
@@ -150,7 +150,7 @@ def _arithmetic(
 
 
 def _comparison(
-    op: str, left: MaskedColumn, right: MaskedColumn, null_spares: bool
+    op: str, null_spares: bool, left: MaskedColumn, right: MaskedColumn
 ) -> MaskedColumn:
     values = _COMPARISONS[op](left.values, right.values)
     raised = _raised_in_operands(left, right, null_spares)
