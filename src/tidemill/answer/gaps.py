@@ -8,7 +8,7 @@ for. One that is too long is left out whole, so time is never walked: the year 9
 [1, 4, 1000000000]
 >>> numbers, gaps = answered_numbers(run, np.array([1, 4, 10**9]))
 >>> numbers.tolist(), gaps
-([1, 2, 3, 4, 1000000000], Gaps(has_begun=True, skipped=999998999999994))
+([1, 2, 3, 4, 1000000000], Gaps(has_begun=True, skipped=999999999994))
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tidemill.reference.windows import windows_of
 
 ReferenceAnswer = tuple[int, int, tuple[Any, ...]]
 # The rows of a window by their keys.
-Groups = dict[tuple[Any, ...], list["AcceptedRow"]]
+RowsByKeys = dict[tuple[Any, ...], list["AcceptedRow"]]
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ def answers_of_all(
         slide_us = plan.window.slide_us
         for start in range(min(starts), newest_us + 1, slide_us) if starts else ():
             span = start, start + range_us
-            groups: Groups = windows.get(span, {(): []})
+            groups: RowsByKeys = windows.get(span, {(): []})
             answered += _answers(plan, span, groups, as_of_us=span[1])
     return answered
 
 
-def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, Groups]:
+def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, RowsByKeys]:
     """The rows of each window by their keys."""
-    windows: dict[PlainWindow, Groups] = {}
+    windows: dict[PlainWindow, RowsByKeys] = {}
     for row in rows:
         if plan.where is not None and row.values[plan.where.sql] is not True:
             continue
@@ -86,7 +86,7 @@ def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, 
 
 
 def _answers(
-    plan: QueryPlan, span: PlainWindow, groups: Groups, as_of_us: int
+    plan: QueryPlan, span: PlainWindow, groups: RowsByKeys, as_of_us: int
 ) -> Iterator[ReferenceAnswer]:
     slots_of_groups = [
         {**_slots(plan, span, *group), AS_OF.name: as_of_us} for group in groups.items()

@@ -154,7 +154,7 @@ def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     return _specs_of(query.window)
 
 
-def edges_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
+def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us
     if not every_us:
