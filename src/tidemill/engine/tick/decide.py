@@ -43,11 +43,11 @@ class Decider:
         if until is None:
             return Decision(after, folded)
         # A flush closes all windows that have begun by the newest row.
-        advance = Advance(before, until, after.newest_us if record.flush else None)
+        stretch = Stretch(before, until, after.newest_us if record.flush else None)
         due = tuple(
             run
             for key, readers in self._readers.items()
-            for run in self._due(key, readers, version.slices(key), advance)
+            for run in self._due(key, readers, version.slices(key), stretch)
         )
         if record.flush:
             ends = [run.last_end_us for run in due]
@@ -88,35 +88,35 @@ class Decider:
         return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
 
     def _due(
-        self, key: str, readers: _Readers, slices: IntArray, advance: Advance
+        self, key: str, readers: _Readers, slices: IntArray, stretch: Stretch
     ) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
-        closed = due_windows(readers.specs, slices, advance.after_us, advance.until_us)
-        open_runs = _OpenRuns(readers.specs, slices, advance)
+        closed = due_windows(readers.specs, slices, stretch.after_us, stretch.until_us)
+        open_runs = _OpenRuns(readers.specs, slices, stretch)
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
             if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
                 reader = _Reader(key, query, stint, readers.specs.specs[number])
                 if query.emit.empty_windows:
-                    yield from self._with_empty(reader, slices, advance)
+                    yield from self._with_empty(reader, slices, stretch)
                 else:
                     yield from reader.due(closed[number])
                 yield from open_runs.due(reader, number)
 
-    def _with_empty(self, reader: _Reader, slices: IntArray, advance: Advance) -> Iterator[Due]:
+    def _with_empty(self, reader: _Reader, slices: IntArray, stretch: Stretch) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
         state = self._context.states.get(reader.query.name, QueryState())
         if not state.has_begun and not len(slices):
             return
-        run = all_windows(reader.spec, slices, advance.after_us, advance.last_end_us(reader.spec))
+        run = all_windows(reader.spec, slices, stretch.after_us, stretch.last_end_us(reader.spec))
         for due in reader.due([run] if run else []):
             most = self._context.most_empty_windows
             yield due._replace(most_empty=most, has_begun=state.has_begun)
 
 
 @dataclass(frozen=True)
-class Advance:
+class Stretch:
     """The watermark before a tick and after it; of a flush also the newest row."""
 
     after_us: int | None
@@ -160,21 +160,21 @@ class _OpenRuns:
 
     specs: Specs
     slices: IntArray
-    advance: Advance
+    stretch: Stretch
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
     def due(self, reader: _Reader, number: int) -> Iterator[Due]:
         """The early answers of a query, if the watermark has come to an instant of them."""
         every_us, window = reader.query.emit.every_us, reader.query.window
-        if not every_us or self.advance.is_flush:
+        if not every_us or self.stretch.is_flush:
             return
-        advance = self.advance
-        instant_us = last_instant(every_us, window.start_us, advance.after_us, advance.until_us)
+        stretch = self.stretch
+        instant_us = last_instant(every_us, window.start_us, stretch.after_us, stretch.until_us)
         if instant_us is None:
             return
         if instant_us not in self._by_instant:
             self._by_instant[instant_us] = early_windows(
-                self.specs, self.slices, instant_us, advance.until_us
+                self.specs, self.slices, instant_us, stretch.until_us
             )
         for due in reader.due(self._by_instant[instant_us][number]):
             yield due._replace(as_of_us=instant_us)
