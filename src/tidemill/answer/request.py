@@ -292,7 +292,7 @@ class Evaluations:
         _, variant_of = _numbered(batch.values)
         columns = (
             *(reading_of[request.owner], request.starts, request.read_until, request.ends),
-            *(request.without_rows, variant_of[request.owner]),
+            *(request.without_rows.astype(np.int64), variant_of[request.owner]),
         )
         order = np.lexsort(columns[::-1])
         ordered = [column[order] for column in columns]
@@ -304,10 +304,11 @@ class Evaluations:
         most = np.zeros(int(is_new.sum()), dtype=np.int64)
         np.maximum.at(most, number, batch.limits[request.owner])
         by_owner = np.lexsort((request.ends, request.starts, request.owner))
-        reading, starts, untils, ends, is_empty, variant = (column[is_new] for column in ordered)
+        reading, starts, untils, ends, empty, variant = (column[is_new] for column in ordered)
         owner = request.owner[by_owner]
-        windows = starts, ends, untils, is_empty, variant, most
-        return Evaluations(batch, readings, reading, *windows, owner, number[by_owner])
+        bounds = starts, ends, untils
+        rest = variant, most, owner, number[by_owner]
+        return Evaluations(batch, readings, reading, *bounds, empty.astype(np.bool_), *rest)
 
     @cached_property
     def calls(self) -> dict[str, AggregateCall]:

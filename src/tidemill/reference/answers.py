@@ -62,7 +62,7 @@ def answers_of_all(
     """The answers to windows with rows and without: from the first with rows to the last that
     starts by the newest row of the stream."""
     windows = _windows(plan, rows)
-    answered = []
+    answered: list[ReferenceAnswer] = []
     for range_us in plan.window.ranges_us:
         starts = [start for start, end in windows if end - start == range_us]
         slide_us = plan.window.slide_us
