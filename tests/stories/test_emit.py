@@ -37,8 +37,8 @@ CREATE SINK out TO 'parquet:out-{{}}';
 """
 # The first is finished here and is on arrays, the second needs Spark to be finished.
 VALUES = (
-    "COUNT(*) AS n, SUM(m * 2) AS a, MIN(name) AS b",
-    "COUNT(g) AS n, SUM(g) + 1 AS a, UPPER(MIN(name)) AS b",
+    "COUNT(*) AS n, SUM(m * 2) AS a, MIN(day) AS b",
+    "COUNT(g) AS n, SUM(g) + 1 AS a, CAST(MIN(day) AS STRING) AS b",
 )
 CONDITION = "k = 'a' AND b"
 
@@ -86,8 +86,10 @@ def _tuples(table: pa.Table) -> list[Any]:
 
 def batch(spark: SparkSession, windows: list[tuple[int, int]], values: str, join: str) -> list[Any]:
     """The windows, as starts and instants up to which rows count, joined with the rows."""
-    spark.createDataFrame(windows, "w LONG, u LONG").createOrReplaceTempView("windows")
-    sql = f"SELECT w, w + {RANGE_US}L AS e, u, {values} FROM windows {join} GROUP BY w, u"
+    spark.createDataFrame(windows, "low LONG, high LONG").createOrReplaceTempView("windows")
+    sql = (
+        f"SELECT low, low + {RANGE_US}L AS e, high, {values} FROM windows {join} GROUP BY low, high"
+    )
     return _tuples(spark.sql(sql).toArrow())
 
 
@@ -107,7 +109,7 @@ def test_early_answers_equal_batch_sql_over_the_rows_before(
             open_starts = _starts(after_us - RANGE_US + 1, instant_us - 1)
             windows += [(s, instant_us) for s in open_starts if s + RANGE_US > after_us]
         before_us = after_us
-    join = "JOIN rows ON UNIX_MICROS(ts) >= w AND UNIX_MICROS(ts) < u"
+    join = "JOIN rows ON UNIX_MICROS(ts) >= low AND UNIX_MICROS(ts) < high"
     told = answers(folder, scan, "EMIT EVERY 7 SECONDS")
     for values, found in zip(VALUES, told, strict=True):
         expected = batch(spark, windows, values, join)
@@ -124,7 +126,7 @@ def test_windows_without_rows_equal_a_join_with_all_windows(
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("rows")
     passing = [row["ts"] for row in rows if row["k"] == "a" and row["b"]]
     windows = [(s, s + RANGE_US) for s in _starts(passing[0], rows[-1]["ts"])]
-    join = f"LEFT JOIN rows ON UNIX_MICROS(ts) >= w AND UNIX_MICROS(ts) < u AND {CONDITION}"
+    join = f"LEFT JOIN rows ON UNIX_MICROS(ts) >= low AND UNIX_MICROS(ts) < high AND {CONDITION}"
     told = answers(folder, scan, "EMIT EMPTY WINDOWS", CONDITION)
     for values, found in zip(VALUES, told, strict=True):
         joined = batch(spark, windows, _of_rows(values), join)

@@ -28,6 +28,7 @@ _TRAILING = {
     "QUALIFY": "QUALIFY",
 }
 _DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[", "WITH")
+_NO_ALIAS = "EMIT begins a clause; as an alias it needs AS before it"
 _EVERY_FORM = "write EMIT EVERY d, for example EMIT EVERY 10 SECONDS"
 _EMIT_FORM = "write EMIT ON CLOSE, EMIT EVERY d, EMIT EMPTY WINDOWS, or several with commas"
 _COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
@@ -45,7 +46,7 @@ def parse_select(cursor: Cursor) -> Select:
         refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
     cursor.take("ALL")
     items = cursor.separated(lambda: _parse_item(cursor))
-    cursor.expect("FROM")
+    cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
     joins = _parse_joins(cursor)
