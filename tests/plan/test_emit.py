@@ -10,6 +10,7 @@ from tidemill.engine.tick.journal import QueryState
 from tidemill.explain.plan import explain_plan
 from tidemill.language import parse_script
 from tidemill.language.statements import CreateQuery, CreateStream
+from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import AS_OF
 from tidemill.share.model import cut_specs_of, specs_of
 from tidemill.windows import WindowSpec
@@ -33,6 +34,10 @@ def test_a_query_that_answers_on_close_is_as_it_was() -> None:
     assert "emit" not in explain_plan(plan)
 
 
+def no_stream(name: str) -> Branch:
+    raise AssertionError(f"{name} is no stream of another")
+
+
 def test_describe_counts_what_was_left_out() -> None:
     statements = parse_script(
         "CREATE STREAM s (ts TIMESTAMP) ORDER BY ts SOURCE 'parquet:in';"
@@ -43,5 +48,5 @@ def test_describe_counts_what_was_left_out() -> None:
         assert isinstance(statement, CreateStream | CreateQuery)
         catalog = catalog.apply(statement)
     states = {"q": QueryState(gaps=Gaps(has_begun=True, skipped=12_345))}
-    (remark,) = describe("q", catalog, states).remarks
+    (remark,) = describe("q", catalog, states, no_stream).remarks
     assert remark == "12,345 windows without rows left out, in gaps over most_empty_windows"

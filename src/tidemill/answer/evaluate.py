@@ -51,21 +51,21 @@ class Evaluator:
     def evaluate(self, groups: GroupKeys, block: Block, naming: Naming) -> None:
         """Windows that are whole in the block."""
         slots = Slots(groups, self._evaluations, block, naming)
-        self._evaluate(slots, block.present, groups.rank)
+        self._evaluate(slots, block.present)
 
     def evaluate_empty(self) -> None:
         """Windows that are answered without rows: one group of none each."""
         windows = np.flatnonzero(self._evaluations.is_empty)
         if len(windows):
-            self._evaluate(EmptySlots(self._evaluations, windows), None, np.zeros(1, np.int64))
+            self._evaluate(EmptySlots(self._evaluations, windows), None)
 
-    def _evaluate(self, slots: Slots, present: BoolArray | None, rank: IntArray) -> None:
+    def _evaluate(self, slots: Slots, present: BoolArray | None) -> None:
         eligible, flags = self._having(slots, present)
         orders = [BlockOrder.of(ordering, slots) for ordering in self._shape.order_by]
         for order in orders:
             flags = _also(flags, order.column.raised, eligible)
         if self._shape.is_ordered:
-            cells = top_cells(eligible, orders, slots, rank, self._evaluations.most)
+            cells = top_cells(eligible, orders, slots, slots.rank, self._evaluations.most)
         elif eligible is None:
             cells = None
         else:

@@ -119,6 +119,11 @@ class Slots:
         cells, block = self._cells, self._block
         return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
 
+    @property
+    def rank(self) -> IntArray:
+        """The place of each group in the order by which ties are broken."""
+        return self._groups.rank
+
     def at(self, cells: IntArray) -> Slots:
         """The slots of some cells, by their places in the flattened block."""
         return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
@@ -233,6 +238,10 @@ class EmptySlots(Slots):
     @cached_property
     def group(self) -> IntArray:
         return np.zeros(self.shape, np.int64)
+
+    @property
+    def rank(self) -> IntArray:
+        return np.zeros(1, np.int64)
 
     def at(self, cells: IntArray) -> EmptySlots:
         return EmptySlots(self._evaluations, self.window[cells])

@@ -20,7 +20,7 @@ def explain_plan(plan: QueryPlan) -> str:
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
-    lines += _tree(plan.relation)
+    lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")

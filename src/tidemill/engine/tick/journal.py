@@ -143,8 +143,8 @@ class StreamState:
 
 @dataclass(frozen=True)
 class QueryState:
-    """What a query has had so far: answers, values that raised, of a user's aggregate the
-    first thing that it raised, of a soft one its runs, and the gaps between its windows."""
+    """The counts of a query so far: answers and values that raised; the first error that a user's
+    aggregate raised; the runs of a soft query; the gaps between windows with rows."""
 
     answers: int = 0
     raised: int = 0
@@ -165,7 +165,7 @@ class QueryState:
             answers=self.answers + answers,
             raised=self.raised + raised,
             user_error=self.user_error or user_error,
-            gaps=self.gaps + (gaps or Gaps()),
+            gaps=self.gaps if gaps is None else self.gaps + gaps,
         )
 
 
