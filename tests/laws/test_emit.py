@@ -1,8 +1,9 @@
 """When answers come: early ones and those of windows without rows, against the plain twin.
 
-Random queries with EMIT, of all aggregates and sharing modes, over ordered rows in several ticks
-with a new machine between some of them. The twin says what an open window has before an instant
-and what a window has of nothing; that SQL says the same is left to `tests/stories/test_emit.py`.
+Random queries with EMIT, of all aggregates and sharing modes, over ordered rows in several ticks,
+many of them cut off in some step and resumed. The twin says what an open window has before an
+instant and what a window has of nothing; that SQL says the same is left to
+`tests/stories/test_emit.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tests.laws.queries import (
     same_answers,
 )
 from tidemill.answer.gaps import Gaps, answered_numbers
+from tidemill.engine.tick.report import TickReport
 from tidemill.reference.answers import (
     AcceptedRow,
     ReferenceAnswer,
@@ -58,13 +60,10 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
     early: dict[str, list[ReferenceAnswer]] = {}
     for part in np.array_split(np.arange(len(rows)), ticks):
         before_us = mill.time.watermark_us
-        mill.tick([rows[place] for place in part])
+        tick(mill, [rows[place] for place in part], rng, seen)
         for one in asked:
             so_far = one.with_truth(rows[: part[-1] + 1]) if len(part) else []
             early.setdefault(one.plan.name, []).extend(early_of(one, so_far, before_us, mill))
-        if rng.random() < 0.5:
-            mill.restarted()
-            seen["restarted"] += 1
     mill.tick([], flush=True)
     for one in asked:
         emit, closing = one.plan.emit, one.reference(rows)
@@ -77,6 +76,22 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
         same_answers(one.plan, mill.kept.answers.get(one.plan.name, []), wanted)
         seen["early"] += len(early[one.plan.name])
         seen["both"] += len(closing) if emit.every_us and emit.empty_windows else 0
+
+
+def tick(mill: Mill, rows: list[AcceptedRow], rng: random.Random, seen: Counter[str]) -> None:
+    """A tick, often cut off after some of its steps and resumed by another process."""
+    stage, steps = mill.begin(rows), rng.randrange(8)
+    if steps > 3:
+        mill.run(stage)
+        return
+    for _ in range(steps):
+        after = mill.machine().advance(stage)
+        assert not isinstance(after, TickReport)
+        stage = after
+    resumed = mill.restarted().resume()
+    assert resumed is not None
+    mill.run(resumed)
+    seen["restarted"] += 1
 
 
 def early_of(
