@@ -28,6 +28,7 @@ from tests.laws.queries import (
     same_answers,
 )
 from tidemill.answer.gaps import Gaps, answered_numbers
+from tidemill.engine.tick.machine import Stage
 from tidemill.engine.tick.report import TickReport
 from tidemill.reference.answers import (
     AcceptedRow,
@@ -80,8 +81,8 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
 
 def tick(mill: Mill, rows: list[AcceptedRow], rng: random.Random, seen: Counter[str]) -> None:
     """A tick, often cut off after some of its steps and resumed by another process."""
-    stage, steps = mill.begin(rows), rng.randrange(8)
-    if steps > 3:
+    stage: Stage = mill.begin(rows)
+    if (steps := rng.randrange(8)) > 3:
         mill.run(stage)
         return
     for _ in range(steps):
