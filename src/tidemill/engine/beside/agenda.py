@@ -17,7 +17,7 @@ from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, po
 from tidemill.share import EngineCosts, SharedPlan, Stint
 from tidemill.share.costs import needs_of
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US
 
 _US_PER_SECOND = 1_000_000
@@ -126,7 +126,9 @@ class Agenda:
         stream: Stream,
         queries: Iterable[QueryPlan],
         state: StreamState,
+        ahead: int = 0,
     ) -> None:
+        """`ahead`: how many updates the next tick may bring at once, as the last one shows."""
         self._context, self._stream = context, stream
         self._queries = {
             query.name: query
@@ -144,21 +146,21 @@ class Agenda:
             _BEFORE_ALL_UPDATES,
             ran,
         )
-        self._ahead = 0
+        self.ahead = ahead
         self._carried: tuple[str, ...] = ()
 
     def carry_on(self, names: tuple[str, ...]) -> None:
         """These were being answered when the process ended, so they go first."""
         self._carried = tuple(name for name in names if name in self._queries)
 
-    def note_tick(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
+    def note_tick(self, before: Register, after: Register, is_last: bool) -> None:
         """A tick may bring several updates; queries that the next tick would find late are due."""
         first, last = self._update(before), self._update(after)
         if is_last:
             # Nobody waits after the last row: every query sees the last update.
-            self._ahead = _AFTER_ALL_UPDATES
+            self.ahead = _AFTER_ALL_UPDATES
         elif first is not None and last is not None and last > first:
-            self._ahead = last - first - 1
+            self.ahead = last - first - 1
 
     def is_due(self, state: StreamState) -> bool:
         return self._first(self._update(state.time)) is not None
@@ -185,7 +187,7 @@ class Agenda:
         self._deadlines.record_run(run.joint)
         self._carried = ()
 
-    def histories(self, run: JointRun, time: StreamTime, now_us: int) -> dict[str, History]:
+    def histories(self, run: JointRun, time: Register, now_us: int) -> dict[str, History]:
         """The histories of a run's queries, with this run, which is delivered now."""
         together, at = len(run.names), self._update(time)
         assert at is not None  # or nothing could have run
@@ -205,9 +207,9 @@ class Agenda:
         joint = Joint(tuple(tasks), update)
         if joint.tasks:
             return joint
-        return self._context.selects.next(self._stream.key, self._deadlines, update, self._ahead)
+        return self._context.selects.next(self._stream.key, self._deadlines, update, self.ahead)
 
-    def _update(self, time: StreamTime) -> int | None:
+    def _update(self, time: Register) -> int | None:
         return time.updates(self._stream.update_us)
 
     def _last(self, name: str) -> int:
