@@ -44,11 +44,11 @@ class Decider:
         if until is None:
             return Decision(after, folded)
         # A flush closes all windows that have begun by the newest row.
-        stretch = Stretch(before, until, after.newest_us if record.flush else None)
+        span = TickSpan(before, until, after.newest_us if record.flush else None)
         due = tuple(
             run
             for key, readers in self._readers.items()
-            for run in self._due(key, readers, version.slices(key), stretch)
+            for run in self._due(key, readers, version.slices(key), span)
         )
         if record.flush:
             ends = [run.last_end_us for run in due]
@@ -97,36 +97,34 @@ class Decider:
         """The time at which every row has left, if rows wait for it."""
         return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 
-    def _due(
-        self, key: str, readers: _Readers, slices: IntArray, stretch: Stretch
-    ) -> Iterator[Due]:
+    def _due(self, key: str, readers: _Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
-        closed = due_windows(readers.specs, slices, stretch.after_us, stretch.until_us)
-        open_runs = _OpenRuns(readers.specs, slices, stretch)
+        closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(readers.specs, slices, span)
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
             if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
                 reader = _Reader(key, query, stint, readers.specs.specs[number])
                 if query.emit.empty_windows:
-                    yield from self._with_empty(reader, slices, stretch)
+                    yield from self._with_empty(reader, slices, span)
                 else:
                     yield from reader.due(closed[number])
                 yield from open_runs.due(reader, number)
 
-    def _with_empty(self, reader: _Reader, slices: IntArray, stretch: Stretch) -> Iterator[Due]:
+    def _with_empty(self, reader: _Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
         state = self._context.states.get(reader.query.name, QueryState())
         if not state.has_begun and not len(slices):
             return
-        run = all_windows(reader.spec, slices, stretch.after_us, stretch.last_end_us(reader.spec))
+        run = all_windows(reader.spec, slices, span.after_us, span.last_end_us(reader.spec))
         for due in reader.due([run] if run else []):
             most = self._context.most_empty_windows
             yield due._replace(most_empty=most, has_begun=state.has_begun)
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TickSpan:
     """The watermark before a tick and after it; of a flush also the newest row."""
 
     after_us: int | None
@@ -170,21 +168,21 @@ class _OpenRuns:
 
     specs: Specs
     slices: IntArray
-    stretch: Stretch
+    span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
     def due(self, reader: _Reader, number: int) -> Iterator[Due]:
         """The early answers of a query, if the watermark has come to an instant of them."""
         every_us, window = reader.query.emit.every_us, reader.query.window
-        if not every_us or self.stretch.is_flush:
+        if not every_us or self.span.is_flush:
             return
-        stretch = self.stretch
-        instant_us = last_instant(every_us, window.start_us, stretch.after_us, stretch.until_us)
+        span = self.span
+        instant_us = last_instant(every_us, window.start_us, span.after_us, span.until_us)
         if instant_us is None:
             return
         if instant_us not in self._by_instant:
             self._by_instant[instant_us] = early_windows(
-                self.specs, self.slices, instant_us, stretch.until_us
+                self.specs, self.slices, instant_us, span.until_us
             )
         for due in reader.due(self._by_instant[instant_us][number]):
             yield due._replace(as_of_us=instant_us)
