@@ -183,11 +183,19 @@ def _unscaled(array: pa.Array) -> pa.Array:
 
 
 class ComputedColumn(ChunkColumn):
-    """The column that an expression computes, and in how many rows it raised."""
+    """The column that an expression computes, and in how many rows it raised NULL."""
 
-    def __init__(self, values: ComputedValues, kind: Type) -> None:
-        super().__init__(values.array, kind)
-        self.values, self.raised = values.array, values.raised
+    def __init__(self, node: Node, read: Callable[[str], ChunkColumn], rows: int) -> None:
+        computed = evaluate_column(node, lambda s: _masked(s, read(s.name)), null_spares=False)
+        full = computed.spread((rows,))
+        self.values = to_arrow(full, node.type)
+        self.raised = int(np.count_nonzero(full.raised))
+        super().__init__(self.values, node.type)
+
+
+def _masked(slot: Slot, column: ChunkColumn) -> MaskedColumn:
+    values = column.numbers.astype(numpy_type(slot.type), copy=False)
+    return MaskedColumn(values, ALL_VALID if column.valid is None else column.valid, NONE_RAISED)
 
 
 class Chunk:
@@ -217,8 +225,7 @@ class Chunk:
         """The column of an expression over others."""
         if scalar.sql not in self._computed:
             assert scalar.node is not None, f"{scalar.sql} is for Catalyst to evaluate"
-            values = compute(scalar.node, self.column, len(self))
-            self._computed[scalar.sql] = ComputedColumn(values, scalar.type)
+            self._computed[scalar.sql] = ComputedColumn(scalar.node, self.column, len(self))
         return self._computed[scalar.sql]
 
     def values_of(self, scalar: Scalar, rows: Array) -> pa.Array:
