@@ -127,7 +127,7 @@ def test_a_query_over_a_stream_is_one_over_its_source(over_stream: str) -> None:
 def test_what_may_raise_is_asked_of_rows_of_the_stream_alone() -> None:
     where = bound(f"COUNT(*) AS n FROM fast {WINDOW} WHERE five > 1").where
     assert where is not None
-    assert where.sql == "CASE WHEN port <> 0 THEN length / port > 2 END AND 1 < CAST(5 AS INT)"
+    assert where.sql == "port <> 0 IS TRUE AND length / port > 2 AND 1 < CAST(5 AS INT)"
     joined = bound(f"COUNT(*) AS n FROM rates {WINDOW} JOIN whois ON CAST(rate AS STRING) = prefix")
     (join,) = joined.relation.joins
     assert join.befores[0].sql.startswith("CASE WHEN port <> 0 THEN")

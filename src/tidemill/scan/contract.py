@@ -40,6 +40,7 @@ from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.raised import RaisedCounts
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass
 
@@ -112,6 +113,7 @@ class FoldReport:
     oldest_us: int | None = None
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
+    raised_by_signature: RaisedCounts = field(default_factory=dict)
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
     user_errors: Mapping[str, str] = field(default_factory=dict)  # first of each aggregate
@@ -125,6 +127,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised=_summed(self.raised, other.raised),
+            raised_by_signature=_summed(self.raised_by_signature, other.raised_by_signature),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
             user_errors={**other.user_errors, **self.user_errors},
@@ -140,6 +143,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
+            raised_by_signature={**self.raised_by_signature, **other.raised_by_signature},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
             user_errors={**other.user_errors, **self.user_errors},

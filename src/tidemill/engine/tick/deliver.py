@@ -15,8 +15,10 @@ from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
+from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
+from tidemill.state.raised import raised_for
 
 
 class Deliverer:
@@ -128,13 +130,22 @@ class Deliverer:
         }
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
-        """Errors in tuple-level expressions, charged to every query that uses them."""
-        by_sql = {sql: count for sql, count in folded.raised.items() if count}
+        """Errors in tuple-level expressions: in conditions those of all rows, else of its own."""
         raised = {
-            query.name: sum(by_sql.get(sql, 0) for sql in {s.sql for s in query.scalars})
-            for query in (self._queries if by_sql else ())
+            query.name: self._raised_for(query, folded)
+            for query in (self._queries if folded.raised else ())
         }
         return {name: count for name, count in raised.items() if count}
+
+    def _raised_for(self, query: QueryPlan, folded: FoldReport) -> int:
+        plan, texts = self._context.plan, {scalar.sql for scalar in query.selected}
+        conditions = {scalar.sql for scalar in query.conditions} - texts
+        stint = plan.stints[query.name][-1]
+        synopsis = plan.synopsis(stint.synopsis_id)
+        counts = folded.raised_by_signature
+        return sum(folded.raised.get(sql, 0) for sql in conditions) + raised_for(
+            counts, synopsis, stint.reading, texts
+        )
 
 
 def _by_request(

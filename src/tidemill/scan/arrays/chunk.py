@@ -175,7 +175,7 @@ def _unscaled(array: pa.Array) -> pa.Array:
 
 
 class ComputedColumn(ChunkColumn):
-    """The column that an expression computes, and in how many rows it raised."""
+    """The column that an expression computes, and the rows in which it raised."""
 
     def __init__(self, values: ComputedValues, kind: Type) -> None:
         super().__init__(values.array, kind)

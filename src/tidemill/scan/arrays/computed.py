@@ -1,14 +1,14 @@
-"""The values of an expression over the columns of a chunk, with what raised NULL and counted."""
+"""The values of an expression over the columns of a chunk, with what raised NULL and marked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.columns import ColumnRows
+from tidemill.arrays import BoolArray
 from tidemill.evaluation.columns import (
     ALL_VALID,
     NONE_RAISED,
@@ -27,14 +27,14 @@ class ComputedValues:
     """One value for each row, in the type of the expression."""
 
     array: pa.Array
-    raised: int  # rows for which Spark would have raised; they are NULL
+    raised: BoolArray  # the rows for which Spark would have raised; they are NULL
 
 
 def compute(node: Node, read: ReadColumn, rows: int) -> ComputedValues:
     """The expression in so many rows, whose columns are read by name."""
     column = evaluate_column(node, lambda slot: _masked(slot, read(slot.name)), null_spares=False)
     full = column.spread((rows,))
-    return ComputedValues(to_arrow(full, node.type), int(np.count_nonzero(full.raised)))
+    return ComputedValues(to_arrow(full, node.type), full.raised)
 
 
 def _masked(slot: Slot, column: ColumnRows) -> MaskedColumn:

@@ -1,0 +1,69 @@
+"""Errors in rows by whose rows they are: a query is charged with those that its conditions pass.
+
+A scan counts them by signature, as it does cells, and names the synopsis that gets the row. What
+raises in a condition itself is counted for all rows, since it decides whose a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.plan.predicates import Predicate, Reading, has_bit, set_bit
+from tidemill.plan.predicates.signatures import SignatureWords
+from tidemill.state.feed import Feed
+from tidemill.state.synopsis import Synopsis
+
+RaisedCounts = Mapping[str, int]  # by synopsis, signature and expression, in one text
+
+
+def raised_by_signature(
+    feed: Feed, sql: str, words: SignatureWords, counts: IntArray
+) -> dict[str, int]:
+    """How often an expression raised in rows of these signatures of the feed's scan."""
+    raised: dict[str, int] = {}
+    for synopsis in feed.synopses:
+        if sql in _texts(synopsis):
+            for signature, count in zip(_signed(feed, synopsis, words), counts, strict=True):
+                key = f"{synopsis.id} {'.'.join(f'{word:x}' for word in signature)} {sql}"
+                raised[key] = raised.get(key, 0) + int(count)
+    return raised
+
+
+def raised_for(
+    raised: RaisedCounts, synopsis: Synopsis, reading: Reading, texts: Collection[str]
+) -> int:
+    """How often some expressions raised in the rows that a query reads."""
+    total = 0
+    for key, count in raised.items():
+        name, signature, sql = key.split(" ", 2)
+        if name == synopsis.id and sql in texts:
+            words = np.array([[int(word, 16) for word in signature.split(".") if word]])
+            words = words.reshape(1, -1).astype(np.int64)
+            total += count if reading.matches(words).all() else 0
+    return total
+
+
+def _texts(synopsis: Synopsis) -> frozenset[str]:
+    return frozenset(_expressions(synopsis))
+
+
+def _expressions(synopsis: Synopsis) -> Iterator[str]:
+    yield from (key.scalar.sql for key in synopsis.keys)
+    yield from (scalar.sql for lane in synopsis.lanes for scalar in lane.arguments)
+
+
+def _signed(feed: Feed, synopsis: Synopsis, words: SignatureWords) -> SignatureWords:
+    """The signatures in the synopsis's own bits."""
+    signed = np.zeros((len(words), len(synopsis.signature_columns)), dtype=np.int64)
+    for bit in synopsis.bits:
+        set_bit(signed, bit.number, _holding(feed, bit.predicate, words))
+    return signed
+
+
+def _holding(feed: Feed, predicate: Predicate, words: SignatureWords) -> BoolArray:
+    if predicate.is_true:
+        return np.ones(len(words), dtype=np.bool_)
+    return has_bit(words, feed.bit(predicate))
