@@ -169,6 +169,23 @@ def test_time_is_the_first_column_that_is_the_time_itself() -> None:
     assert branch.time_column == "u"
 
 
+def test_a_struct_calls_its_fields_as_the_stream_does() -> None:
+    script = "CREATE STREAM a AS SELECT at, STRUCT(bytes, port, bytes + 1 AS more) AS s FROM big"
+    environment = replace(ENVIRONMENT, type_of=lambda *_: STRING)
+    columns = branch_of("a", catalog_of(SOURCES + STREAMS + script, environment), environment).trees
+    assert columns[1].scalar.sql == "STRUCT(length AS bytes, port AS port, length + 1 AS more)"
+
+
+def test_the_arrival_stamp_is_time_too() -> None:
+    script = """
+    CREATE STREAM pings (sensor STRING, current_time TIMESTAMP) ORDER BY current_time
+      SOURCE 'csv:pings';
+    CREATE STREAM seen AS SELECT sensor, current_time AS at FROM pings WHERE sensor <> 'x';
+    """
+    branch = branch_of("seen", catalog_of(script), ENVIRONMENT)
+    assert (branch.time_column, branch.source.stamped_on_arrival) == ("at", True)
+
+
 REFUSED = {
     "CREATE STREAM a AS SELECT src FROM packets": ("E_NO_TIME", "no column is ts of packets"),
     "CREATE STREAM a AS SELECT COALESCE(ts, ts) AS ts FROM packets": ("E_NO_TIME", "has no time"),
