@@ -32,18 +32,26 @@ def raised_by_signature(
     return raised
 
 
-def raised_for(
-    raised: RaisedCounts, synopsis: Synopsis, reading: Reading, texts: Collection[str]
-) -> int:
-    """How often some expressions raised in the rows that a query reads."""
-    total = 0
-    for key, count in raised.items():
-        name, signature, sql = key.split(" ", 2)
-        if name == synopsis.id and sql in texts:
-            words = np.array([[int(word, 16) for word in signature.split(".") if word]])
-            words = words.reshape(1, -1).astype(np.int64)
-            total += count if reading.matches(words).all() else 0
-    return total
+class RaisedTable:
+    """The counts of a tick, to be asked for one query after the other."""
+
+    def __init__(self, raised: RaisedCounts) -> None:
+        by_expression: dict[tuple[str, str], list[tuple[list[int], int]]] = {}
+        for key, count in raised.items():
+            name, signature, sql = key.split(" ", 2)
+            words = [int(word, 16) for word in signature.split(".") if word]
+            by_expression.setdefault((name, sql), []).append((words, count))
+        self._by_expression = by_expression
+
+    def of_query(self, synopsis: Synopsis, reading: Reading, texts: Collection[str]) -> int:
+        """How often some expressions raised in the rows that a query reads."""
+        total = 0
+        for sql in texts:
+            if rows := self._by_expression.get((synopsis.id, sql)):
+                words = np.array([words for words, _ in rows], np.int64).reshape(len(rows), -1)
+                counts = np.array([count for _, count in rows])
+                total += int(counts[reading.matches(words)].sum())
+        return total
 
 
 def _texts(synopsis: Synopsis) -> frozenset[str]:

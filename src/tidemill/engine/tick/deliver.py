@@ -18,7 +18,7 @@ from tidemill.engine.tick.journal import QueryState
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
-from tidemill.state.raised import raised_for
+from tidemill.state.raised import RaisedTable
 
 
 class Deliverer:
@@ -131,21 +131,19 @@ class Deliverer:
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions: in conditions those of all rows, else of its own."""
+        table = RaisedTable(folded.raised_by_signature)
         raised = {
-            query.name: self._raised_for(query, folded)
+            query.name: self._raised_for(query, folded, table)
             for query in (self._queries if folded.raised else ())
         }
         return {name: count for name, count in raised.items() if count}
 
-    def _raised_for(self, query: QueryPlan, folded: FoldReport) -> int:
+    def _raised_for(self, query: QueryPlan, folded: FoldReport, table: RaisedTable) -> int:
         plan, texts = self._context.plan, {scalar.sql for scalar in query.selected}
         conditions = {scalar.sql for scalar in query.conditions} - texts
-        stint = plan.stints[query.name][-1]
-        synopsis = plan.synopsis(stint.synopsis_id)
-        counts = folded.raised_by_signature
-        return sum(folded.raised.get(sql, 0) for sql in conditions) + raised_for(
-            counts, synopsis, stint.reading, texts
-        )
+        reading, synopsis = plan.stints[query.name][-1].reading, plan.synopsis_of(query.name)
+        asked = sum(folded.raised.get(sql, 0) for sql in conditions)
+        return asked + table.of_query(synopsis, reading, texts)
 
 
 def _by_request(
