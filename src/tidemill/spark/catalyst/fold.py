@@ -167,8 +167,8 @@ def _raised_by_signature(one_pass: CatalystPass, rows: pa.Table) -> dict[str, in
         for number, scalar in enumerate(one_pass.scan.scalars):
             if scalar.may_raise:
                 counts = counted.column(raised_column(number)).to_numpy()
-                some = np.flatnonzero(counts)
-                words = [counted.column(name).to_numpy()[some] for name in feed.signature_columns]
-                signed = np.array(words, dtype=np.int64).reshape(len(words), len(some)).T
-                raised |= raised_by_signature(feed, scalar.sql, signed, counts[some])
+                places = np.flatnonzero(counts)
+                words = [counted.column(name).to_numpy()[places] for name in feed.signature_columns]
+                signed = np.array(words, dtype=np.int64).reshape(len(words), len(places)).T
+                raised |= raised_by_signature(feed, scalar.sql, signed, counts[places])
     return raised
