@@ -6,7 +6,7 @@ raises in a condition itself is counted for all rows, since it decides whose a r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tidemill.state.feed import Feed
 from tidemill.state.synopsis import Synopsis
 
 RaisedCounts = Mapping[str, int]  # by synopsis, signature and expression, in one text
+_ANY = "*"  # a synopsis, of counts that an earlier release has not told apart
 
 
 def raised_by_signature(
@@ -30,6 +31,21 @@ def raised_by_signature(
                 key = f"{synopsis.id} {'.'.join(f'{word:x}' for word in signature)} {sql}"
                 raised[key] = raised.get(key, 0) + int(count)
     return raised
+
+
+def of_any_row(raised: Mapping[str, int]) -> dict[str, int]:
+    """Counts by expression alone: they are those of every query that has it."""
+    return {f"{_ANY} . {sql}": count for sql, count in raised.items()}
+
+
+def restated(raised: RaisedCounts, text_of: Callable[[str], str]) -> dict[str, int]:
+    """With the texts that expressions have now."""
+    counts: dict[str, int] = {}
+    for key, count in raised.items():
+        name, signature, sql = key.split(" ", 2)
+        # What has two wordings is there twice, for the same rows.
+        counts[f"{name} {signature} {text_of(sql)}"] = count
+    return counts
 
 
 class RaisedTable:
@@ -47,6 +63,7 @@ class RaisedTable:
         """How often some expressions raised in the rows that a query reads."""
         total = 0
         for sql in texts:
+            total += sum(count for _, count in self._by_expression.get((_ANY, sql), ()))
             if rows := self._by_expression.get((synopsis.id, sql)):
                 words = np.array([words for words, _ in rows], np.int64).reshape(len(rows), -1)
                 counts = np.array([count for _, count in rows])
