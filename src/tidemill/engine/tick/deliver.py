@@ -152,11 +152,10 @@ class Deliverer:
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions: in conditions those of all rows, else of its own."""
-        table, by_feed = RaisedTable(folded.raised_by_signature), folded.raised_in_rows
-        raised = {
-            query.name: self._raised_for(query, folded, table)
-            for query in (self._queries if folded.raised else ())
-        }
+        raised, by_feed = dict[str, int](), folded.raised_in_rows
+        if folded.raised:
+            table = RaisedTable(folded.raised_by_signature)
+            raised = {q.name: self._raised_for(q, folded, table) for q in self._queries}
         raised |= {feed.query.name: by_feed.get(feed.id, 0) for feed in self._row_feeds}
         return {name: count for name, count in raised.items() if count}
 
@@ -164,8 +163,8 @@ class Deliverer:
         plan, texts = self._context.plan, {scalar.sql for scalar in query.selected}
         conditions = {scalar.sql for scalar in query.conditions} - texts
         reading, synopsis = plan.stints[query.name][-1].reading, plan.synopsis_of(query.name)
-        asked = sum(folded.raised.get(sql, 0) for sql in conditions)
-        return asked + table.of_query(synopsis, reading, texts)
+        in_conditions = sum(folded.raised.get(sql, 0) for sql in conditions)
+        return in_conditions + table.of_query(synopsis, reading, texts)
 
 
 def _by_request(
