@@ -126,10 +126,19 @@ class QueryPlan:
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         """Every tuple-level expression of the query."""
+        return (*self.conditions, *self.selected)
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """Those that say whether a row counts."""
         befores = (before for join in self.relation.joins for before in join.befores)
-        where = (self.where,) if self.where else ()
+        return (*befores, *((self.where,) if self.where else ()))
+
+    @property
+    def selected(self) -> tuple[Scalar, ...]:
+        """Those that are worked out of rows that count."""
         arguments = (scalar for call in self.aggregates for scalar in call.arguments)
-        return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
+        return (*(key.scalar for key in self.keys), *arguments)
 
     @property
     def finishing(self) -> tuple[Node, ...]:

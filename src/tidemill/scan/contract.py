@@ -46,6 +46,7 @@ from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.raised import RaisedCounts, of_any_row
 from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
 from tidemill.time import LATEST_US, Register, bounds
@@ -176,6 +177,7 @@ class FoldReport:
     oldest_us: int | None = None
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
+    raised_by_signature: RaisedCounts = field(default_factory=dict)
     raised_in_rows: Mapping[str, int] = field(default_factory=dict)  # by row feed
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
@@ -190,6 +192,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised=_summed(self.raised, other.raised),
+            raised_by_signature=_summed(self.raised_by_signature, other.raised_by_signature),
             raised_in_rows=_summed(self.raised_in_rows, other.raised_in_rows),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
@@ -206,6 +209,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
+            raised_by_signature={**self.raised_by_signature, **other.raised_by_signature},
             raised_in_rows={**self.raised_in_rows, **other.raised_in_rows},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
@@ -283,6 +287,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         oldest_us=raw.get("oldest_us"),  # not there in ticks of earlier versions
         newest_us=raw["newest_us"],
         raised=raw["raised"],
+        raised_by_signature=raw.get("raised_by_signature", of_any_row(raw["raised"])),
         raised_in_rows=raw.get("raised_in_rows", {}),
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],

@@ -85,6 +85,7 @@ class ArrayFold:
             oldest_us=scanned.oldest_us,
             newest_us=scanned.newest_us,
             raised=scanned.raised_by_expression(),
+            raised_by_signature=scanned.raised_by_signature,
             seconds=time.perf_counter() - started,
             partial_rows=sum(len(cells) for _, cells in cells_by_feed),
             user_errors=take_told(),

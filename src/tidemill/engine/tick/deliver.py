@@ -18,8 +18,10 @@ from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.row_answers import RowAnswer
+from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
+from tidemill.state.raised import RaisedTable
 
 
 class Deliverer:
@@ -155,15 +157,20 @@ class Deliverer:
         }
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
-        """Errors in tuple-level expressions, charged to every query that uses them."""
-        by_sql = {sql: count for sql, count in folded.raised.items() if count}
-        by_feed = folded.raised_in_rows
-        raised = {
-            query.name: sum(by_sql.get(sql, 0) for sql in {s.sql for s in query.scalars})
-            for query in (self._queries if by_sql else ())
-        }
+        """Errors in tuple-level expressions: in conditions those of all rows, else of its own."""
+        raised, by_feed = dict[str, int](), folded.raised_in_rows
+        if folded.raised:
+            table = RaisedTable(folded.raised_by_signature)
+            raised = {q.name: self._raised_for(q, folded, table) for q in self._queries}
         raised |= {feed.query.name: by_feed.get(feed.id, 0) for feed in self._row_feeds}
         return {name: count for name, count in raised.items() if count}
+
+    def _raised_for(self, query: QueryPlan, folded: FoldReport, table: RaisedTable) -> int:
+        plan, texts = self._context.plan, {scalar.sql for scalar in query.selected}
+        conditions = {scalar.sql for scalar in query.conditions} - texts
+        reading, synopsis = plan.stints[query.name][-1].reading, plan.synopsis_of(query.name)
+        in_conditions = sum(folded.raised.get(sql, 0) for sql in conditions)
+        return in_conditions + table.of_query(synopsis, reading, texts)
 
 
 def _by_request(

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates.columns import ColumnRows
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray
@@ -183,13 +182,13 @@ def _unscaled(array: pa.Array) -> pa.Array:
 
 
 class ComputedColumn(ChunkColumn):
-    """The column that an expression computes, and in how many rows it raised NULL."""
+    """The column that an expression computes, and the rows in which it raised."""
 
     def __init__(self, node: Node, read: Callable[[str], ChunkColumn], rows: int) -> None:
         computed = evaluate_column(node, lambda s: _masked(s, read(s.name)), null_spares=False)
         full = computed.spread((rows,))
         self.values = to_arrow(full, node.type)
-        self.raised = int(np.count_nonzero(full.raised))
+        self.raised = full.raised
         super().__init__(self.values, node.type)
 
 
@@ -242,26 +241,3 @@ class Chunk:
     def where(self, chosen: BoolArray) -> Chunk:
         """Some of the rows."""
         return Chunk(self._table.filter(pa.array(chosen)), self._kinds)
-
-
-ReadColumn = Callable[[str], ColumnRows]
-
-
-@dataclass(frozen=True)
-class ComputedValues:
-    """One value for each row, in the type of the expression."""
-
-    array: pa.Array
-    raised: int  # rows for which Spark would have raised; they are NULL
-
-
-def compute(node: Node, read: ReadColumn, rows: int) -> ComputedValues:
-    """The expression in so many rows, whose columns are read by name."""
-    column = evaluate_column(node, lambda slot: _masked(slot, read(slot.name)), null_spares=False)
-    full = column.spread((rows,))
-    return ComputedValues(to_arrow(full, node.type), int(np.count_nonzero(full.raised)))
-
-
-def _masked(slot: Slot, column: ColumnRows) -> MaskedColumn:
-    values = column.numbers.astype(numpy_type(slot.type), copy=False)
-    return MaskedColumn(values, ALL_VALID if column.valid is None else column.valid, NONE_RAISED)

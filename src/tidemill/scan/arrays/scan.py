@@ -32,6 +32,7 @@ from tidemill.scan.contract import (
 )
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
+from tidemill.state.raised import RaisedCounts, raised_by_signature
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts
 
@@ -97,6 +98,7 @@ class Scanned:
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
     scanned_in: dict[Part, None] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
+    raised_by_signature: dict[str, int] = field(default_factory=dict)
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
     picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
 
@@ -107,6 +109,10 @@ class Scanned:
     def count_raised(self, number: int, sql: str, rows: int) -> None:
         if rows:
             self.raised[number, sql] = self.raised.get((number, sql), 0) + rows
+
+    def count_by_signature(self, raised: RaisedCounts) -> None:
+        for key, rows in raised.items():
+            self.raised_by_signature[key] = self.raised_by_signature.get(key, 0) + rows
 
     def raised_by_expression(self) -> dict[str, int]:
         """Passes that have an expression in common have met the same rows."""
@@ -124,6 +130,7 @@ class Scanned:
         self.spans = join_spans(self.spans, other.spans)
         for (number, sql), rows in other.raised.items():
             self.count_raised(number, sql, rows)
+        self.count_by_signature(other.raised_by_signature)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.scanned_in.update(other.scanned_in)
@@ -190,8 +197,7 @@ def _scan_pass(
     is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
     for rows, timed in _joined_rows(program, one_pass, admitted):
         signed = sign(one_pass.signing, timed.chunk)
-        for scalar in one_pass.raising:
-            scanned.count_raised(number, scalar.sql, timed.chunk.computed(scalar).raised)
+        _count_raised(one_pass, timed.chunk, signed, number, scanned)
         for place, feed in enumerate(one_pass.feeds):
             sliced = slices(timed.times_us, classes_from(feed.synopses, since_us))
             cells = cells_of(feed, timed, signed, *sliced)
@@ -201,6 +207,19 @@ def _scan_pass(
             is_signed = np.any(signed.words, axis=1)[signed.ids]
             is_kept[is_signed if rows is None else rows[is_signed]] = True
     return int(np.count_nonzero(is_kept))
+
+
+def _count_raised(
+    one_pass: ArrayPass, chunk: Chunk, signed: Signed, number: int, scanned: Scanned
+) -> None:
+    for scalar in one_pass.raising:
+        is_raised = chunk.computed(scalar).raised
+        scanned.count_raised(number, scalar.sql, int(np.count_nonzero(is_raised)))
+        if is_raised.any():
+            ids, counts = np.unique(signed.ids[is_raised], return_counts=True)
+            for feed in one_pass.feeds:
+                raised = raised_by_signature(feed, scalar.sql, signed.words[ids], counts)
+                scanned.count_by_signature(raised)
 
 
 def _joined_rows(

@@ -24,6 +24,7 @@ from tidemill.spark.catalyst.values import raised_column
 from tidemill.spark.jobs import Workplace, WorkSize, in_threads, workplace_of
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
+from tidemill.state.raised import raised_by_signature
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -148,6 +149,7 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
         oldest_us=pc.min(accepted.column(OLDEST)).as_py(),
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
         raised=_raised(one_pass, rows),
+        raised_by_signature=_raised_by_signature(one_pass, rows),
     )
 
 
@@ -190,3 +192,19 @@ def _raised(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
                 number = one_pass.scan.scalars.index(scalar)
                 raised[scalar.sql] = pc.sum(accepted.column(raised_column(number))).as_py() or 0
     return {sql: count for sql, count in raised.items() if count}
+
+
+def _raised_by_signature(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
+    """The same by the signatures of rows that count, for what is worked out of those."""
+    raised: dict[str, int] = {}
+    for place, feed in enumerate(one_pass.feeds):
+        counted = one_pass.feed_rows(place, rows)
+        counted = _where(counted, counted.column(VERDICT).to_numpy() == COUNTED)
+        for number, scalar in enumerate(one_pass.scan.scalars):
+            if scalar.may_raise:
+                counts = counted.column(raised_column(number)).to_numpy()
+                places = np.flatnonzero(counts)
+                words = [counted.column(name).to_numpy()[places] for name in feed.signature_columns]
+                signed = np.array(words, dtype=np.int64).reshape(len(words), len(places)).T
+                raised |= raised_by_signature(feed, scalar.sql, signed, counts[places])
+    return raised
