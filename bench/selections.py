@@ -68,7 +68,7 @@ def _options() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--rows-per-tick", type=int, default=4_000_000)
+    parser.add_argument("--rows-per-tick", type=int, default=5_000_000)
     parser.add_argument("--repeats", type=int, default=3, help="runs after one of warm-up")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

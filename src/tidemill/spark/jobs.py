@@ -85,7 +85,7 @@ LIMITS = {
 # To sketch a row takes as long as everything else that is done with so many.
 SKETCHED_ROW = 5
 # Of rows that are only counted or picked so many take as long as one that is grouped.
-PICKED_ROWS = 4
+PICKED_ROWS = 5
 # Threads share an interpreter: of those that scan, more than a few only wait for each other.
 MOST_SCANNING_THREADS = 4
 
