@@ -17,9 +17,9 @@ from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, equal_as_stored, in_users_words
 from tidemill.plan.predicates.boxes import Dimension
 from tidemill.scan.arrays.lines import Dialect
-from tidemill.scan.arrays.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
+from tidemill.scan.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.state.feed import Feed, Scan
 from tidemill.state.row_pieces import RowFeed
 from tidemill.types import Type
