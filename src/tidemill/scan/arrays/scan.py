@@ -17,7 +17,6 @@ from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
-from tidemill.scan.arrays.row_scan import RowPass, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
@@ -30,6 +29,7 @@ from tidemill.scan.contract import (
     join_spans,
     own_bits,
 )
+from tidemill.scan.row_scan import RowPass, pick_rows
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
 from tidemill.state.raised import RaisedCounts, raised_by_signature

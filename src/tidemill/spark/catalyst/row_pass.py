@@ -116,9 +116,11 @@ class CatalystRowPass:
         times_us = rows.column(TIME).to_numpy()
         for feed in self.feeds:
             is_taken = self._takes(feed, rows)
-            taken_rows = rows.filter(pa.array(is_taken))
-            if len(taken_rows):
-                yield PickedRows(feed, self._columns(feed, taken_rows), times_us[is_taken])
+            if is_taken.all():
+                yield PickedRows(feed, self._columns(feed, rows), times_us)
+            elif is_taken.any():
+                chosen = self._columns(feed, rows).filter(pa.array(is_taken))
+                yield PickedRows(feed, chosen, times_us[is_taken])
 
     def _takes(self, feed: RowFeed, rows: pa.Table) -> BoolArray:
         is_taken = np.ones(len(rows), np.bool_)
