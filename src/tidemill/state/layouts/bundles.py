@@ -48,8 +48,8 @@ CELLS_PER_ROW = 6
 class Block(Protocol):
     """Windows and groups side by side: a matrix of them, or a list of the pairs with rows.
 
-    `window` and `group` number them and broadcast to `shape`; lanes come flattened. A lane
-    that only a few cells need is asked for at those alone.
+    `window` and `group` number them and broadcast to `shape`; lanes come flattened. Where only
+    a few cells are needed, a block of those alone is asked for its lanes.
     """
 
     @property
@@ -66,11 +66,8 @@ class Block(Protocol):
 
     def lane(self, number: int) -> CombinedValues | AnyRuns: ...
 
-    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns: ...
-
-    def windows_at(self, cells: IntArray) -> IntArray: ...
-
-    def groups_at(self, cells: IntArray) -> IntArray: ...
+    def at(self, cells: IntArray) -> Block:
+        """The block of some cells with rows, by their places in the flattened one."""
 
 
 class LaidOut(Protocol):
