@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
@@ -50,7 +51,7 @@ class AggregateCall:
         """The expressions that are worked out for each row."""
         return (*([self.argument] if self.argument else []), *self.others)
 
-    @property
+    @cached_property
     def sql(self) -> str:
         distinct = "DISTINCT " if self.function == "COUNT_DISTINCT" else ""
         name = "COUNT" if distinct else self.function
