@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidemill.aggregates.user import take_told
 from tidemill.scan.arrays.files import UNREADABLE, Part, read_batches, split
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.arrays.scan import Scanned, scan
+from tidemill.scan.arrays.scan import FeedParts, Scanned, scan
 from tidemill.scan.contract import FoldPlace, FoldReport
 from tidemill.scan.routes import COLUMNAR
 from tidemill.spark.jobs import (
@@ -53,14 +53,12 @@ class ArrayFold:
         """Accounts and cells of some parts of the files."""
         return scan(self.program, read_batches(self.program, parts), self.since_us)
 
-    def fold(self, scanned: Scanned) -> ArrayReport:
-        """Write the pieces of all cells."""
+    def fold(self, scanned: Scanned, most_threads: int = 1) -> ArrayReport:
+        """Write the pieces of all cells, a feed in a thread."""
         started = time.perf_counter()
         self.place.failpoint.reach("partials", self.place.tick)
-        cells_by_feed = scanned.cells(self.program)
-        pieces: dict[str, tuple[Piece, ...]] = {}
-        for feed, cells in cells_by_feed:
-            pieces |= self.place.write(fold_feed(feed, cells))
+        folded = in_threads(self._fold_feed, scanned.of_feeds(self.program), most_threads)
+        pieces = {key: run for _, of_feed in folded for key, run in of_feed.items()}
         self.place.failpoint.reach("fold", self.place.tick)
         report = FoldReport(
             pieces=pieces,
@@ -68,11 +66,16 @@ class ArrayFold:
             oldest_us=scanned.oldest_us,
             newest_us=scanned.newest_us,
             seconds=time.perf_counter() - started,
-            partial_rows=sum(len(cells) for _, cells in cells_by_feed),
+            partial_rows=sum(cells for cells, _ in folded),
             user_errors=take_told(),
             scanned_by=COLUMNAR,
         )
         return ArrayReport(report, tuple(scanned.refused_in))
+
+    def _fold_feed(self, parts: FeedParts) -> tuple[int, dict[str, tuple[Piece, ...]]]:
+        """How many cells it has, and its pieces by synopsis."""
+        cells = parts.cells()
+        return len(cells), self.place.write(fold_feed(parts.feed, cells))
 
     def scan_and_fold(self, parts: Sequence[Part]) -> ArrayReport | None:
         """Pieces of some parts; None if one of them cannot be read here after all."""
@@ -101,7 +104,7 @@ def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> ArrayReport | N
             total.add(scanned)
     except UNREADABLE:
         return None
-    return fold.fold(total)
+    return fold.fold(total, cores())
 
 
 def _fold_there(

@@ -116,14 +116,26 @@ class Scanned:
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
 
-    def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
-        """The cells of each feed that got any, put together."""
+    def of_feeds(self, program: Program) -> list[FeedParts]:
+        """The parts of each feed that got any cells."""
         return [
-            (feed, merged(feed.lanes, joined(parts)))
+            FeedParts(feed, parts)
             for number, one_pass in enumerate(program.passes)
             for place, feed in enumerate(one_pass.feeds)
             if (parts := self.parts.get((number, place)))
         ]
+
+
+@dataclass(frozen=True)
+class FeedParts:
+    """The cells of a feed, in parts that may have the same ones."""
+
+    feed: Feed
+    parts: list[Cells]
+
+    def cells(self) -> Cells:
+        """All of them, put together."""
+        return merged(self.feed.lanes, joined(self.parts))
 
 
 def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanned:
