@@ -14,6 +14,7 @@ from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -26,11 +27,13 @@ from tidemill.language.statements import (
     OrderItem,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     RunSelect,
     Select,
     SelectItem,
     Set,
     Show,
+    Star,
     Statement,
     Window,
 )
@@ -44,6 +47,26 @@ def joined(*joins: JoinClause) -> RunSelect:
 
 
 PARSED: dict[str, Statement] = {
+    "create stream b as select all ts, p.*, length * 8 bits, * from s p join w using (a) where x": (
+        CreateDerivedStream(
+            "b",
+            RowSelect(
+                (
+                    SelectItem(Expr("ts")),
+                    Star("p"),
+                    SelectItem(Expr("length * 8"), "bits"),
+                    Star(),
+                ),
+                "s",
+                "p",
+                Expr("x"),
+                (JoinClause("INNER", "w", None, using=("a",)),),
+            ),
+        )
+    ),
+    "CREATE OR REPLACE STREAM b AS SELECT * FROM s": CreateDerivedStream(
+        "b", RowSelect((Star(),), "s", None), or_replace=True
+    ),
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
     "SHOW SETTINGS": Show("SETTINGS"),
@@ -145,7 +168,13 @@ REFUSED = [
     ("CREATE AGGREGATE a", "E_SYNTAX", "expected SOURCE", ""),
     ("CREATE AGGREGATE a SOURCE b", "E_SYNTAX", "quoted address", "b"),
     ("CREATE AGGREGATE a SOURCE 'b' AS c", "E_SYNTAX", "quoted text", "c"),
-    ("CREATE STREAM b AS SELECT a FROM s", "E_NOT_BUILT", "AS SELECT", "AS"),
+    ("CREATE STREAM b AS SELECT a FROM s [RANGE 1 s]", "E_NOT_BUILT", "stream of answers", "["),
+    ("CREATE STREAM b AS SELECT a FROM s GROUP BY a", "E_NOT_BUILT", "of answers", "GROUP BY"),
+    ("CREATE STREAM b AS SELECT a FROM s UNION ALL SELECT 1", "E_NOT_BUILT", "a union", "UNION"),
+    ("CREATE STREAM b AS SELECT a FROM s ORDER BY a", "E_NOT_BUILT", "an order", "ORDER BY"),
+    ("CREATE STREAM b AS SELECT a FROM s WITH (x = 1)", "E_NOT_BUILT", "WITH on", "WITH"),
+    ("CREATE STREAM b AS SELECT DISTINCT a FROM s", "E_NOT_BUILT", "DISTINCT", "DISTINCT"),
+    ("CREATE STREAM b AS SELECT a FROM", "E_SYNTAX", "the name of a stream", ""),
     ("CREATE STREAM s (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
     ("CREATE STREAM s (a INTT) SOURCE 'x'", "E_UNKNOWN_TYPE", "no type INTT", "INTT"),
     ("CREATE STREAM s (a) SOURCE 'x'", "E_UNKNOWN_TYPE", "type of column a", ")"),

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pytest
 from typer.testing import CliRunner
 
 from tests.stories.streams import COLUMNS, NOON_US, SECOND_US, cut, random_row, write_files
@@ -91,7 +90,6 @@ def late_rows(home: Path) -> list[str]:
     return sorted(map(repr, ds.dataset(files).to_table().to_pylist()))
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     write_input(tmp_path)
     whole, cut_off = write_script(tmp_path / "whole"), write_script(tmp_path / "cut_off")
@@ -146,7 +144,6 @@ def test_control_c_stops_a_continuous_run(tmp_path: Path) -> None:
     assert all(" tick " in line for line in lines[:-1]), rest
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_home_belongs_to_one_process(tmp_path: Path) -> None:
     write_input(tmp_path)
     script = write_script(tmp_path / "here")

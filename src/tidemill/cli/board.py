@@ -66,7 +66,7 @@ class Board:
         return watch
 
     def working(self, what: str) -> None:
-        """What the engine does while there are no ticks."""
+        """Shows the engine's work while there are no ticks."""
         self._progress.working(what)
         self._line = f"{what} …"
         if self._console.is_terminal:

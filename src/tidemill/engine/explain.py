@@ -20,6 +20,7 @@ from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
+from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
@@ -41,6 +42,7 @@ class Explainer:
     settings: Settings  # by which that plan was made
     catalog: Catalog
     bind: Bind
+    branch: Callable[[str], Branch]
     planner: Planner
     tables: Tables
 
@@ -150,7 +152,7 @@ class Explainer:
 
 
 def _worked_out(explanation: Explanation) -> Explanation:
-    """What took the time was to decide."""
+    """The explanation as it is: only deciding it took time."""
     return explanation
 
 

@@ -19,7 +19,7 @@ def explain_plan(plan: QueryPlan) -> str:
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
-    lines += _tree(plan.relation)
+    lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")

@@ -29,7 +29,10 @@ HINTS = {
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "INTERNAL": _RANGE,
-    "CREATE STREAM … AS SELECT": "put the condition into the WHERE of each query",
+    "a stream of answers": "windows and GROUP BY stand in the queries that read the stream",
+    "a union of streams": "declare a stream for each SELECT, and register queries over each",
+    "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
+    "WITH on a derived stream": "lateness, update and weight are those of the stream it reads",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
 }
 

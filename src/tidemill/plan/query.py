@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -85,10 +85,15 @@ class Ordering:
 @hash_once
 @dataclass(frozen=True)
 class QueryPlan:
-    """A window and a select list over a relation."""
+    """A window and a select list over a relation.
+
+    `tree` has the streams by way of which the query reads it; their columns and conditions are
+    in the expressions and the predicate.
+    """
 
     name: str
     relation: Relation
+    tree: Relation = field(compare=False)
     sink: str | None
     window: Window
     where: Scalar | None

@@ -74,7 +74,7 @@ class Sample:
     def _frequencies_of(
         self, keys: Iterable[str], predicates: Iterable[Predicate], keeps_all: bool
     ) -> Frequencies:
-        """How often a (keys, signature) pair occurs among rows that pass, and how many do so."""
+        """The count of each (keys, signature) pair among rows that pass, and of these rows."""
         flags = self._flags(predicates)
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
         code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))

@@ -65,6 +65,7 @@ class ArrayFold:
             rows=scanned.rows,
             oldest_us=scanned.oldest_us,
             newest_us=scanned.newest_us,
+            raised=scanned.raised_by_expression(),
             seconds=time.perf_counter() - started,
             partial_rows=sum(cells for cells, _ in folded),
             user_errors=take_told(),

@@ -13,7 +13,9 @@ from tidemill.errors import Place, TidemillError
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind_query
-from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo
+from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo, no_extent
+from tidemill.plan.bind.streams import branch_of
 from tidemill.plan.joins import JoinTerms, TableExtent
 from tidemill.plan.query import QueryPlan
 from tidemill.share import SharedPlan
@@ -22,7 +24,6 @@ from tidemill.spark.on_demand import AskSession
 from tidemill.state.synopsis import Synopsis
 from tidemill.types import Type
 
-_READ = ("stream", "table")
 Bind = Callable[[CreateQuery], QueryPlan]
 
 
@@ -39,6 +40,10 @@ class Binder:
     def bind(self, query: CreateQuery, catalog: Catalog, standing: SharedPlan) -> QueryPlan:
         """The plan of a query beside those that stand; nothing of it is remembered."""
         return bind_query(query, catalog, self._beside(catalog, standing))
+
+    def branch(self, stream: str, catalog: Catalog) -> Branch:
+        """A stream of a catalog as its readers see it."""
+        return branch_of(stream, catalog, self._environment(catalog))
 
     def recall(self, catalog: Catalog, standing: SharedPlan) -> Bind:
         """Binds queries too, but each only once: its plan is good until a table has other rows."""
@@ -78,7 +83,7 @@ class Binder:
 
         return self._environment(catalog, extent_of)
 
-    def _environment(self, catalog: Catalog, extent_of: ExtentOracle) -> Environment:
+    def _environment(self, catalog: Catalog, extent_of: ExtentOracle = no_extent) -> Environment:
         def type_of(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session(f"the type of {sql[:60]}"), sql, columns)
 
@@ -92,18 +97,17 @@ class Binder:
         self, plan: QueryPlan, query: CreateQuery, catalog: Catalog, standing: SharedPlan
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
-        files = {Name(join.table): join.file for join in plan.relation.joins}
+        places = {Name(part.table): part.place for part in query.select.joins}
         return all(
-            self.tables.file_of(catalog.table(part.table), standing, part.place)
-            == files[Name(part.table)]
-            for part in query.select.joins
+            self.tables.file_of(catalog.table(join.table), standing, places.get(Name(join.table)))
+            == join.file
+            for join in plan.relation.joins
         )
 
 
 def _key(query: CreateQuery, catalog: Catalog) -> tuple[object, ...]:
     """The query and all that a catalog declares for it: equal keys have equal plans."""
-    reads = [query.select.stream, *(join.table for join in query.select.joins)]
-    definitions = [catalog.definition(kind, name) for name in reads for kind in _READ]
+    definitions = catalog.read_by(query.select)
     sink = catalog.definition("sink", query.into) if query.into is not None else None
     called = [code for code in catalog.aggregates if calls(query.select, Name(code.name))]
     return query, sink, *definitions, *called

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
@@ -21,7 +22,7 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery, RunSelect
+from tidemill.language.statements import CreateDerivedStream, CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.share import Sample, SharedPlan
 from tidemill.words import many
@@ -61,9 +62,12 @@ class Registry:
         self.planner.machines = load_machines(connection)
         self.planner.samples = load_samples(connection)
 
-    def check(self, query: CreateQuery, catalog: Catalog) -> None:
-        """Refuses a query that has no meaning under a catalog."""
-        check_calls(self.bind(query, catalog))
+    def check(self, statement: CreateQuery | CreateDerivedStream, catalog: Catalog) -> None:
+        """Refuses a query, or a derived stream, that has no meaning under a catalog."""
+        if isinstance(statement, CreateDerivedStream):
+            self.binder.branch(statement.name, catalog)
+        else:
+            check_calls(self.bind(statement, catalog))
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
         return self.binder.recall(catalog, self.plan)(query)
@@ -77,7 +81,10 @@ class Registry:
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)
         settings = self.catalog.settings
-        return Explainer(self.plan, settings, catalog, bind, self.planner, self.tables.frame)
+        branch = partial(self.binder.branch, catalog=catalog)
+        return Explainer(
+            self.plan, settings, catalog, bind, branch, self.planner, self.tables.frame
+        )
 
     def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
         """Make a checked catalog the standing one, on disk and here; all of it or nothing.

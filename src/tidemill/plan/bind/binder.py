@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
 from typing import NoReturn
@@ -14,6 +14,7 @@ from tidemill.catalog.definitions import priority_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
+from tidemill.plan.bind.branch import Branch, narrowed, source_branch, source_of, with_joins
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
@@ -23,7 +24,6 @@ from tidemill.plan.bind.clauses import (
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
-from tidemill.plan.bind.joins import JoinBinder
 from tidemill.plan.bind.scope import (
     Scope,
     check_replayable,
@@ -31,10 +31,11 @@ from tidemill.plan.bind.scope import (
     in_own_words,
     place_in,
     refuse_filter,
-    stream_entry,
+    written_name,
 )
+from tidemill.plan.bind.streams import bind_joins, branch_of
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
-from tidemill.plan.joins import JoinTerms
+from tidemill.plan.joins import Join, JoinTerms
 from tidemill.plan.predicates import Predicate, canonical
 from tidemill.plan.predicates.predicate import where as only_where
 from tidemill.plan.predicates.values import compared
@@ -47,10 +48,11 @@ from tidemill.plan.query import (
     Output,
     QueryPlan,
 )
-from tidemill.plan.relation import Relation, Source, join_all, ordered
+from tidemill.plan.relation import join_all, ordered
 from tidemill.types import BOOLEAN
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
+_ALL = Expr("TRUE")  # what a query without WHERE says of rows
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
 
@@ -59,34 +61,31 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
-    stream = catalog.stream(query.select.stream, query.select.stream_place)
+    branch = branch_of(query.select.stream, catalog, environment, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-    return bind(query, stream, environment, tables)
+    return bind_over(query, branch, environment, tables)
 
 
 def bind(
     query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over its stream; `tables` are those of its joins, in order."""
-    query = replace(query, select=with_updates(query.select, stream))
-    entry = stream_entry(query.select, stream)
-    memo = environment.memo.recall((stream, entry.qualifier.written), Memo)
-    scope = memo.recall(
-        "scope", lambda: Scope((entry,), environment.signatures, stream.time_column)
-    )
-    joins: list[JoinTerms] = []
-    for clause, table in zip(query.select.joins, tables, strict=True):
-        names = [join.name for join in joins]
-        scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
-        joins.append(join)
+    """The plan of a query over a stream with rows of its own."""
+    branch = environment.memo.recall(("branch", stream), lambda: source_branch(stream))
+    return bind_over(query, branch, environment, tables)
+
+
+def bind_over(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
+) -> QueryPlan:
+    """The plan of a query over a branch; `tables` are those of its joins, in order."""
+    query = replace(query, select=with_updates(query.select, branch.source))
+    select, qualifier = query.select, query.select.stream_alias or query.select.stream
+    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
+    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
+    scope, joins = bind_joins(branch, scope, select.joins, tables, environment.type_of)
     with in_own_words(scope):
         memo = Memo() if joins else memo
-        return _Binder(query, scope, tuple(joins), environment, memo).plan(stream, tables)
-
-
-def source_of(stream: Stream) -> Source:
-    """A stream as a relation."""
-    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
+        return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
 
 
 class _Binder:
@@ -99,32 +98,37 @@ class _Binder:
         self,
         query: CreateQuery,
         scope: Scope,
+        branch: Branch,
         joins: tuple[JoinTerms, ...],
         environment: Environment,
         memo: Memo,
     ) -> None:
         self._memo = memo  # of this scope
-        self._query, self._select, self._joins = query, query.select, joins
+        self._query, self._select = query, query.select
+        self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
         self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
         self._keys: list[Key] = []
         self._calls = CallBinder(self._scalars, query.select.window)
 
-    def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
+    def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
         having = self._having()
         order_by = self._order_by()
         priority = priority_of(self._query)
+        joins = self._joined(tables)
+        below = self._branch.relation(joins.__getitem__)
         return QueryPlan(
             name=self._query.name,
-            relation=self._relation(stream, tables),
+            relation=join_all(source_of(self._branch.source), joins.values()),
+            tree=with_joins(below, self._joins, joins.__getitem__),
             sink=self._query.into,
             window=self._select.window,
             where=where,
-            predicate=self._predicate(where),
+            predicate=self._predicate(where, joins),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -134,16 +138,17 @@ class _Binder:
             priority=priority,
         )
 
-    def _relation(self, stream: Stream, tables: tuple[Table, ...]) -> Relation:
-        """The stream with the rows of its tables, which are asked for when all else is bound."""
-        parts = zip(self._joins, tables, self._select.joins, strict=True)
-        extent_of = self._environment.extent_of
-        joins = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
-        return join_all(source_of(stream), joins)
+    def _joined(self, tables: tuple[Table, ...]) -> dict[JoinTerms, Join]:
+        """All joins with the rows of their tables, which are asked for when all else is bound."""
+        extent_of, clauses = self._environment.extent_of, self._select.joins
+        extents = {terms: extent_of(terms, table, None) for terms, table in self._branch.all_joins}
+        for terms, table, clause in zip(self._joins, tables, clauses, strict=True):
+            extents[terms] = extent_of(terms, table, clause.place)
+        return {terms: terms.over(extent) for terms, extent in extents.items()}
 
-    def _predicate(self, where: Scalar | None) -> Predicate:
+    def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
         """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
+        inner = (join.partner for join in ordered(joins) if join.kind == "inner")
         partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
         rows = self._memo.recall(
             ("predicate", where.sql if where else ""), lambda: canonical(where, self._scalars.types)
@@ -151,10 +156,13 @@ class _Binder:
         return reduce(Predicate.__and__, partners, rows)
 
     def _where(self) -> Scalar | None:
-        expr = self._select.where
-        if expr is None:
+        """The condition of the query, and before it those of the streams that it reads."""
+        expr, of_stream = self._select.where, self._branch.where
+        if expr is not None:
+            return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
+        if of_stream is None:
             return None
-        return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
+        return self._memo.recall("where", partial(self._scalars.bind, _ALL, of_stream))
 
     def _where_scalar(self, expr: Expr) -> Scalar:
         tree = self._scope.resolve(expr)
@@ -162,7 +170,9 @@ class _Binder:
         refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
         scalar = self._scalars.bind(expr, tree)
         check_condition("WHERE", scalar.type, expr.place)
-        return scalar
+        if self._branch.where is None:
+            return scalar
+        return self._scalars.bind(expr, narrowed(self._branch.where, tree, scalar))
 
     def _group_keys(self) -> list[Key]:
         keys: list[Key] = []
@@ -261,7 +271,7 @@ class _Binder:
         return node
 
     def _by_window(self, text: str) -> bool:
-        """Whether a text may call what has another meaning in another window."""
+        """True if a text may call a function that has another meaning in another window."""
         return any(name in text for name in self._scope.aggregates.by_subwindow)
 
     def _finish_anew(
@@ -297,11 +307,17 @@ class _Binder:
         name = function_name(called(node))
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
-        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
-            self._refuse_ungrouped(expr, node)
+        if column := self._column_name(node):
+            self._refuse_ungrouped(expr, node, column)
         for child in list(node.iter_expressions()):
             child.replace(self._to_slots(expr, child))
         return node
+
+    def _column_name(self, node: exp.Expr) -> str:
+        """The column that a node is, as the query calls it; empty if it is none."""
+        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
+            return written_name(node) or str(node.name)
+        return written_name(node)
 
     def _key_of(self, node: exp.Expr) -> Key | None:
         """The key that a tree is, however it is written."""
@@ -310,8 +326,8 @@ class _Binder:
         text = self._scalars.normal_text(node) if keys else ""
         return next((key for key in keys if key.scalar.sql == text), None)
 
-    def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
-        around = column.find_ancestor(exp.Anonymous)
+    def _refuse_ungrouped(self, expr: Expr, node: exp.Expr, column: str) -> NoReturn:
+        around = node.find_ancestor(exp.Anonymous)
         if around is not None and (guess := suggest(around.name, self._scope.aggregates.names)):
             # SMU(length) is more likely a slip of the pen than a function over a lone column.
             refuse(
@@ -323,10 +339,10 @@ class _Binder:
             )
         refuse(
             "E_UNGROUPED",
-            f"column '{column.name}' is neither grouped nor inside an aggregate",
+            f"column '{column}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
-            hint=f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like",
-            place=place_in(expr, column),
+            hint=f"add {column} to GROUP BY, or take MIN({column}) or the like",
+            place=place_in(expr, node),
         )
 
 

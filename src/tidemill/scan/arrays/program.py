@@ -15,6 +15,7 @@ from tidemill.aggregates.columns import has_codes, has_numbers
 from tidemill.catalog import Stream
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, equal_as_stored, in_users_words
+from tidemill.plan.predicates.boxes import Dimension
 from tidemill.scan.arrays.lines import Dialect
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
@@ -27,6 +28,11 @@ class ArrayPass(Pass):
     """A pass, and the tables that sign its rows."""
 
     signing: Signing
+
+    @cached_property
+    def raising(self) -> tuple[Scalar, ...]:
+        """The expressions that may raise in a row."""
+        return tuple(scalar for scalar in self.scan.scalars if scalar.may_raise)
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -71,8 +77,7 @@ def write_program(stream: Stream, feeds: Sequence[Feed], tables: Path = Path()) 
 
 def sampling_program(stream: Stream, scan: Scan) -> Program:
     """A program without feeds, for the keys and predicates of a scan."""
-    sides = (side for predicate in scan.predicates for side in predicate.dimensions)
-    names = [side.name for side in sides if isinstance(side, Slot)]
+    names = [name for predicate in scan.predicates for name in predicate.columns]
     names += [name for key in scan.keys for name in key.columns]
     return _program(stream, names, (ArrayPass((), signing(scan.predicates)),))
 
@@ -143,12 +148,17 @@ def _has_lookup(before: Scalar, compared: Scalar) -> bool:
 
 def _key_hindrances(scan: Scan) -> Iterator[str]:
     for key in scan.keys:
-        if not key.is_column or not has_codes(key.type):
+        if not key.is_on_arrays or not has_codes(key.type):
             yield f"grouped by {key.sql}"
 
 
 def _predicate_hindrances(scan: Scan) -> Iterator[str]:
     for predicate in scan.predicates:
         for side in predicate.dimensions:
-            if not isinstance(side, Slot) or not has_numbers(side.type):
+            if not _is_asked(side):
                 yield f"asks whether {predicate.sql}"
+
+
+def _is_asked(side: Dimension) -> bool:
+    """True if arrays can tell where a row stands on one side of a predicate."""
+    return has_numbers(side.type) if isinstance(side, Slot) else side.is_on_arrays

@@ -97,11 +97,20 @@ class Scanned:
     oldest_us: int | None = None
     newest_us: int | None = None
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
+    raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
 
     def count(self, verdict: int, rows: int) -> None:
         if rows:
             self.rows[verdict] = self.rows.get(verdict, 0) + rows
+
+    def count_raised(self, number: int, sql: str, rows: int) -> None:
+        if rows:
+            self.raised[number, sql] = self.raised.get((number, sql), 0) + rows
+
+    def raised_by_expression(self) -> dict[str, int]:
+        """Passes that have an expression in common have met the same rows."""
+        return {sql: rows for (_, sql), rows in self.raised.items()}
 
     def saw(self, *times_us: int | None) -> None:
         times = [t for t in (self.oldest_us, self.newest_us, *times_us) if t is not None]
@@ -112,6 +121,8 @@ class Scanned:
         for verdict, rows in other.rows.items():
             self.count(verdict, rows)
         self.saw(other.oldest_us, other.newest_us)
+        for (number, sql), rows in other.raised.items():
+            self.count_raised(number, sql, rows)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
@@ -173,6 +184,8 @@ def _scan_pass(
     is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
     for rows, timed in _joined_rows(program, one_pass, admitted):
         signed = sign(one_pass.signing, timed.chunk)
+        for scalar in one_pass.raising:
+            scanned.count_raised(number, scalar.sql, timed.chunk.computed(scalar).raised)
         for place, feed in enumerate(one_pass.feeds):
             sliced = slices(timed.times_us, classes_from(feed.synopses, since_us))
             cells = cells_of(feed, timed, signed, *sliced)
@@ -206,7 +219,7 @@ def cells_of(
     count = len(chunk) if rows is None else len(rows)
     if not count:
         return None
-    keys = [chunk.column(feed.scan.keys[n].names[0]) for n in feed.nodes[0].keys]
+    keys = [chunk.column_of(feed.scan.keys[n]) for n in feed.nodes[0].keys]
     signs = Digit(signature[signed.ids], len(signatures))
     digits = [*(key.coded.digit for key in keys), signs, sliced]
     digits = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]
