@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tidemill.ids import hash_once
 from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised, walk
 from tidemill.plan.query import AggregateCall, Key, Ordering, QueryPlan
 
@@ -26,6 +27,7 @@ _NO_LIMIT = 2**62
 _MOST_LIFTED = 1 << 15
 
 
+@hash_once
 @dataclass(frozen=True)
 class Shape:
     """The finishing of a query, over slots and parameters.

@@ -180,7 +180,7 @@ def bundles(
         rows = np.flatnonzero(is_read.ravel()[places])
         # The lanes stay where they are: of each, only what is asked for will be looked at.
         members = replace(cells, lanes=()).at(rows)
-        yield _bundle(lane_rows, members, rows, spans, layout)
+        yield _bundle(lane_rows, members, rows, places[rows], spans, layout)
 
 
 def _reached(cells: Cells, spans: Spans) -> BoolArray:
@@ -247,9 +247,13 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
 
 
 def _bundle(
-    lanes: Sequence[LaneRows], cells: Cells, rows: IntArray, spans: Spans, layout: CellLayout
+    lanes: Sequence[LaneRows],
+    cells: Cells,
+    rows: IntArray,
+    places: IntArray,
+    spans: Spans,
+    layout: CellLayout,
 ) -> Bundle:
-    places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
     before = np.concatenate([[0], np.cumsum(is_met)])
     group, groups, first = _renumbered(cells)
