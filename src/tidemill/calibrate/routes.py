@@ -33,7 +33,7 @@ def on_arrays(stream: Stream) -> Make:
         parts = parts_of(program, paths)
         assert parts is not None
         scanned = scan(program, read_batches(program, parts), EARLIEST_US)
-        return sum(len(parts.cells()) for parts in scanned.of_feeds(program))
+        return sum(len(cells) for _, cells in scanned.cells(program))
 
     return make
 

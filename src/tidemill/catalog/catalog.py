@@ -253,7 +253,7 @@ class Catalog:
 
     def _check_replacement(self, kind: str, standing: Definition, statement: Definition) -> None:
         if users := self.users(kind, standing.name):
-            soft = [name for name in users.queries if self.query(name).select.window.is_soft]
+            soft = [name for name in users.queries if self.query(name).select.is_soft]
             check_replacement(kind, standing, statement, users, soft)
 
     def _drop(self, statement: Drop) -> Catalog:

@@ -195,10 +195,10 @@ def priority_of(query: CreateQuery) -> int:
     values = _texts(query.options, "query", _QUERY_OPTIONS, query.place)
     if "priority" not in values:
         return 0
-    if not query.select.window.is_soft:
+    if not query.select.is_soft:
         refuse(
             "E_OPTION",
-            f"query {query.name} answers every window in turn, so it has no priority",
+            f"query {query.name} has no soft period, so it has no priority",
             hint="priorities are for soft periods: [RANGE r SLIDE UP TO s]",
             place=query.place,
         )

@@ -19,9 +19,12 @@ HINTS = {
     "a query over several streams": _ONE_STREAM,
     "LATERAL": _ONE_STREAM,
     "a set operation": "register each SELECT as its own query",
-    "SELECT DISTINCT": "GROUP BY the columns instead",
+    "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
     "WITH before SELECT": _ONE_STREAM,
-    "SELECT *": "name group keys and aggregates, for example SELECT src, COUNT(*) … GROUP BY src",
+    "SELECT * with words": "write SELECT * alone, or name the columns",
+    "SELECT * over a window": (
+        "name group keys and aggregates, for example SELECT src, COUNT(*) … GROUP BY src"
+    ),
     "a grouping set": "write one query per set of group keys",
     "OFFSET": "LIMIT n gives the first n rows of each window",
     "QUALIFY": "HAVING filters the groups of a window",

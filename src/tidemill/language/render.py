@@ -151,7 +151,8 @@ def _(run: RunSelect) -> str:
 
 @_render.register
 def _(select: Select) -> str:
-    stream = f"{quote_name(select.stream)} [{_window(select.window)}]{_alias(select.stream_alias)}"
+    window = "" if select.window is None else f" [{_window(select.window)}]"
+    stream = f"{quote_name(select.stream)}{window}{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(_item(item) for item in select.items)),
         ("FROM", "\n".join([stream, *map(_join, select.joins)])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from sqlglot import exp
@@ -38,6 +39,7 @@ def parse_select(cursor: Cursor) -> Select:
     cursor.expect("FROM")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
+    _refuse_star(items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
     return Select(
@@ -60,19 +62,28 @@ def parse_item(cursor: Cursor) -> SelectItem:
     """The item of a select list that comes next."""
     start = cursor.index
     expr = cursor.expression()
-    if isinstance(expr.source, exp.Star):
-        refuse_not_built("SELECT *", cursor.text, expr.place)
     named = cursor.take("AS") or cursor.name_ahead()
     alias = cursor.name("a name after AS") if named else None
     return SelectItem(expr, alias, place=cursor.since(start))
 
 
-def _parse_from(cursor: Cursor) -> tuple[str, Window, str | None]:
+def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) -> None:
+    """All columns can be had of rows alone, and as they are."""
+    for item in items:
+        is_plain = item.expr.sql == "*" and item.alias is None and window is None
+        if isinstance(item.expr.source, exp.Star) and not is_plain:
+            refuse_not_built(
+                "SELECT * over a window" if window else "SELECT * with words", text, item.place
+            )
+
+
+def _parse_from(cursor: Cursor) -> tuple[str, Window | None, str | None]:
     refuse_other_relations(cursor)
     stream = cursor.name("the name of a stream")
     _refuse_early_alias(cursor)
     refuse_other_relations(cursor)
-    window = _parse_window(cursor)
+    window = _parse_window(cursor) if cursor.at("[") else None
+    _refuse_bare_window(cursor)
     alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
     return stream, window, alias
 
@@ -135,11 +146,16 @@ def _limit_value(cursor: Cursor) -> int:
     return int(digits)
 
 
+def _refuse_bare_window(cursor: Cursor) -> None:
+    """`FROM s RANGE 5 SECONDS`: else the word would be taken for an alias."""
+    if cursor.word() in ("RANGE", "WINDOW") and cursor.word(1)[:1] in tuple("0123456789'"):
+        _fail(cursor, "a window stands in brackets", _WINDOW_FORM, cursor.here)
+
+
 def _parse_window(cursor: Cursor) -> Window:
     """The window that comes next; refuses what is no window or not built."""
     opening = cursor.index
-    if not cursor.take("["):
-        _fail(cursor, "this stream has no window", _WINDOW_FORM, cursor.here)
+    cursor.expect("[")
     _parse_range_word(cursor)
     range_us, *others_us = _parse_ranges(cursor)
     slide_us, is_soft = _parse_slide(cursor)

@@ -126,12 +126,12 @@ class JoinClause(_Placed):
 
 @dataclass(frozen=True)
 class Select(_Placed):
-    """One SELECT over one windowed stream and the tables joined to it."""
+    """One SELECT over one stream and the tables joined to it; without a window it gives rows."""
 
     items: tuple[SelectItem, ...]
     stream: str
     stream_alias: str | None
-    window: Window
+    window: Window | None
     where: Expr | None = None
     group_by: tuple[Expr, ...] = ()
     having: Expr | None = None
@@ -139,6 +139,11 @@ class Select(_Placed):
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_soft(self) -> bool:
+        """True if its window has a soft period."""
+        return self.window is not None and self.window.is_soft
 
 
 @dataclass(frozen=True)

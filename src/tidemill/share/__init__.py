@@ -3,7 +3,7 @@
 from tidemill.share.costs import EngineCosts
 from tidemill.share.feeds import arrange_feeds
 from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
-from tidemill.share.model import SharedPlan, Stint, specs_of
+from tidemill.share.model import SharedPlan, Stint, specs_of, windowed, with_row_queries
 from tidemill.share.optimiser import Context
 from tidemill.share.rates import follow_rate
 from tidemill.share.sample import Sample
@@ -23,4 +23,6 @@ __all__ = [
     "rebuild_plan",
     "retire_stints",
     "specs_of",
+    "windowed",
+    "with_row_queries",
 ]

@@ -20,6 +20,7 @@ from tidemill.spark.jobs import (
     cores,
     in_job,
     in_threads,
+    picking_work,
     scan_work,
 )
 from tidemill.state.fold import fold_feed
@@ -50,7 +51,7 @@ class ArrayFold:
     place: FoldPlace
 
     def scan(self, parts: Sequence[Part]) -> Scanned:
-        """Accounts and cells of some parts of the files."""
+        """Accounts, cells and rows of some parts of the files."""
         return scan(self.program, read_batches(self.program, parts), self.since_us)
 
     def fold(self, scanned: Scanned, most_threads: int = 1) -> ArrayReport:
@@ -58,7 +59,9 @@ class ArrayFold:
         started = time.perf_counter()
         self.place.failpoint.reach("partials", self.place.tick)
         folded = in_threads(self._fold_feed, scanned.of_feeds(self.program), most_threads)
-        pieces = {key: run for _, of_feed in folded for key, run in of_feed.items()}
+        pieces = self.place.write_rows(scanned.picked)
+        for _, of_feed in folded:
+            pieces |= of_feed
         self.place.failpoint.reach("fold", self.place.tick)
         report = FoldReport(
             pieces=pieces,
@@ -92,7 +95,9 @@ def fold_on_arrays(
 ) -> ArrayReport | None:
     """Fold the files; None if a part of them cannot be read here after all."""
     rows = sum(part.rows for part in parts)
-    work = scan_work(rows, last_cells, fold.program.holds_interpreter)
+    work = picking_work(rows)
+    if fold.program.groups_rows:
+        work = scan_work(rows, last_cells, fold.program.holds_interpreter)
     if spark.workplace_of(work) is Workplace.JOB:
         return _fold_there(spark("a large input"), fold, parts)
     return _fold_here(fold, split(parts, min(MOST_SCANNING_THREADS, cores())))

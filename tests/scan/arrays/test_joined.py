@@ -203,7 +203,7 @@ def test_cells_equal_nested_loops(kept: Kept) -> None:
         batches = [table_of(some[part::parts]) for part in range(parts)]
         got = scan(program, (RowBatch(b) for b in batches if len(b)), EARLIEST_US)
         assert sum(got.rows.values()) == len(some), "each row of the stream once"
-        cells = {parts.feed: parts.cells() for parts in got.of_feeds(program)}
+        cells = dict(got.cells(program))
         accepted = [r for r in some if r["ts"] is not None and EARLIEST_US <= r["ts"] <= LATEST_US]
         for feed in (feed for feed in feeds if feed.synopses):
             met = list(plain_join(accepted, feed.scan.relation.joins, known))
@@ -259,7 +259,7 @@ def test_a_process_reads_a_column_of_a_table_once(
     batch = table_of([{"ts": 5, "k": "a", "t": 1, "big": 3}])
     for _ in range(2):
         got = scan(program, [RowBatch(batch), RowBatch(batch)], EARLIEST_US)
-    assert got.of_feeds(program)
+    assert got.cells(program)
     assert sorted(columns) == ["uk", "un", "ut"]
 
 

@@ -68,8 +68,7 @@ def test_cells_equal_plain_loops(
     assert got.oldest_us == min((row["ts"] for row in accepted), default=None)
     assert got.newest_us == max((row["ts"] for row in accepted), default=None)
     assert got.raised_by_expression() == plain_raised(some, accepted)
-    got_parts = got.of_feeds(write_program(STREAM, some))
-    cells = {parts.feed: parts.cells() for parts in got_parts}
+    cells = dict(got.cells(write_program(STREAM, some)))
     for feed in some:
         mine = list(listed_cells(feed, cells[feed])) if feed in cells else []
         agree(feed, mine, plain_cells(feed, accepted, since_us))
@@ -80,7 +79,8 @@ def test_large_sums_stay_exact() -> None:
     some = one_feed(plan)
     values = [2**63 - 1] * 5 + [-(2**63)] + [2**53 + 1]
     table = table_of([{"ts": 5, "big": value} for value in values])
-    parts, *_ = scanned(some, [table, table], EARLIEST_US).of_feeds(write_program(STREAM, some))
-    feed = parts.feed
-    ((_, lanes),) = listed_cells(feed, parts.cells())
+    (feed, cells), *_ = scanned(some, [table, table], EARLIEST_US).cells(
+        write_program(STREAM, some)
+    )
+    ((_, lanes),) = listed_cells(feed, cells)
     assert lanes[[lane.kind for lane in feed.lanes].index("sum")] == 2 * sum(values)

@@ -11,19 +11,30 @@ from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
-from tidemill.plan.bind.branch import Branch, narrowed, source_branch, source_of, with_joins
+from tidemill.plan.bind.branch import (
+    Branch,
+    joins_met,
+    source_branch,
+    source_of,
+    tree_over,
+    where_over,
+)
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_output_name,
+    column_name,
+    predicate_of,
     refuse_aggregates,
     type_placed,
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
     Scope,
     check_replayable,
@@ -35,10 +46,8 @@ from tidemill.plan.bind.scope import (
 )
 from tidemill.plan.bind.streams import bind_joins, branch_of
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
-from tidemill.plan.joins import Join, JoinTerms
-from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.predicates.values import compared
+from tidemill.plan.joins import JoinTerms
+from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import (
     WINDOW_END,
     WINDOW_START,
@@ -48,28 +57,31 @@ from tidemill.plan.query import (
     Output,
     QueryPlan,
 )
-from tidemill.plan.relation import join_all, ordered
+from tidemill.plan.relation import join_all
+from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.types import BOOLEAN
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
-_ALL = Expr("TRUE")  # what a query without WHERE says of rows
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
+_NAMED_TWICE = "name one of them with AS; window_start and window_end are always there"
 
 
-def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> QueryPlan:
+def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> AnyQuery:
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
     branch = branch_of(query.select.stream, catalog, environment, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+    if query.select.window is None:
+        return bind_rows(query, branch, environment, tables)
     return bind_over(query, branch, environment, tables)
 
 
 def bind(
     query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over a stream with rows of its own."""
+    """The plan of a query over windows of a stream with rows of its own."""
     branch = environment.memo.recall(("branch", stream), lambda: source_branch(stream))
     return bind_over(query, branch, environment, tables)
 
@@ -77,15 +89,32 @@ def bind(
 def bind_over(
     query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over a branch; `tables` are those of its joins, in order."""
+    """The same over a branch; `tables` are those of the query's joins, in order."""
     query = replace(query, select=with_updates(query.select, branch.source))
-    select, qualifier = query.select, query.select.stream_alias or query.select.stream
-    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
-    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
-    scope, joins = bind_joins(branch, scope, select.joins, tables, environment.type_of)
+    scope, joins, memo = _scope(query, branch, environment, tables)
     with in_own_words(scope):
         memo = Memo() if joins else memo
         return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
+
+
+def bind_rows(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
+) -> RowQuery:
+    """The plan of a query over the rows of a branch."""
+    scope, joins, _ = _scope(query, branch, environment, tables)
+    with in_own_words(scope):
+        scalars = ScalarBinder(scope, environment.type_of)
+        return RowBinder(query, branch, scalars, joins, environment.extent_of).plan(tables)
+
+
+def _scope(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
+) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
+    """The columns that a query may name, the terms of its joins, and what is known without them."""
+    select, qualifier = query.select, query.select.stream_alias or query.select.stream
+    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
+    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
+    return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)
 
 
 class _Binder:
@@ -110,7 +139,9 @@ class _Binder:
         self._scalars = ScalarBinder(scope, environment.type_of)
         self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars, query.select.window)
+        assert query.select.window is not None
+        self._window = query.select.window
+        self._calls = CallBinder(self._scalars, self._window)
 
     def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
@@ -119,14 +150,14 @@ class _Binder:
         having = self._having()
         order_by = self._order_by()
         priority = priority_of(self._query)
-        joins = self._joined(tables)
-        below = self._branch.relation(joins.__getitem__)
+        clauses, extent_of = self._select.joins, self._environment.extent_of
+        joins = joins_met(self._branch, self._joins, tables, clauses, extent_of)
         return QueryPlan(
             name=self._query.name,
             relation=join_all(source_of(self._branch.source), joins.values()),
-            tree=with_joins(below, self._joins, joins.__getitem__),
+            tree=tree_over(self._branch, self._joins, joins),
             sink=self._query.into,
-            window=self._select.window,
+            window=self._window,
             where=where,
             predicate=self._predicate(where, joins),
             keys=tuple(self._keys),
@@ -138,41 +169,17 @@ class _Binder:
             priority=priority,
         )
 
-    def _joined(self, tables: tuple[Table, ...]) -> dict[JoinTerms, Join]:
-        """All joins with the rows of their tables, which are asked for when all else is bound."""
-        extent_of, clauses = self._environment.extent_of, self._select.joins
-        extents = {terms: extent_of(terms, table, None) for terms, table in self._branch.all_joins}
-        for terms, table, clause in zip(self._joins, tables, clauses, strict=True):
-            extents[terms] = extent_of(terms, table, clause.place)
-        return {terms: terms.over(extent) for terms, extent in extents.items()}
-
     def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
-        """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in ordered(joins) if join.kind == "inner")
-        partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
-        rows = self._memo.recall(
-            ("predicate", where.sql if where else ""), lambda: canonical(where, self._scalars.types)
-        )
-        return reduce(Predicate.__and__, partners, rows)
+        question = ("predicate", where.sql if where else "", *(join.name for join in joins))
+        return self._memo.recall(question, lambda: predicate_of(where, joins, self._scalars.types))
 
     def _where(self) -> Scalar | None:
         """The condition of the query, and before it those of the streams that it reads."""
-        expr, of_stream = self._select.where, self._branch.where
-        if expr is not None:
-            return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
-        if of_stream is None:
-            return None
-        return self._memo.recall("where", partial(self._scalars.bind, _ALL, of_stream))
-
-    def _where_scalar(self, expr: Expr) -> Scalar:
-        tree = self._scope.resolve(expr)
-        hint = "a condition on aggregates goes into HAVING"
-        refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
-        scalar = self._scalars.bind(expr, tree)
-        check_condition("WHERE", scalar.type, expr.place)
-        if self._branch.where is None:
-            return scalar
-        return self._scalars.bind(expr, narrowed(self._branch.where, tree, scalar))
+        expr, hint = self._select.where, "a condition on aggregates goes into HAVING"
+        return self._memo.recall(
+            ("where", expr.sql if expr else None),
+            partial(where_over, self._branch, self._scalars, expr, hint),
+        )
 
     def _group_keys(self) -> list[Key]:
         keys: list[Key] = []
@@ -217,11 +224,11 @@ class _Binder:
         names = set(_BOUNDS)
         for item in self._select.items:
             for output in self._item(item):
-                _check_output_name(output.name, names, item.expr.place)
+                check_output_name(output.name, names, item.expr.place, _NAMED_TWICE)
                 names.add(Name(output.name))
                 outputs.append(output)
         if estimated := self._calls.estimated():
-            _check_output_name(_ESTIMATED, names, self._select.items[0].expr.place)
+            check_output_name(_ESTIMATED, names, self._select.items[0].expr.place, _NAMED_TWICE)
             outputs.append(Output(_ESTIMATED, reduce(_larger, estimated)))
         return tuple(outputs)
 
@@ -264,7 +271,7 @@ class _Binder:
         keys = tuple(key.scalar.sql for key in self._keys)
         named = tuple((alias, self._aliases[Name(alias)].sql) for alias in sorted(aliases))
         texts = (expr.sql, *(sql for _, sql in named))
-        window = self._select.window if any(map(self._by_window, texts)) else None
+        window = self._window if any(map(self._by_window, texts)) else None
         question = (expr.sql, named, keys, before, window)
         node, calls = self._memo.recall(question, partial(self._finish_anew, expr, aliases))
         self._calls.add(calls)
@@ -348,29 +355,3 @@ class _Binder:
 
 def _larger(left: Node, right: Node) -> Node:
     return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
-
-
-def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
-    if name.startswith("_"):
-        refuse(
-            "E_NAME",
-            f"answer column '{name}' begins with '_', which is kept for the engine",
-            place=place,
-        )
-    if Name(name) in names:
-        refuse(
-            "E_DUPLICATE",
-            f"two answer columns would be called '{name}'",
-            hint="name one of them with AS; window_start and window_end are always there",
-            place=place,
-        )
-
-
-def column_name(item: SelectItem) -> str:
-    """The alias, the column's own name, or the text, lower-cased as Spark does for calls."""
-    if item.alias:
-        return item.alias
-    tree = item.expr.tree
-    if isinstance(tree, exp.Column):
-        return str(tree.name)
-    return item.expr.sql.lower().replace("count(*)", "count(1)")

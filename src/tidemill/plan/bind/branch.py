@@ -6,7 +6,7 @@ source, and of tables joined on the way, so queries over streams are queries ove
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,7 +14,9 @@ from sqlglot import exp
 
 from tidemill.catalog import Stream, Table
 from tidemill.language.names import Name, by_name
-from tidemill.language.statements import ColumnDef
+from tidemill.language.statements import ColumnDef, Expr, JoinClause
+from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
+from tidemill.plan.bind.environment import ExtentOracle
 from tidemill.plan.bind.joins import where_passed
 from tidemill.plan.bind.scope import Scope, ScopeEntry
 from tidemill.plan.expressions import Scalar, Slot
@@ -24,6 +26,7 @@ from tidemill.plan.relation import Derived, Projection, Relation, Source, TableJ
 
 JoinOf = Callable[[JoinTerms], Join]
 """Terms ⇒ the join of the rows that are there now."""
+_ALL = Expr("TRUE")  # what a query without WHERE says of rows
 
 
 @dataclass(frozen=True)
@@ -102,3 +105,42 @@ def narrowed(outer: exp.Expr | None, tree: exp.Expr, scalar: Scalar) -> exp.Expr
         return where_passed(outer, tree)
     sides = (exp.Paren(this=side.copy()) for side in (outer, tree))
     return exp.And(**dict(zip(("this", "expression"), sides, strict=True)))
+
+
+def where_over(
+    branch: Branch, scalars: ScalarBinder, expr: Expr | None, hint: str = ""
+) -> Scalar | None:
+    """The condition of a query over a stream, and before it those of the streams that it reads.
+
+    `hint` says where a condition on aggregates goes.
+    """
+    if expr is None:
+        return None if branch.where is None else scalars.bind(_ALL, branch.where)
+    tree = scalars.scope.resolve(expr)
+    refuse_aggregates("WHERE", expr, tree, scalars.scope.aggregates, hint)
+    scalar = scalars.bind(expr, tree)
+    check_condition("WHERE", scalar.type, expr.place)
+    if branch.where is None:
+        return scalar
+    return scalars.bind(expr, narrowed(branch.where, tree, scalar))
+
+
+def joins_met(
+    branch: Branch,
+    joins: Sequence[JoinTerms],
+    tables: Sequence[Table],
+    clauses: Sequence[JoinClause],
+    extent_of: ExtentOracle,
+) -> dict[JoinTerms, Join]:
+    """All joins of a query with the rows of their tables, asked for when all else is bound."""
+    extents = {terms: extent_of(terms, table, None) for terms, table in branch.all_joins}
+    for terms, table, clause in zip(joins, tables, clauses, strict=True):
+        extents[terms] = extent_of(terms, table, clause.place)
+    return {terms: terms.over(extent) for terms, extent in extents.items()}
+
+
+def tree_over(
+    branch: Branch, joins: tuple[JoinTerms, ...], met: Mapping[JoinTerms, Join]
+) -> Relation:
+    """The rows of a query as a tree, with the streams by way of which it reads them."""
+    return with_joins(branch.relation(met.__getitem__), joins, met.__getitem__)

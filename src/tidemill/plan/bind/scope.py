@@ -117,7 +117,7 @@ def _columns_of(entry: ScopeEntry, count: int) -> str:
 
 def _guess(entries: Sequence[ScopeEntry], name: str) -> str:
     if Name(name) in ("window_start", "window_end"):
-        return "window_start and window_end are for SELECT, HAVING and ORDER BY"
+        return "window_start and window_end are for SELECT, HAVING and ORDER BY over a window"
     renamed = [e for e in entries if Name(e.name) == Name(name) != e.qualifier]
     return f"{renamed[0].title} is called {renamed[0].qualifier.written} here" if renamed else ""
 
@@ -154,6 +154,17 @@ class Scope:
     def visible(self) -> tuple[ScopeEntry, ...]:
         """The parts of FROM."""
         return tuple(entry for entry in self.entries if not entry.hidden)
+
+    @property
+    def starred(self) -> list[tuple[ScopeEntry, Name]]:
+        """The columns of `*` in Spark's order: what USING merges stands in front."""
+        columns: list[tuple[ScopeEntry, Name]] = []
+        for entry in self.visible:
+            merged = [column for column in columns if column[1] in entry.merged]
+            rest = [column for column in columns if column[1] not in entry.merged]
+            columns = [*merged, *rest]
+            columns += [(entry, name) for name in entry.declared if name not in entry.merged]
+        return columns
 
     @property
     def time(self) -> exp.Column:

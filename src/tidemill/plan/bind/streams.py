@@ -133,7 +133,6 @@ class _Binder:
             yield _Item(name, item.expr, tree)
 
     def _all(self, star: Star) -> Iterator[_Item]:
-        """The columns of `*` in Spark's order: what USING merges stands in front."""
         for entry, name in self._starred(star):
             written = entry.declared[name].name
             yield _Item(written, Expr(quote_name(written), star.place), entry.tree(name))
@@ -142,13 +141,7 @@ class _Binder:
         if star.qualifier is not None:
             entry = self._part(star.qualifier, star.place)
             return [(entry, name) for name in entry.declared]
-        columns: list[tuple[ScopeEntry, Name]] = []
-        for entry in self.scope.visible:
-            merged = [column for column in columns if column[1] in entry.merged]
-            rest = [column for column in columns if column[1] not in entry.merged]
-            columns = [*merged, *rest]
-            columns += [(entry, name) for name in entry.declared if name not in entry.merged]
-        return columns
+        return self.scope.starred
 
     def _part(self, qualifier: str, place: Place | None) -> ScopeEntry:
         by_qualifier = {entry.qualifier: entry for entry in self.scope.visible}

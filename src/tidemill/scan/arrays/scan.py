@@ -16,6 +16,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.program import ArrayPass, Program
+from tidemill.scan.arrays.row_scan import RowPass, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
@@ -24,6 +25,7 @@ from tidemill.scan.contract import (
     LATE,
     LATEST_US,
     MALFORMED,
+    PickedRows,
     own_bits,
 )
 from tidemill.state.cells import Cells, factorise_words, joined, merged
@@ -99,6 +101,7 @@ class Scanned:
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
+    picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
 
     def count(self, verdict: int, rows: int) -> None:
         if rows:
@@ -126,6 +129,11 @@ class Scanned:
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
+        self.picked += other.picked
+
+    def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
+        """The cells of each feed that got any, put together."""
+        return [(parts.feed, parts.cells()) for parts in self.of_feeds(program)]
 
     def of_feeds(self, program: Program) -> list[FeedParts]:
         """The parts of each feed that got any cells."""
@@ -164,6 +172,11 @@ def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanne
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
+    for row_pass in program.row_passes:
+        for _, timed in _joined_rows(program, row_pass, admitted):
+            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
+    if not program.passes:
+        scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):
         kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
@@ -198,7 +211,7 @@ def _scan_pass(
 
 
 def _joined_rows(
-    program: Program, one_pass: ArrayPass, admitted: Admitted
+    program: Program, one_pass: ArrayPass | RowPass, admitted: Admitted
 ) -> Iterator[tuple[IntArray | None, Admitted]]:
     """The rows with the tables of a pass beside them, and which of the chunk these are."""
     if not one_pass.joins:
