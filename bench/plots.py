@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _draw_growth(axes: Axes, name: str, points: list[dict[str, Any]]) -> None:
     sizes = [point["size"] for point in points]
     for part, colour in PARTS.items():
         # Where there are no workers, their line has no point: zero has no logarithm.
-        used = [point["memory"].get(part, 0) / 2**20 or None for point in points]
+        used = [point["memory"].get(part, 0) / 2**20 or math.nan for point in points]
         axes.plot(sizes, used, marker="o", ms=4, color=colour, label=part)
     state = [point["state_bytes"] / 2**20 for point in points]
     axes.plot(sizes, state, marker="s", ms=4, ls=":", color="#b03a6b", label="state on disk")

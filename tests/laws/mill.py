@@ -51,7 +51,7 @@ from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US
 
 
@@ -109,7 +109,7 @@ class Mill:
         return self.journal.load(STREAM.name)
 
     @property
-    def time(self) -> StreamTime:
+    def time(self) -> Register:
         return self.state.time
 
     @property

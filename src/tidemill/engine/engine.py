@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
@@ -337,7 +337,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._adopt(self.catalog.stopping({q: p.render() for q, p in problems.items()}), "")
 
     def _open_source(self, stream: Stream) -> AnySource:
-        def measure(files: Files, time_column: str) -> Extent:
+        def measure(files: Files, time_column: str) -> Mapping[str, Extent]:
             session = self._spark(f"the recording of stream {stream.name}")
             return measure_files(session, files, time_column)
 

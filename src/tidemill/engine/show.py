@@ -49,7 +49,7 @@ from tidemill.language.statements import (
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.words import span
 
 BranchOf = Callable[[str], Branch]
@@ -198,7 +198,7 @@ def _schedule(explainer: Explainer, states: QueryStates) -> ReplyTable:
 
 
 def _schedule_rows(
-    queries: Sequence[QueryPlan], states: QueryStates, times: Mapping[Name, StreamTime]
+    queries: Sequence[QueryPlan], states: QueryStates, times: Mapping[Name, Register]
 ) -> Iterator[tuple[Any, ...]]:
     for query in queries:
         window, history = query.window, states.get(query.name, QueryState()).history

@@ -14,7 +14,7 @@ from tidemill.scan.contract import FoldReport
 from tidemill.schedule import Due, Specs, WindowRun, due_windows, oldest_needed
 from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
@@ -76,14 +76,14 @@ class Decider:
         most = self._context.snapshot_pieces * self._context.buckets[key]
         return needs_snapshot(live, horizon_us, most)
 
-    def _next_update(self, time: StreamTime) -> list[int]:
+    def _next_update(self, time: Register) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
         next_us = time.next_update_us(self._stream.update_us)
         if next_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
         return [next_us]
 
-    def _past_newest(self, time: StreamTime) -> list[int]:
+    def _past_newest(self, time: Register) -> list[int]:
         """The time at which every row has left, if rows wait for it."""
         return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 

@@ -19,7 +19,7 @@ from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import Due, History
 from tidemill.state.store import Version
-from tidemill.time import InputRate, StreamTime
+from tidemill.time import InputRate, Register
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class TickRecord:
     stream: str
     number: int
     plan_version: int
-    batch_time_us: int
-    time: StreamTime
+    batch_time_us: int  # the stamp of rows that are stamped on arrival
+    time: Register  # by which the first arrival of the tick is judged
     # The input as its source stores it, None if nothing is taken or nothing of it can be read;
     # what of it is taken by name; and the place where the source goes on.
     portion: Json = None
@@ -40,6 +40,8 @@ class TickRecord:
     flush: bool = False
     # Soft queries that were being answered beside as it began: they go on after a replay.
     carried: tuple[str, ...] = ()
+    # The clock as the tick began; ticks of earlier versions did not note it.
+    clock_us: int | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -47,7 +49,7 @@ class TickRecord:
     @staticmethod
     def from_json(text: str) -> TickRecord:
         raw = json.loads(text)
-        raw["time"] = StreamTime(**raw["time"])
+        raw["time"] = _register(raw["time"])
         if "taken" in raw:
             raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
         raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
@@ -58,7 +60,7 @@ class TickRecord:
 class Decision:
     """Written before a tick answers: what was folded, how far time came, what is due."""
 
-    time: StreamTime
+    time: Register
     folded: FoldReport = field(default_factory=FoldReport)
     due: tuple[Due, ...] = ()
 
@@ -70,10 +72,16 @@ class Decision:
     def from_json(text: str) -> Decision:
         raw = json.loads(text)
         return Decision(
-            StreamTime(**raw["time"]),
+            _register(raw["time"]),
             read_report(raw["folded"]),
             tuple(Due(*due) for due in raw["due"]),
         )
+
+
+def _register(raw: dict[str, Any]) -> Register:
+    """A register from its JSON; in ticks of earlier versions the promise was the watermark."""
+    promised_us = raw["promised_us"] if "promised_us" in raw else raw["watermark_us"]
+    return Register(raw["newest_us"], promised_us)
 
 
 def version_to_json(version: Version) -> str:
@@ -130,7 +138,7 @@ class StreamState:
     """The position and totals of a stream after its last committed tick."""
 
     tick: int = 0
-    time: StreamTime = field(default_factory=StreamTime)
+    time: Register = field(default_factory=Register)
     position: Position = field(default_factory=Position)
     version: Version = field(default_factory=Version)
     rows_in: int = 0
@@ -178,7 +186,7 @@ class Journal:
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
             tick=row[1],
-            time=StreamTime(row[2], row[3]),
+            time=Register(row[2], row[3]),
             position=Position(_mark(row[4]), {path for (path,) in paths}),
             version=version_from_json(row[5]),
             rows_in=row[6],
@@ -239,7 +247,7 @@ class Journal:
                 key,
                 state.tick,
                 time.newest_us,
-                time.watermark_us,
+                time.promised_us,
                 json.dumps(state.position.mark),
                 version_to_json(state.version),
                 state.rows_in,

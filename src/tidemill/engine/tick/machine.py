@@ -225,14 +225,16 @@ class TickMachine:
         self._deliverer.publish(self._clock.now_us())
 
     def _record(self, portion: Input | None, flush: bool) -> TickRecord:
-        now_us = self._clock.now_us()
+        now_us, time = self._clock.now_us(), self.state.time
         return TickRecord(
             stream=self._stream.name,
             number=self.state.tick + 1,
             plan_version=self._plan.version,
-            # Arrival times never go back, though the machine's clock may.
-            batch_time_us=max(now_us, self.state.time.newest_us or now_us),
-            time=self.state.time,
+            # Arrival times never go back, though the machine's clock may, and no row that is
+            # stamped on arrival is late.
+            batch_time_us=max(now_us, time.newest_us or now_us, time.since_us),
+            time=time,
+            clock_us=now_us,
             portion=portion.to_json() if portion else None,
             names=portion.names if portion else (),
             mark=portion.mark if portion else None,

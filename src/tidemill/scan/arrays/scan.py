@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,19 +13,21 @@ from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
-from tidemill.scan.arrays.files import Part, RowBatch
+from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
+from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.row_scan import RowPass, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
-    EARLIEST_US,
     FILTERED,
     LATE,
-    LATEST_US,
     MALFORMED,
     PickedRows,
+    Terms,
+    TimeSpans,
+    join_spans,
     own_bits,
 )
 from tidemill.state.cells import Cells, factorise_words, joined, merged
@@ -38,32 +40,25 @@ _FEW = 1 << 16
 
 @dataclass(frozen=True)
 class Admitted:
-    """The rows that may count, with their times, and how many do not."""
+    """The rows that may count, with their times, those by arrival too, and how many do not."""
 
     chunk: Chunk
     times_us: IntArray
+    spans: TimeSpans = field(default_factory=dict)
     refused: Mapping[int, int] = field(default_factory=dict)  # by verdict
 
 
-def judge(column: ChunkColumn, since_us: int) -> tuple[BoolArray, BoolArray]:
-    """Of each row, whether it has a usable time, and whether that is not before the watermark."""
-    times = column.numbers
-    usable = (times >= EARLIEST_US) & (times <= LATEST_US)
-    if column.valid is not None:
-        usable &= column.valid
-    return usable, times >= since_us
-
-
-def admit(chunk: Chunk, time_column: str, since_us: int) -> Admitted:
-    """Leave out rows without a usable time and rows from before the watermark."""
+def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
+    """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely = judge(column, since_us)
+    usable, timely = judge.judge(column, stretches)
     accepted = usable & timely
+    spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():
-        return Admitted(chunk, column.numbers)
+        return Admitted(chunk, column.numbers, spans)
     counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(accepted), column.numbers[accepted], refused)
+    return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
@@ -98,7 +93,9 @@ class Scanned:
     rows: dict[int, int] = field(default_factory=dict)  # by verdict
     oldest_us: int | None = None
     newest_us: int | None = None
+    spans: TimeSpans = field(default_factory=dict)  # of the accepted rows
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
+    scanned_in: dict[Part, None] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
     picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
@@ -124,10 +121,12 @@ class Scanned:
         for verdict, rows in other.rows.items():
             self.count(verdict, rows)
         self.saw(other.oldest_us, other.newest_us)
+        self.spans = join_spans(self.spans, other.spans)
         for (number, sql), rows in other.raised.items():
             self.count_raised(number, sql, rows)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
+        self.scanned_in.update(other.scanned_in)
         self.refused_in.update(other.refused_in)
         self.picked += other.picked
 
@@ -157,17 +156,27 @@ class FeedParts:
         return merged(self.feed.lanes, joined(self.parts))
 
 
-def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanned:
-    """Everything that the program asks of the rows; older ones than `since_us` are late."""
-    scanned = Scanned()
+def scan(program: Program, batches: Iterable[RowBatch], terms: Terms) -> Iterator[Scanned]:
+    """Everything that the program asks of the rows, batch by batch, in the order of arrival."""
+    judge = Judge(terms)
     for batch in batches:
-        admitted = admit(Chunk(batch.rows, program.kinds), program.time_column, since_us)
+        chunk = Chunk(batch.rows, program.kinds)
+        admitted = admit(chunk, program.time_column, judge, batch.stretches)
+        scanned = Scanned(spans=admitted.spans, scanned_in=dict.fromkeys(batch.parts))
         for verdict, rows in admitted.refused.items():
             scanned.count(verdict, rows)
-            scanned.refused_in.update(dict.fromkeys(batch.parts))
+            scanned.refused_in.update(scanned.scanned_in)
         if len(admitted.chunk):
-            _scan_chunk(program, admitted, since_us, scanned)
-    return scanned
+            _scan_chunk(program, admitted, terms.since_us, scanned)
+        yield scanned
+
+
+def in_total(outcomes: Iterable[Scanned]) -> Scanned:
+    """The outcome of several scans as one."""
+    total = Scanned()
+    for scanned in outcomes:
+        total.add(scanned)
+    return total
 
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:

@@ -35,7 +35,7 @@ from tidemill.state.feed import Scan, merge_scans
 from tidemill.state.row_pieces import RowFeed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 # Where a row stands in the input: its file, the part of that, and its number in the part.
 _FILE, _PART, _NUMBER = "_file", "_part", "_number"
@@ -163,13 +163,11 @@ def catalyst_row_passes(
     )
 
 
-def row_frame(
-    session: SparkSession, rows: DataFrame, one_pass: CatalystRowPass, tables: Tables
-) -> DataFrame:
+def row_frame(rows: DataFrame, one_pass: CatalystRowPass, tables: Tables) -> DataFrame:
     """The rows that leave, with what is needed to tell whose they are."""
     scan, admission = one_pass.scan, one_pass.admission
     signed = signed_rows(rows, scan, admission, one_pass.name, tables, (scan.relation,))
-    return session.sql(one_pass.sql(signed))
+    return rows.sparkSession.sql(one_pass.sql(signed))
 
 
 def with_arrival(rows: DataFrame) -> DataFrame:
