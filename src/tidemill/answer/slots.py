@@ -19,6 +19,7 @@ from tidemill.aggregates import (
     lanes_behind,
     lower,
     lower_numbers,
+    may_raise,
 )
 from tidemill.aggregates.estimates import Estimates
 from tidemill.aggregates.functions import function_of
@@ -92,8 +93,7 @@ class GroupKeys:
 class Slots:
     """The slots of a block's cells; called with a slot, it gives the column.
 
-    A column's shape broadcasts to `shape`: the block's own, or one row for each of `cells`,
-    which are places in the flattened block.
+    A column's shape broadcasts to `shape`, which is the block's.
     """
 
     def __init__(
@@ -102,22 +102,17 @@ class Slots:
         evaluations: Evaluations,
         block: Block,
         naming: Naming,
-        cells: IntArray | None = None,
     ) -> None:
         self._groups, self._evaluations, self._block = groups, evaluations, block
-        self._naming, self._cells, self._columns = naming, cells, dict[str, MaskedColumn]()
+        self._naming, self._columns = naming, dict[str, MaskedColumn]()
         self._read: dict[int, Lowering] = {}
         self._estimated: dict[Hashable, Estimates] = {}
-        if cells is None:
-            self.shape, self.window = block.shape, block.window
-        else:
-            self.shape, self.window = cells.shape, block.windows_at(cells)
+        self.shape, self.window = block.shape, block.window
 
     @cached_property
     def group(self) -> IntArray:
         """The groups as the cells number them."""
-        cells, block = self._cells, self._block
-        return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
+        return self._naming(self.window, self._block.group)
 
     @property
     def rank(self) -> IntArray:
@@ -126,7 +121,7 @@ class Slots:
 
     def at(self, cells: IntArray) -> Slots:
         """The slots of some cells, by their places in the flattened block."""
-        return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
+        return Slots(self._groups, self._evaluations, self._block.at(cells), self._naming)
 
     def __call__(self, slot: Slot) -> MaskedColumn:
         if slot.name not in self._columns:
@@ -150,7 +145,13 @@ class Slots:
 
     def raised(self, node: Node) -> BoolArray:
         """The places at which the expression raised; arrays need not be taken apart for that."""
+        if isinstance(node, Slot) and not self._may_raise(node):
+            return NONE_RAISED
         return self.rows(node)[1] if node.type.inner else self.evaluate(node).raised
+
+    def _may_raise(self, slot: Slot) -> bool:
+        call = self._evaluations.calls.get(slot.name)
+        return call is not None and may_raise(call)
 
     def _column(self, slot: Slot) -> MaskedColumn:
         evaluations = self._evaluations
@@ -207,8 +208,8 @@ class Slots:
         return self._read[number]
 
     def _lane(self, number: int) -> Lowering:
-        block, dictionary, cells = self._block, self._groups.dictionaries[number], self._cells
-        lane = block.lane(number) if cells is None else block.lane_at(number, cells)
+        block, dictionary = self._block, self._groups.dictionaries[number]
+        lane = block.lane(number)
         if isinstance(lane, Runs):
             starts_us, ends_us = self._evaluations.starts, self._evaluations.ends
             begin_us, range_us = (
@@ -218,8 +219,6 @@ class Slots:
             return replace(lane, window_us=begin_us, range_us=range_us)
         if isinstance(lane, SketchRuns):
             return lane
-        if cells is not None:
-            return Encoded(*lane, dictionary)
         values, valid = lane
         if dictionary is not None and block.present is not None:
             # In a cell without rows stands the identity, which is no place in the dictionary.

@@ -44,6 +44,7 @@ from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
 from tidemill.language.statements import RunSelect
+from tidemill.memory import keep_freed_memory
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery
@@ -172,6 +173,7 @@ class Engine(AbstractContextManager["Engine"]):
         if until not in ("idle", "flush", "stopped"):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
+        keep_freed_memory()
         poll_seconds = self.catalog.settings.poll_ms / 1000
         with (
             serving(self.home, self._requests, self._sql_beside) as serve,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tidemill.aggregates.user import take_told
 from tidemill.scan.arrays.files import UNREADABLE, Part, read_batches, split
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.arrays.scan import Scanned, in_total, scan
+from tidemill.scan.arrays.scan import FeedParts, Scanned, in_total, scan
 from tidemill.scan.contract import Arrival, FoldPlace, FoldReport, Terms, TimeSpans, join_spans
 from tidemill.scan.routes import COLUMNAR
 from tidemill.spark.jobs import (
@@ -25,6 +25,7 @@ from tidemill.spark.jobs import (
     scan_work,
 )
 from tidemill.state.fold import fold_feed
+from tidemill.state.pieces import Piece
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,14 +71,14 @@ class ArrayFold:
         newest_us = {arrival: span.newest_us for arrival, span in total.items()}
         return replace(self, terms=self.terms.settled(arrivals, newest_us))
 
-    def fold(self, scanned: Scanned) -> ArrayReport:
-        """Write the pieces of all cells."""
+    def fold(self, scanned: Scanned, most_threads: int = 1) -> ArrayReport:
+        """Write the pieces of all cells, a feed in a thread."""
         started = time.perf_counter()
         self.place.failpoint.reach("partials", self.place.tick)
-        cells_by_feed = scanned.cells(self.program)
+        folded = in_threads(self._fold_feed, scanned.of_feeds(self.program), most_threads)
         pieces = self.place.write_rows(scanned.picked)
-        for feed, cells in cells_by_feed:
-            pieces |= self.place.write(fold_feed(feed, cells))
+        for _, of_feed in folded:
+            pieces |= of_feed
         self.place.failpoint.reach("fold", self.place.tick)
         report = FoldReport(
             pieces=pieces,
@@ -87,11 +88,16 @@ class ArrayFold:
             raised=scanned.raised_by_expression(),
             raised_by_signature=scanned.raised_by_signature,
             seconds=time.perf_counter() - started,
-            partial_rows=sum(len(cells) for _, cells in cells_by_feed),
+            partial_rows=sum(cells for cells, _ in folded),
             user_errors=take_told(),
             scanned_by=COLUMNAR,
         )
         return ArrayReport(report, self.terms, scanned.spans, tuple(scanned.refused_in))
+
+    def _fold_feed(self, parts: FeedParts) -> tuple[int, dict[str, tuple[Piece, ...]]]:
+        """How many cells it has, and its pieces by synopsis."""
+        cells = parts.cells()
+        return len(cells), self.place.write(fold_feed(parts.feed, cells))
 
     def scan_and_fold(self, parts: Sequence[Part]) -> ArrayReport | None:
         """Pieces of some parts; None if one of them cannot be read here after all."""
@@ -128,7 +134,7 @@ def _fold_here(fold: ArrayFold, runs: list[tuple[Part, ...]]) -> ArrayReport | N
             outcomes = _in_order([*right, *again], parts)
     except UNREADABLE:
         return None
-    return settled.fold(in_total(outcomes))
+    return settled.fold(in_total(outcomes), cores())
 
 
 def _in_order(outcomes: Sequence[Scanned], parts: Sequence[Part]) -> list[Scanned]:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tidemill.answer.task import AnswerTask, TaskResult, run_task
+from tidemill.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,6 +173,7 @@ def in_job(
 
 
 def _run_packed(packed: bytes) -> bytes:
+    keep_freed_memory()
     function, load = pickle.loads(packed)
     result: Any = function(load)
     return pickle.dumps(result)

@@ -139,12 +139,28 @@ class Scanned:
 
     def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
         """The cells of each feed that got any, put together."""
+        return [(parts.feed, parts.cells()) for parts in self.of_feeds(program)]
+
+    def of_feeds(self, program: Program) -> list[FeedParts]:
+        """The parts of each feed that got any cells."""
         return [
-            (feed, merged(feed.lanes, joined(parts)))
+            FeedParts(feed, parts)
             for number, one_pass in enumerate(program.passes)
             for place, feed in enumerate(one_pass.feeds)
             if (parts := self.parts.get((number, place)))
         ]
+
+
+@dataclass(frozen=True)
+class FeedParts:
+    """The cells of a feed, in parts that may have the same ones."""
+
+    feed: Feed
+    parts: list[Cells]
+
+    def cells(self) -> Cells:
+        """All of them, put together."""
+        return merged(self.feed.lanes, joined(self.parts))
 
 
 def scan(program: Program, batches: Iterable[RowBatch], terms: Terms) -> Iterator[Scanned]:
