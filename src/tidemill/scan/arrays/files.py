@@ -49,7 +49,10 @@ class RowGroup:
 def row_groups(
     paths: Sequence[str], columns: Sequence[tuple[str, Type]], time_column: str
 ) -> tuple[RowGroup, ...] | None:
-    """All parts of the files in order; None if any file is not as declared or cannot be read."""
+    """All parts of the files in order; None if any file is not as declared or cannot be read.
+
+    The rows of a table have no time, and its name is empty.
+    """
     groups: list[RowGroup] = []
     for path in paths:
         try:
@@ -57,7 +60,7 @@ def row_groups(
                 names = _names(file, columns)
                 if names is None:
                     return None
-                groups += _parts(path, file, names, dict(names)[time_column.lower()])
+                groups += _parts(path, file, names, dict(names).get(time_column.lower()))
         except (OSError, pa.ArrowException):
             return None
     return tuple(groups)
@@ -81,15 +84,19 @@ def read_groups(
 
 
 def _parts(
-    path: str, file: pq.ParquetFile, names: tuple[tuple[str, str], ...], time_name: str
+    path: str, file: pq.ParquetFile, names: tuple[tuple[str, str], ...], time_name: str | None
 ) -> Iterator[RowGroup]:
-    place = [column.path for column in file.schema].index(time_name)
-    unit_us = 1000 if file.schema_arrow.field(time_name).type.unit == "ms" else 1
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         if group.num_rows:
-            newest_us = _greatest(group.column(place).statistics, unit_us)
+            newest_us = _newest(file, group, time_name) if time_name is not None else None
             yield RowGroup(path, number, group.num_rows, group.total_byte_size, names, newest_us)
+
+
+def _newest(file: pq.ParquetFile, group: pq.RowGroupMetaData, time_name: str) -> int | None:
+    place = [column.path for column in file.schema].index(time_name)
+    unit_us = 1000 if file.schema_arrow.field(time_name).type.unit == "ms" else 1
+    return _greatest(group.column(place).statistics, unit_us)
 
 
 def _greatest(statistics: pq.Statistics | None, unit_us: int) -> int | None:
