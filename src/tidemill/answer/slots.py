@@ -21,6 +21,7 @@ from tidemill.aggregates import (
     lower_numbers,
 )
 from tidemill.aggregates.estimates import Estimates
+from tidemill.aggregates.functions import function_of
 from tidemill.answer.ordering import order_rows
 from tidemill.answer.request import Evaluations
 from tidemill.arrays import BoolArray, IntArray
@@ -34,7 +35,7 @@ from tidemill.evaluation.columns import (
 )
 from tidemill.evaluation.finish import evaluate_column
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.plan.query import AS_OF, WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs
 from tidemill.state.layouts.bundles import Block, Naming
@@ -118,6 +119,11 @@ class Slots:
         cells, block = self._cells, self._block
         return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
 
+    @property
+    def rank(self) -> IntArray:
+        """The place of each group in the order by which ties are broken."""
+        return self._groups.rank
+
     def at(self, cells: IntArray) -> Slots:
         """The slots of some cells, by their places in the flattened block."""
         return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
@@ -155,11 +161,20 @@ class Slots:
             return MaskedColumn(
                 column.values[evaluations.variant[self.window]], ALL_VALID, NONE_RAISED
             )
-        if self._groups.is_key(slot.name):
-            return self._groups.key(slot).at(self.group)
         if slot.name in evaluations.calls:
             return self._aggregate(evaluations.calls[slot.name])
-        bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}
+        return self._bound(slot) or self._groups.key(slot).at(self.group)
+
+    def _bound(self, slot: Slot) -> MaskedColumn | None:
+        """A bound of the windows, if the slot is one."""
+        evaluations = self._evaluations
+        bounds = {
+            WINDOW_START.name: evaluations.starts,
+            WINDOW_END.name: evaluations.ends,
+            AS_OF.name: evaluations.untils,
+        }
+        if slot.name not in bounds:
+            return None
         return MaskedColumn(bounds[slot.name][self.window], ALL_VALID, NONE_RAISED)
 
     def _aggregate(self, call: AggregateCall) -> MaskedColumn:
@@ -211,3 +226,38 @@ class Slots:
             present = block.present.ravel()
             valid = present if valid is None else valid & present
         return Encoded(values, valid, dictionary)
+
+
+class EmptySlots(Slots):
+    """The slots of windows without rows, which have one group each: aggregates of nothing."""
+
+    def __init__(self, evaluations: Evaluations, windows: IntArray) -> None:
+        self._evaluations, self._columns = evaluations, {}
+        self.shape, self.window = windows.shape, windows
+
+    @cached_property
+    def group(self) -> IntArray:
+        return np.zeros(self.shape, np.int64)
+
+    @property
+    def rank(self) -> IntArray:
+        return np.zeros(1, np.int64)
+
+    def at(self, cells: IntArray) -> EmptySlots:
+        return EmptySlots(self._evaluations, self.window[cells])
+
+    def rows(self, node: Node) -> tuple[pa.Array, BoolArray]:
+        call = self._evaluations.calls.get(node.name) if isinstance(node, Slot) else None
+        if call is not None:
+            return self._of_nothing(call), NONE_RAISED
+        column = self.evaluate(node)
+        return to_arrow(column.flat(self.shape), node.type), column.raised
+
+    def _aggregate(self, call: AggregateCall) -> MaskedColumn:
+        return from_arrow(self._of_nothing(call), call.slot.type)
+
+    def _of_nothing(self, call: AggregateCall) -> pa.Array:
+        # Nothing is the same in every window.
+        bounds = int(self._evaluations.starts[0]), int(self._evaluations.ends[0])
+        value = function_of(call).reference(call, [], bounds)
+        return pa.array([value] * len(self.window), call.slot.type.arrow)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.task import TaskResult
@@ -30,6 +31,7 @@ class Deliverer:
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
+        self._gaps: dict[str, Gaps] = {}
 
     def deliver(
         self,
@@ -39,7 +41,7 @@ class Deliverer:
         rows: Sequence[RowAnswer] = (),
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
-        self._answers, self._raised = {}, self._raised_in_rows(folded)
+        self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
         parts = [partial(self._deliver, tick, *part) for part in requests]
@@ -58,8 +60,9 @@ class Deliverer:
                 self._answers.get(name, 0),
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
+                self._gaps.get(name),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._user_errors])
+            for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
         }
 
     def _writers(self) -> list[SinkWriter]:
@@ -118,6 +121,9 @@ class Deliverer:
         for number in np.flatnonzero(raised).tolist():
             for name in by_number[number]:
                 self._raised[name] = self._raised.get(name, 0) + int(raised[number])
+        for number, gaps in ((n, g) for bucket in buckets for n, g in bucket.gaps.items()):
+            for name in by_number[number]:
+                self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
 
     def _deliver_rows(self, answer: RowAnswer) -> None:
         name = answer.feed.query.name
@@ -131,7 +137,7 @@ class Deliverer:
         by_number = request.batch.names
         if not any(name in self._context.subscribers for names in by_number for name in names):
             return
-        owners = {name for number in set(request.owner.tolist()) for name in by_number[number]}
+        owners = {name for number in request.numbers for name in by_number[number]}
         for name, rows in carried.tables():
             if name in owners:
                 self._published.setdefault(name, []).append(rows)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
+from tidemill.answer.gaps import Gaps
 from tidemill.connect.sources import Json, Position
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
@@ -121,6 +122,7 @@ CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NU
 CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
+CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skipped INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
@@ -150,19 +152,28 @@ class StreamState:
 @dataclass(frozen=True)
 class QueryState:
     """The counts of a query so far: answers and values that raised; the first error that a user's
-    aggregate raised; the runs of a soft query."""
+    aggregate raised; the runs of a soft query; the gaps between windows with rows."""
 
     answers: int = 0
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
+    gaps: Gaps = field(default_factory=Gaps)
 
-    def after(self, answers: int, raised: int, user_error: str = "") -> QueryState:
+    @property
+    def has_begun(self) -> bool:
+        """True if a query that answers windows without rows has met one with rows."""
+        return self.gaps.has_begun
+
+    def after(
+        self, answers: int, raised: int, user_error: str = "", gaps: Gaps | None = None
+    ) -> QueryState:
         return replace(
             self,
             answers=self.answers + answers,
             raised=self.raised + raised,
             user_error=self.user_error or user_error,
+            gaps=self.gaps if gaps is None else self.gaps + gaps,
         )
 
 
@@ -275,6 +286,10 @@ class Journal:
             [(n, q.user_error) for n, q in queries.items() if q.user_error],
         )
         self._connection.executemany(
+            "INSERT OR REPLACE INTO gaps VALUES (?, ?, ?)",
+            [(n, q.gaps.has_begun, q.gaps.skipped) for n, q in queries.items()],
+        )
+        self._connection.executemany(
             "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
         )
         self._connection.executemany(
@@ -289,14 +304,21 @@ class Journal:
         )
         soft = self._connection.execute("SELECT * FROM soft")
         histories = {name: History(*history) for name, *history in soft}
+        rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
+        gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
         return {
-            name: QueryState(answers, raised, user_error, histories.get(name, History()))
+            name: QueryState(
+                *(answers, raised, user_error),
+                history=histories.get(name, History()),
+                gaps=gaps.get(name, Gaps()),
+            )
             for name, answers, raised, user_error in rows
         }
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
         self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
+        self._connection.executemany("DELETE FROM gaps WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
 
