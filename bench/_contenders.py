@@ -17,6 +17,7 @@ from _dialects import flink_sql, output_names, quoted, spark_sql
 from _harness import Outcome, tell
 from _memory import watched_memory
 from _peers import Peer
+from _processor import processor_seconds
 from _rows import SCHEMA, Shape
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -61,11 +62,17 @@ def run_tidemill(files: Files, queries: Sequence[Query], until: str = "flush") -
     with watched_memory() as peaks, tidemill.Engine(home) as engine:
         started = time.perf_counter()
         engine.sql(text)
-        registered = time.perf_counter()
+        registered, used = time.perf_counter(), processor_seconds()
         report = engine.run(until)
         seconds = time.perf_counter() - registered
+        used = processor_seconds() - used
     shutil.rmtree(home)
-    details = {"register": registered - started, "ticks": report.ticks, **report.phases}
+    details = {
+        "register": registered - started,
+        "processor": used,
+        "ticks": report.ticks,
+        **report.phases,
+    }
     return Outcome(seconds, sum(report.queries.values()), peaks, details=details)
 
 

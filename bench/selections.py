@@ -3,9 +3,9 @@
     tidemill bench selections --json bench/results/selections.json
 
 A selection of a tenth of the rows goes into a `parquet:` sink: plain columns on arrays, computed
-ones in Catalyst. Spark does the same with `read`, `where`, `select` and
-`write`, in the same process, in turn. Processor time, that of Spark and its workers with it, and
-wall time are told, and how often Spark's they are. Both must give the same rows.
+ones in Catalyst. Spark does the same with `read`, `where`, `select` and `write`, in the same
+process, in turn, in one job. Processor time, that of Spark and its workers with it, and wall time
+are told, and how often Spark's they are. Both must give the same rows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _options() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--rows-per-tick", type=int, default=4_000_000)
+    parser.add_argument("--rows-per-tick", type=int, default=5_000_000)
     parser.add_argument("--repeats", type=int, default=3, help="runs after one of warm-up")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

@@ -40,7 +40,7 @@ def _waiting(sections: Mapping[str, Rows]) -> Figure:
         _by_beats(latency, rows, "latency_s", "mean latency, seconds")
         _by_beats(share, rows, "waiting_share", "share of time in which the union waits")
         _by_beats(peak, sections["peaks"], "peak_items", "most tuples held (steps of 0.2 ms)")
-        picture.legend(*latency.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        picture.legend(*peak.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return picture
 
 

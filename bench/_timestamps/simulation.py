@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidemill.reference.graph.arrivals import SECOND_US, Arrival, heartbeats, in_turn, poisson
+from tidemill.reference.graph.arrivals import SECOND_US, GraphArrival, heartbeats, in_turn, poisson
 from tidemill.reference.graph.engine import GraphEngine
 from tidemill.reference.graph.items import GraphItem
 from tidemill.reference.graph.operators import (
@@ -36,7 +36,7 @@ class Measures:
 
 
 def measure(
-    graph: QueryGraph, arrivals: Iterable[Arrival], rule: str = "dfs", way: str | None = None
+    graph: QueryGraph, arrivals: Iterable[GraphArrival], rule: str = "dfs", way: str | None = None
 ) -> Measures:
     waits_us = tuples = 0
     bins: Counter[int] = Counter()
@@ -116,7 +116,7 @@ def slides(slide_us: int, cost_us: int = 0) -> QueryGraph:
     )
 
 
-def loads(fast: float, sparse: float, until_us: int, beats: float = 0.0) -> Iterator[Arrival]:
+def loads(fast: float, sparse: float, until_us: int, beats: float = 0.0) -> Iterator[GraphArrival]:
     """A fast stream and a sparse one, which beats as often as asked, whether that is needed."""
     streams = [
         poisson("a", fast, until_us, random.Random(11)),
@@ -128,7 +128,7 @@ def loads(fast: float, sparse: float, until_us: int, beats: float = 0.0) -> Iter
 
 def even_poisson(
     source: str, rate_per_s: float, until_us: int, chance: random.Random
-) -> Iterator[Arrival]:
+) -> Iterator[GraphArrival]:
     """As `poisson`, but its gaps are all quantiles of their distribution, in random order.
 
     The mean wait goes by the square of the gaps; drawn freely, some hundred of them would leave

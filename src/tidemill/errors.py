@@ -27,6 +27,7 @@ CODES = {
     # The text of a statement
     "E_SYNTAX": "the text is not in the language",
     "E_WINDOW": "the window cannot be read, or is of no kind that works",
+    "E_EMIT": "answers cannot come in the way that EMIT asks for",
     "E_DURATION": "the duration cannot be read, or is out of range",
     "E_OPTION": "the option is unknown, is there twice, or has a wrong value",
     "E_NAME": "the name cannot be used",

@@ -59,6 +59,8 @@ class Settings:
     # A synopsis is written anew, one snapshot a bucket, once it has more than this many
     # pieces for each bucket.
     snapshot_pieces: int = 12
+    # Windows without rows that EMIT EMPTY WINDOWS answers in a row; a longer gap is left out.
+    most_empty_windows: int = 10_000
     # What counted values of one synopsis may take; queries that would need more are stopped.
     value_memory: int = 256 << 20
     # Which queries share slices: none, all that can (shared), those that weaving or

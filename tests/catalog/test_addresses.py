@@ -11,7 +11,7 @@ from tidemill.catalog.addresses import (
     SOURCES,
     TABLES,
     Address,
-    Register,
+    Connectors,
     anchor_address,
     parse_address,
 )
@@ -22,7 +22,7 @@ from tidemill.errors import Problem, TidemillError
 REGISTERS = {"sources": SOURCES, "tables": TABLES, "sinks": SINKS}
 
 
-def problem(text: str, register: Register) -> Problem:
+def problem(text: str, register: Connectors) -> Problem:
     with pytest.raises(TidemillError) as refusal:
         parse_address(text, register)
     return refusal.value.problem
@@ -35,7 +35,7 @@ def test_an_address_has_a_scheme_a_path_and_options():
 
 
 @pytest.mark.parametrize("register", REGISTERS.values(), ids=list(REGISTERS))
-def test_a_refusal_lists_the_schemes(register: Register):
+def test_a_refusal_lists_the_schemes(register: Connectors):
     told = problem("parket:x", register)
     assert told.code == f"E_{register.role.upper()}"
     assert all(f"{scheme}:" in told.detail for scheme in register.schemes)
@@ -47,7 +47,7 @@ def test_a_refusal_lists_the_schemes(register: Register):
     ("register", "scheme"),
     [(register, scheme) for register in REGISTERS.values() for scheme in register.not_built],
 )
-def test_what_is_not_built_is_said_to_be(register: Register, scheme: str):
+def test_what_is_not_built_is_said_to_be(register: Connectors, scheme: str):
     told = problem(f"{scheme}:x", register)
     assert (told.code, told.primary) == (
         "E_NOT_BUILT",

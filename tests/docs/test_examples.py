@@ -185,7 +185,10 @@ def test_every_example_is_expected() -> None:
     assert {path.relative_to(EXAMPLES).as_posix() for path in found} == set(EXPECTED)
 
 
-SPARK_EXAMPLES = {"sensors.sql", "rfid.sql", "replay.sql", "aggregates/burst.sql"}
+SPARK_EXAMPLES = {
+    *("alerts.sql", "replay.sql", "rfid.sql", "sensors.sql", "streams.sql"),
+    "aggregates/burst.sql",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name not in SPARK_EXAMPLES])

@@ -51,7 +51,7 @@ from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US
 
 
@@ -109,7 +109,7 @@ class Mill:
         return self.journal.load(STREAM.name)
 
     @property
-    def time(self) -> StreamTime:
+    def time(self) -> Register:
         return self.state.time
 
     @property
@@ -189,6 +189,8 @@ class Mill:
         self.kept.take_back()
         buckets = {synopsis.id: self.buckets for synopsis in self.plan.synopses}
         home = Home(self.folder)
+        stored = self.journal.load_queries()
+        states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
             stream=replace(STREAM, lateness_us=self.lateness_us),
             state=self.state,
@@ -199,7 +201,14 @@ class Mill:
                 self.in_panes,
                 FoldPlace(home.synopses, buckets, 0, NOWHERE),
             ),
-            decide=DecideContext(self.plan, self.paused, buckets, self.settings.snapshot_pieces),
+            decide=DecideContext(
+                self.plan,
+                self.paused,
+                buckets,
+                self.settings.snapshot_pieces,
+                self.settings.most_empty_windows,
+                states,
+            ),
             answer=AnswerContext(
                 session=NoSpark(),
                 plan=self.plan,
@@ -209,7 +218,7 @@ class Mill:
                 snapshot_pieces=self.settings.snapshot_pieces,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
                 subscribers=Subscribers(),
-                states={query.name: QueryState() for query in self.plan.queries},
+                states=states,
             ),
             journal=self.journal,
             clock=ManualClock(),
@@ -267,7 +276,10 @@ def remove_files(paths: Iterable[Path]) -> None:
 
 def as_tuples(rows: pa.Table) -> list[ReferenceAnswer]:
     bounds = [rows.column(place).cast(pa.int64()).to_pylist() for place in (0, 1)]
-    others = [column.to_pylist() for column in rows.columns[2:]]
+    others = [
+        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        for column in rows.columns[2:]
+    ]
     return [
         (start, end, tuple(values)) for start, end, *values in zip(*bounds, *others, strict=True)
     ]

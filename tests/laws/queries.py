@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -111,13 +112,14 @@ class Asked:
 
     def reference(self, rows: Sequence[AcceptedRow]) -> list[ReferenceAnswer]:
         """The answers over the raw rows, by the plain twin."""
+        return answers(self.plan, self.with_truth(rows))
+
+    def with_truth(self, rows: Sequence[AcceptedRow]) -> list[AcceptedRow]:
+        """The rows with the value of the condition, as Spark would have added it."""
         where = self.plan.where
         if where is None:
-            return answers(self.plan, rows)
-        return answers(
-            self.plan,
-            [AcceptedRow(r.time_us, {**r.values, where.sql: self.truth(r.values)}) for r in rows],
-        )
+            return list(rows)
+        return [AcceptedRow(r.time_us, {**r.values, where.sql: self.truth(r.values)}) for r in rows]
 
 
 def plan_of(number: int, sql: str) -> QueryPlan:
@@ -156,8 +158,16 @@ def random_kind(rng: random.Random, keys: tuple[str, ...]) -> Kind:
     return Kind(keys, items, rng.choice(HAVINGS), rng.choice(ORDERS))
 
 
+def random_emit(rng: random.Random, keys: tuple[str, ...], window: str) -> str:
+    """Early answers, windows without rows, both or neither, as far as the query may have them."""
+    shortest = min(map(int, re.findall(r"(\d+) ms", window.split(" SLIDE ")[0])))
+    every = [f"EVERY {rng.randrange(1, shortest)} ms"] if shortest > 1 else []
+    parts = [part for part in (*every, *([] if keys else ["EMPTY WINDOWS"])) if rng.random() < 0.6]
+    return f" EMIT {', '.join(parts)}" if parts else ""
+
+
 def random_queries(
-    rng: random.Random, count: int, keys: Sequence[tuple[str, ...]] = KEYS
+    rng: random.Random, count: int, keys: Sequence[tuple[str, ...]] = KEYS, emits: bool = False
 ) -> list[Asked]:
     """Queries of a few kinds, over a few conditions; constants differ."""
     kinds = [random_kind(rng, rng.choice(keys)) for _ in range(rng.randrange(1, 4))]
@@ -168,11 +178,12 @@ def random_queries(
         kind, condition = rng.choice(kinds), rng.choice([*pool, everything])
         sql = [
             f"SELECT {kind.items}, COUNT(*) * {rng.randrange(1, 3)} AS c",
-            f"FROM s [{random_window(rng)}]",
+            f"FROM s [{(window := random_window(rng))}]",
             f"WHERE {condition.sql}" if condition.sql else "",
             f"GROUP BY {', '.join(kind.keys)}" if kind.keys else "",
             kind.having.format(rng.randrange(4)),
             kind.order.format(rng.randrange(1, 4)),
+            random_emit(rng, kind.keys, window) if emits else "",
         ]
         found.append(Asked(plan_of(number, " ".join(sql)), condition.truth))
     return found

@@ -27,6 +27,7 @@ from tidemill.language.statements import (
     CreateTable,
     Describe,
     Drop,
+    Emit,
     Explain,
     JoinClause,
     OrderItem,
@@ -40,7 +41,7 @@ from tidemill.language.statements import (
     Window,
 )
 
-KEYWORDS = sorted({*TidemillDialect.Tokenizer.KEYWORDS, "SLIDE", "START", "STREAM", "IF"})
+KEYWORDS = sorted({*TidemillDialect.Tokenizer.KEYWORDS, "SLIDE", "START", "STREAM", "IF", "EMIT"})
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 TEXT = st.text(CHARACTERS, max_size=12)
 NAMES = st.one_of(
@@ -124,6 +125,7 @@ SELECTS = st.builds(
     ).map(tuple),
     limit=st.none() | st.integers(0, 10**6),
     joins=st.lists(JOINS, max_size=2).map(tuple),
+    emit=st.builds(Emit, st.integers(0, 10**9), st.booleans()),
 )
 OPTIONS = st.dictionaries(st.text(CHARACTERS, min_size=1, max_size=6), TEXT, max_size=2).map(
     lambda options: tuple(options.items())

@@ -129,7 +129,7 @@ def test_a_query_over_a_stream_is_one_over_its_source(over_stream: str) -> None:
 def test_what_may_raise_is_asked_of_rows_of_the_stream_alone() -> None:
     where = bound(f"COUNT(*) AS n FROM fast {WINDOW} WHERE five > 1").where
     assert where is not None
-    assert where.sql == "CASE WHEN port <> 0 THEN length / port > 2 END AND 1 < CAST(5 AS INT)"
+    assert where.sql == "port <> 0 IS TRUE AND length / port > 2 AND 1 < CAST(5 AS INT)"
     joined = bound(f"COUNT(*) AS n FROM rates {WINDOW} JOIN whois ON CAST(rate AS STRING) = prefix")
     (join,) = joined.relation.joins
     assert join.befores[0].sql.startswith("CASE WHEN port <> 0 THEN")
@@ -169,6 +169,23 @@ def test_time_is_the_first_column_that_is_the_time_itself() -> None:
     environment = replace(ENVIRONMENT, type_of=lambda *_: TIMESTAMP)
     branch = branch_of("a", catalog_of(SOURCES + script, environment), environment)
     assert branch.time_column == "u"
+
+
+def test_a_struct_calls_its_fields_as_the_stream_does() -> None:
+    script = "CREATE STREAM a AS SELECT at, STRUCT(bytes, port, bytes + 1 AS more) AS s FROM big"
+    environment = replace(ENVIRONMENT, type_of=lambda *_: STRING)
+    columns = branch_of("a", catalog_of(SOURCES + STREAMS + script, environment), environment).trees
+    assert columns[1].scalar.sql == "STRUCT(length AS bytes, port AS port, length + 1 AS more)"
+
+
+def test_the_arrival_stamp_is_time_too() -> None:
+    script = """
+    CREATE STREAM pings (sensor STRING, current_time TIMESTAMP) ORDER BY current_time
+      SOURCE 'csv:pings';
+    CREATE STREAM seen AS SELECT sensor, current_time AS at FROM pings WHERE sensor <> 'x';
+    """
+    branch = branch_of("seen", catalog_of(script), ENVIRONMENT)
+    assert (branch.time_column, branch.source.stamped_on_arrival) == ("at", True)
 
 
 REFUSED = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidemill.reference.graph.arrivals import Arrival, heartbeats, in_turn, poisson
+from tidemill.reference.graph.arrivals import GraphArrival, heartbeats, in_turn, poisson
 from tidemill.reference.graph.buffers import Buffer
 from tidemill.reference.graph.engine import GraphEngine
 from tidemill.reference.graph.items import GraphItem
@@ -76,7 +76,7 @@ def forked(cost_us: int = 0) -> QueryGraph:
 
 def outputs_of(
     graph: QueryGraph,
-    arrivals: Iterable[Arrival],
+    arrivals: Iterable[GraphArrival],
     rule: str = "dfs",
     way: str | None = None,
     change: Callable[[GraphEngine], None] = lambda _: None,
@@ -149,7 +149,7 @@ SOURCES = st.sampled_from(["a", "b", "c"])
 ARRIVALS = st.lists(st.tuples(st.integers(0, 90), SOURCES, st.floats(0, 0.99)), max_size=60)
 
 
-def stream_of(rows: list[tuple[int, str, float]]) -> list[Arrival]:
+def stream_of(rows: list[tuple[int, str, float]]) -> list[GraphArrival]:
     """Arrivals with distinct times, so that order is decided, and an end that lets all out."""
     instants = itertools.accumulate(gap_us + 1 for gap_us, _, _ in rows)
     arrivals = [

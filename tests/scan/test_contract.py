@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
-from tests.scan.arrays.rows import STREAM, one_feed, plan_of
+from tests.scan.arrays.rows import one_feed, plan_of
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.scan.contract import (
     COUNTED,
-    EARLIEST_US,
     LATE,
     MALFORMED,
-    Admission,
     FoldReport,
+    Terms,
+    TimeSpan,
+    join_spans,
     own_bits,
     passes_of,
     read_report,
 )
+from tidemill.time import EARLIEST_US, Register
 
 COUNTS = "SELECT k, COUNT(*) AS c FROM s [RANGE 2 s SLIDE 1 s] GROUP BY k"
 SUMS = "SELECT n, SUM(big) AS c FROM s [RANGE 3 s SLIDE 1 s] WHERE n > 5 GROUP BY n"
@@ -48,8 +50,17 @@ def test_own_bits_are_a_mask_for_each_word() -> None:
 
 
 def test_before_the_first_watermark_nothing_is_late() -> None:
-    assert Admission(STREAM, None, 0, is_text=False).since_us == EARLIEST_US
-    assert Admission(STREAM, 7, 0, is_text=False).since_us == 7
+    assert Terms().since_us == EARLIEST_US
+    assert Terms(Register(promised_us=7)).since_us == 7
+
+
+def test_bounds_come_from_the_arrivals_before() -> None:
+    terms = Terms(Register(50, 40), lateness_us=10).settled(["a", "b", "c"], {"a": 70, "c": 90})
+    assert terms.bounds == {"a": 40, "b": 60, "c": 60}
+    spans = join_spans({"a": TimeSpan(45, 60)}, {"a": TimeSpan(40, 70), "c": TimeSpan(60, 90)})
+    assert spans == {"a": TimeSpan(40, 70), "c": TimeSpan(60, 90)}
+    assert not terms.misjudged(spans)
+    assert terms.misjudged({"c": TimeSpan(59, 90)})
 
 
 def test_tasks_of_a_pass_add_up_and_passes_judge_alike() -> None:

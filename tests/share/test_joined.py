@@ -15,7 +15,7 @@ from tidemill.plan.bind.binder import bind_query
 from tidemill.plan.bind.environment import Environment
 from tidemill.plan.joins import JoinTerms, TableExtent, in_users_words
 from tidemill.plan.query import QueryPlan
-from tidemill.scan.contract import Admission
+from tidemill.scan.contract import Admission, Terms
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -89,7 +89,7 @@ def test_eight_queries_over_two_tables_are_one_pass():
     plans = [replace(two_tables(text), name=f"q{number}") for number, text in enumerate(texts)]
     _, feeds = shared(plans)
     assert len({feed.scan for feed in feeds}) == len({feed.relation for feed in feeds}) == 3
-    admission = Admission(CATALOG.stream("packets"), None, 0, is_text=False)
+    admission = Admission(CATALOG.stream("packets"), Terms(), 0, is_text=False)
     (one_pass,) = catalyst_passes(feeds, admission)
     assert len(one_pass.relations) == 3
     assert [join.table for join in one_pass.scan.relation.joins] == ["lands", "whois", "lands"]

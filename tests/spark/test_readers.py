@@ -22,7 +22,7 @@ CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT)
 """
 
 
-def no_measure(files: Files, time_column: str) -> Extent:
+def no_measure(files: Files, time_column: str) -> dict[str, Extent]:
     raise AssertionError("only recordings are measured")
 
 

@@ -41,11 +41,12 @@ def combine_windows(
         here = np.ones(shape, bool) if block.present is None else block.present
         cells = np.flatnonzero(here)
         places = [np.broadcast_to(side, shape).ravel() for side in (block.window, block.group)]
-        np.testing.assert_array_equal(places[0][cells], block.windows_at(cells))
-        np.testing.assert_array_equal(places[1][cells], block.groups_at(cells))
+        at_cells = block.at(cells)
+        np.testing.assert_array_equal(places[0][cells], at_cells.window)
+        np.testing.assert_array_equal(places[1][cells], at_cells.group)
         rows += zip(places[0][cells], places[1][cells], strict=True)
         for number in range(len(lanes)):
-            whole, some = block.lane(number), block.lane_at(number, cells)
+            whole, some = block.lane(number), at_cells.lane(number)
             assert isinstance(whole, tuple)
             assert isinstance(some, tuple)
             values, valid = _full(*whole)

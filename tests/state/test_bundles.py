@@ -81,9 +81,10 @@ def in_bundles(
             seen[type(block).__name__] += 1
             here = np.ones(block.shape, bool) if block.present is None else block.present
             at = np.flatnonzero(here)
-            window = block.windows_at(at)
-            keys = zip(window.tolist(), naming(window, block.groups_at(at)).tolist(), strict=True)
-            first, second = block.lane_at(0, at), block.lane_at(1, at)
+            some = block.at(at)
+            group = naming(some.window, some.group)
+            keys = zip(some.window.tolist(), group.tolist(), strict=True)
+            first, second = some.lane(0), some.lane(1)
             assert isinstance(first, tuple)
             assert isinstance(second, tuple)
             (counts, _), (largest, valid) = first, second

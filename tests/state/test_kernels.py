@@ -76,6 +76,22 @@ def test_subtraction_is_refused_to_those_that_cannot(algebra):
         Running(np.zeros((1, 1)), algebra)
 
 
+@pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=lambda a: a.name)
+def test_groups_asked_alone_are_walked_as_whole_windows_are_combined(algebra):
+    kernel = Running if algebra.subtractable else KERNELS["basic"]
+    rng = np.random.default_rng(5)
+    cells = rng.integers(-50, 50, (200, 300))
+    if algebra.name.startswith("float"):
+        cells = np.where(rng.random(cells.shape) < 0.01, NAN, cells)
+    # So many that they go through a loop, and so short that nobody turns the matrix round.
+    lo = rng.integers(0, 198, 20_000)
+    hi, group = lo + rng.integers(0, 3, len(lo)), rng.integers(0, 300, len(lo))
+    made = kernel(cells, algebra)
+    pairs, place = np.unique(np.stack([lo, hi]), axis=1, return_inverse=True)
+    whole = made.windows(*pairs)[place.ravel(), group]
+    np.testing.assert_array_equal(made.at(lo, hi, group), whole)
+
+
 @pytest.mark.parametrize("kernel", ORDERED)
 def test_one_infinity_does_not_poison_later_windows(kernel):
     cells = np.array([[1.0], [INF], [1e18], [2.0], [-INF], [3.0]])

@@ -64,7 +64,7 @@ def by_layout(sql: str, rows: list[tuple[int, int, Any]], layout: CellLayout) ->
         window, mine = (
             np.broadcast_to(numbers, shape).ravel() for numbers in (block.window, block.group)
         )
-        whole, some = block.lane(0), block.lane_at(0, np.arange(len(window))[::2])
+        whole, some = block.lane(0), block.at(np.arange(len(window))[::2]).lane(0)
         assert isinstance(whole, SketchRuns)
         assert isinstance(some, SketchRuns)
         told = asked(call_of(sql), whole)

@@ -160,7 +160,7 @@ def _agree(got: list[tuple[Any, ...]], want: list[tuple[Any, ...]]) -> bool:
 
 COUNTS = "SELECT k, COUNT(*) AS a, MAX(n) AS b FROM s [RANGE 10 s SLIDE 10 s] GROUP BY k"
 PLAIN = "SET tick_files = 9; CREATE STREAM s (ts TIMESTAMP, k STRING, n BIGINT) ORDER BY ts"
-PLAIN += " SOURCE 'parquet:in';"
+PLAIN += " WITH (lateness = '1 minute') SOURCE 'parquet:in';"
 
 
 def put(folder: Path, number: int, **columns: pa.Array) -> None:

@@ -42,6 +42,8 @@ CREATE QUERY top INTO rows AS SELECT k, MAX(m) AS most
   FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k ORDER BY most DESC LIMIT 2;
 CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(at) AS least
   FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k;
+CREATE QUERY early INTO rows AS SELECT COUNT(*) AS n, MAX(m) AS most
+  FROM s [RANGE 20 SECONDS SLIDE 4 SECONDS] WHERE k = 'c' AND b EMIT EVERY 3 SECONDS, EMPTY WINDOWS;
 CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
 CREATE QUERY large INTO rows AS SELECT ts, k, n FROM s WHERE m > 5;
 CREATE QUERY in_order INTO lines AS SELECT ts, k, m FROM s WHERE m > 5 OR g > 0 ORDER BY ts;
@@ -127,7 +129,7 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "metrics.json").read_text())["routes"] == {"columnar": 2}
     expected = delivered(whole.parent)
     assert set(expected) == {
-        *("query=by_key", "query=top", "query=large"),
+        *("query=by_key", "query=top", "query=early", "query=large"),
         *("line", "other", "in_order"),
     }
     assert delivered(cut_off.parent) == expected
@@ -135,6 +137,9 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
         name if name in ("line", "other", "in_order") else f"query={name}": count
         for name, count in report.queries.items()
     }
+    early = expected["query=early"]
+    assert sum("'n': 0" in row for row in early) > 3
+    assert report.queries["early"] - len({row.split("'as_of'")[0] for row in early}) > 20
     in_order = lines_of(cut_off.parent, "in_order")
     assert in_order == lines_of(whole.parent, "in_order")
     assert [line["ts"] for line in in_order] == sorted(line["ts"] for line in in_order)

@@ -131,3 +131,44 @@ def test_a_home_with_streams_is_opened_again(tmp_path: Path) -> None:
     assert isinstance(selected, Selection)
     assert len(selected.rows) > 0
     assert len(soft) > 0
+
+
+HOUR = "[RANGE 1 h SLIDE 1 h]"
+OVERFLOWS = f"""
+CREATE STREAM large AS SELECT ts, k, m, n + n AS doubled FROM s WHERE m > 5;
+CREATE QUERY of_large AS SELECT k, MAX(doubled) AS d FROM large {HOUR} GROUP BY k;
+CREATE QUERY of_some AS SELECT MAX(n + n) AS d FROM s {HOUR} WHERE k = 'a';
+CREATE QUERY of_both AS SELECT MIN(doubled) AS d FROM large {HOUR} WHERE k = 'a';
+CREATE QUERY of_all AS SELECT SUM(m) AS m, MAX(n + n) AS d FROM s {HOUR};
+CREATE QUERY asked AS SELECT COUNT(*) AS c FROM large {HOUR} WHERE doubled > 0;
+"""
+
+
+def check_what_raises(folder: Path, modes: str, route: str) -> None:
+    rows = random_rows(random.Random(9), "ordered", 240)
+    write_files(folder / "in", cut(rows, 3))
+    with Engine(folder / "home") as engine:
+        engine.sql(f"{STREAM} {modes} {OVERFLOWS}", folder)
+        report = engine.run("flush")
+    raising = [row for row in rows if row["n"] in (2**63 - 1, -(2**63), 2**62)]
+    in_stream = [row for row in raising if (row["m"] or 0) > 5]
+    assert report.raised == {
+        "of_large": len(in_stream),
+        "of_some": sum(row["k"] == "a" for row in raising),
+        "of_both": sum(row["k"] == "a" for row in in_stream),
+        "of_all": len(raising),
+        "asked": len(in_stream),
+    }
+    assert set(report.routes) == {route}
+    assert 0 < len(in_stream) < len(raising)
+
+
+@pytest.mark.parametrize("sharing", ["auto", "shared", "none"])
+def test_rows_outside_a_stream_raise_nothing(tmp_path: Path, sharing: str) -> None:
+    check_what_raises(tmp_path, f"SET sharing = '{sharing}';", "columnar")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("sharing", ["auto", "none"])
+def test_rows_outside_a_stream_raise_nothing_in_catalyst(tmp_path: Path, sharing: str) -> None:
+    check_what_raises(tmp_path, f"SET scan = 'catalyst'; SET sharing = '{sharing}';", "catalyst")

@@ -3,7 +3,13 @@
 from tidemill.aggregates.algebra import Algebra
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.encoded import Encoded
-from tidemill.aggregates.functions import gives_numbers, lanes_behind, lower, lower_numbers
+from tidemill.aggregates.functions import (
+    gives_numbers,
+    lanes_behind,
+    lower,
+    lower_numbers,
+    may_raise,
+)
 from tidemill.aggregates.lane_arrays import concatenated
 from tidemill.aggregates.lanes import ROWS, Lane, LaneArray, lane_of_kind
 from tidemill.aggregates.lowering import Lowering
@@ -22,4 +28,5 @@ __all__ = [
     "lanes_behind",
     "lower",
     "lower_numbers",
+    "may_raise",
 ]

@@ -26,7 +26,7 @@ from tidemill.answer.rows import (
     output_name,
     tie_name,
 )
-from tidemill.answer.slots import GroupKeys, Slots
+from tidemill.answer.slots import EmptySlots, GroupKeys, Slots
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, to_arrow
 from tidemill.plan.query import Ordering
@@ -51,12 +51,21 @@ class Evaluator:
     def evaluate(self, groups: GroupKeys, block: Block, naming: Naming) -> None:
         """Windows that are whole in the block."""
         slots = Slots(groups, self._evaluations, block, naming)
-        eligible, flags = self._having(slots, block.present)
+        self._evaluate(slots, block.present)
+
+    def evaluate_empty(self) -> None:
+        """Windows that are answered without rows: one group of none each."""
+        windows = np.flatnonzero(self._evaluations.is_empty)
+        if len(windows):
+            self._evaluate(EmptySlots(self._evaluations, windows), None)
+
+    def _evaluate(self, slots: Slots, present: BoolArray | None) -> None:
+        eligible, flags = self._having(slots, present)
         orders = [BlockOrder.of(ordering, slots) for ordering in self._shape.order_by]
         for order in orders:
             flags = _also(flags, order.column.raised, eligible)
         if self._shape.is_ordered:
-            cells = top_cells(eligible, orders, slots, groups.rank, self._evaluations.most)
+            cells = top_cells(eligible, orders, slots, slots.rank, self._evaluations.most)
         elif eligible is None:
             cells = None
         else:

@@ -19,13 +19,16 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.gaps import Gaps, fill, joined_gaps
 from tidemill.answer.shapes import LiftedQuery, Shape
-from tidemill.arrays import IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall
 from tidemill.schedule import Due
+from tidemill.state.cells import Cells
+from tidemill.windows import END_US
 
 
 class Delivery(StrEnum):
@@ -117,18 +120,74 @@ class WindowRequest:
     owner: IntArray
     starts: IntArray
     ends: IntArray
+    untils: IntArray | None = None  # only earlier rows are read; None: those before the ends
+    is_empty: BoolArray | None = None  # windows without rows to answer all the same; None: none
+    gapped: tuple[tuple[int, Due], ...] = ()  # runs, of which cells tell what windows have rows
 
     @staticmethod
     def of(batch: QueryBatch, numbers: Sequence[int], due: Sequence[Due]) -> WindowRequest:
         """The windows that are due; `numbers` says whose each run of them is."""
-        counts = np.array([run.windows for run in due])
-        first, slide, length = (
-            np.repeat(np.array(values, dtype=np.int64), counts)
-            for values in zip(*((d.first_us, d.slide_us, d.range_us) for d in due), strict=True)
-        )
+        owned = list(zip(numbers, due, strict=True))
+        plain = [(number, run) for number, run in owned if run.most_empty is None]
+        gapped = tuple((number, run) for number, run in owned if run.most_empty is not None)
+        counts = np.array([run.windows for _, run in plain], dtype=np.int64)
+        fields = [(number, d.first_us, d.slide_us, d.range_us) for number, d in plain]
+        owner, first, slide, length = np.repeat(
+            np.array(fields, dtype=np.int64).reshape(-1, 4), counts, axis=0
+        ).T
         within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
         starts = first + within * slide
-        return WindowRequest(batch, np.repeat(numbers, counts), starts, starts + length)
+        untils = None
+        if any(run.as_of_us is not None for _, run in plain):
+            instants = [END_US if run.as_of_us is None else run.as_of_us for _, run in plain]
+            untils = np.minimum(starts + length, np.repeat(instants, counts))
+        return WindowRequest(batch, owner, starts, starts + length, untils, gapped=gapped)
+
+    @property
+    def read_until(self) -> IntArray:
+        """By window, the time before which its rows are read."""
+        return self.ends if self.untils is None else self.untils
+
+    @property
+    def without_rows(self) -> BoolArray:
+        """By window, true if it is answered over no rows."""
+        return np.zeros(len(self.owner), np.bool_) if self.is_empty is None else self.is_empty
+
+    @property
+    def numbers(self) -> set[int]:
+        """The queries whose windows these are."""
+        return {*self.owner.tolist(), *(number for number, _ in self.gapped)}
+
+    @property
+    def span_us(self) -> tuple[int, int]:
+        """The times between which all windows lie."""
+        lows = [run.first_us for _, run in self.gapped]
+        highs = [run.last_end_us for _, run in self.gapped]
+        if len(self.starts):
+            lows, highs = [*lows, int(self.starts.min())], [*highs, int(self.ends.max())]
+        return min(lows, default=0), max(highs, default=0)
+
+    def filled(self, cells: Cells | None) -> tuple[WindowRequest, dict[int, Gaps]]:
+        """With the windows that the cells show to have rows or to lie in short gaps.
+
+        Also what has become of the gaps, by the number of their query.
+        """
+        if not self.gapped:
+            return self, {}
+        runs = [
+            (number, run, fill(run, self.batch.readings[number], cells))
+            for number, run in self.gapped
+        ]
+        ends = [filled.starts + run.range_us for _, run, filled in runs]
+        request = WindowRequest(
+            self.batch,
+            np.concatenate([self.owner, *(np.full(len(f.starts), n) for n, _, f in runs)]),
+            np.concatenate([self.starts, *(filled.starts for _, _, filled in runs)]),
+            np.concatenate([self.ends, *ends]),
+            np.concatenate([self.read_until, *ends]),
+            np.concatenate([self.without_rows, *(filled.is_empty for _, _, filled in runs)]),
+        )
+        return request, joined_gaps([(number, filled.gaps) for number, _, filled in runs])
 
 
 @dataclass(frozen=True)
@@ -184,6 +243,8 @@ def _joined(places: Sequence[int], requests: Sequence[WindowRequest]) -> AnswerR
         np.concatenate(owners),
         np.concatenate([request.starts for request in requests]),
         np.concatenate([request.ends for request in requests]),
+        np.concatenate([request.read_until for request in requests]),
+        np.concatenate([request.without_rows for request in requests]),
     )
     return AnswerRequest(tuple(places), windows, tuple(first.tolist()), outputs)
 
@@ -205,7 +266,7 @@ def _joined_batch(batches: Sequence[QueryBatch]) -> QueryBatch:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The distinct windows to evaluate, ascending by reading, start and end.
+    """The distinct windows to evaluate, ascending by reading, start and the end of their rows.
 
     Rule CS8: a query that is another's twin but for its period has the other's answers where
     their windows meet. So windows of equal reading, bounds and constants are one evaluation,
@@ -217,6 +278,8 @@ class Evaluations:
     reading: IntArray  # which of them
     starts: IntArray
     ends: IntArray
+    untils: IntArray  # rows from then on are not read
+    is_empty: BoolArray  # answered though it has no rows
     variant: IntArray  # which of the distinct tuples of constants
     most: IntArray  # the largest LIMIT of an owner
     owner: IntArray  # by window, ascending; then by start and end
@@ -228,8 +291,8 @@ class Evaluations:
         readings, reading_of = _numbered(batch.readings)
         _, variant_of = _numbered(batch.values)
         columns = (
-            *(reading_of[request.owner], request.starts, request.ends),
-            variant_of[request.owner],
+            *(reading_of[request.owner], request.starts, request.read_until, request.ends),
+            *(request.without_rows.astype(np.int64), variant_of[request.owner]),
         )
         order = np.lexsort(columns[::-1])
         ordered = [column[order] for column in columns]
@@ -241,11 +304,11 @@ class Evaluations:
         most = np.zeros(int(is_new.sum()), dtype=np.int64)
         np.maximum.at(most, number, batch.limits[request.owner])
         by_owner = np.lexsort((request.ends, request.starts, request.owner))
-        reading, starts, ends, variant = (column[is_new] for column in ordered)
+        reading, starts, untils, ends, empty, variant = (column[is_new] for column in ordered)
         owner = request.owner[by_owner]
-        return Evaluations(
-            batch, readings, reading, starts, ends, variant, most, owner, number[by_owner]
-        )
+        bounds = starts, ends, untils
+        rest = variant, most, owner, number[by_owner]
+        return Evaluations(batch, readings, reading, *bounds, empty.astype(np.bool_), *rest)
 
     @cached_property
     def calls(self) -> dict[str, AggregateCall]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidemill.answer.gaps import Gaps
 from tidemill.answer.ordering import top_per_window
 from tidemill.answer.request import AnswerRequest, Evaluations, QueryBatch
 from tidemill.answer.shapes import Shape
@@ -62,6 +63,7 @@ class BucketAnswers:
     raised: IntArray  # by query
     rows: pa.Table | None = None
     staged: str = ""
+    gaps: Mapping[int, Gaps] = field(default_factory=dict)  # by query that answers windows in gaps
 
 
 @dataclass(frozen=True)

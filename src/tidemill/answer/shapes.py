@@ -16,13 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from tidemill.ids import hash_once
 from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised, walk
 from tidemill.plan.query import AggregateCall, Key, Ordering, QueryPlan
 
 _NO_LIMIT = 2**62
+# A plan changes in few of its queries at a time, and the others are lifted already.
+_MOST_LIFTED = 1 << 15
 
 
+@hash_once
 @dataclass(frozen=True)
 class Shape:
     """The finishing of a query, over slots and parameters.
@@ -73,17 +78,19 @@ def finishes_here(plan: QueryPlan) -> bool:
     return all(is_vectorised(node) for node in plan.finishing)
 
 
+@lru_cache(maxsize=_MOST_LIFTED)
 def lift(plan: QueryPlan) -> LiftedQuery:
     if not finishes_here(plan):
         names = tuple(slot.name for slot in plan.slots)
         shape = Shape(plan.keys, plan.aggregates, (), plan.slots)
         return LiftedQuery(plan.name, shape, (), _NO_LIMIT, names, finishes_here=False)
-    lifting = _Lifting({call.slot: _slot_of(call) for call in plan.aggregates})
+    slots = {call.slot: _slot_of(call) for call in plan.aggregates}
+    lifting = _Lifting(slots)
     having = None if plan.having is None else lifting.node(plan.having)
     order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)
     outputs = tuple(lifting.node(output.node) for output in plan.outputs)
     limited = plan.limit is not None
-    aggregates = tuple(replace(call, slot=_slot_of(call)) for call in plan.aggregates)
+    aggregates = tuple(replace(call, slot=slots[call.slot]) for call in plan.aggregates)
     parameters = tuple(lifting.slots)
     shape = Shape(plan.keys, aggregates, parameters, outputs, having, order_by, limited)
     limit = _NO_LIMIT if plan.limit is None else plan.limit

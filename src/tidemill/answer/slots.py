@@ -19,8 +19,10 @@ from tidemill.aggregates import (
     lanes_behind,
     lower,
     lower_numbers,
+    may_raise,
 )
 from tidemill.aggregates.estimates import Estimates
+from tidemill.aggregates.functions import function_of
 from tidemill.answer.ordering import order_rows
 from tidemill.answer.request import Evaluations
 from tidemill.arrays import BoolArray, IntArray
@@ -34,7 +36,7 @@ from tidemill.evaluation.columns import (
 )
 from tidemill.evaluation.finish import evaluate_column
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.plan.query import AS_OF, WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs
 from tidemill.state.layouts.bundles import Block, Naming
@@ -91,8 +93,7 @@ class GroupKeys:
 class Slots:
     """The slots of a block's cells; called with a slot, it gives the column.
 
-    A column's shape broadcasts to `shape`: the block's own, or one row for each of `cells`,
-    which are places in the flattened block.
+    A column's shape broadcasts to `shape`, which is the block's.
     """
 
     def __init__(
@@ -101,26 +102,26 @@ class Slots:
         evaluations: Evaluations,
         block: Block,
         naming: Naming,
-        cells: IntArray | None = None,
     ) -> None:
         self._groups, self._evaluations, self._block = groups, evaluations, block
-        self._naming, self._cells, self._columns = naming, cells, dict[str, MaskedColumn]()
+        self._naming, self._columns = naming, dict[str, MaskedColumn]()
         self._read: dict[int, Lowering] = {}
         self._estimated: dict[Hashable, Estimates] = {}
-        if cells is None:
-            self.shape, self.window = block.shape, block.window
-        else:
-            self.shape, self.window = cells.shape, block.windows_at(cells)
+        self.shape, self.window = block.shape, block.window
 
     @cached_property
     def group(self) -> IntArray:
         """The groups as the cells number them."""
-        cells, block = self._cells, self._block
-        return self._naming(self.window, block.group if cells is None else block.groups_at(cells))
+        return self._naming(self.window, self._block.group)
+
+    @property
+    def rank(self) -> IntArray:
+        """The place of each group in the order by which ties are broken."""
+        return self._groups.rank
 
     def at(self, cells: IntArray) -> Slots:
         """The slots of some cells, by their places in the flattened block."""
-        return Slots(self._groups, self._evaluations, self._block, self._naming, cells)
+        return Slots(self._groups, self._evaluations, self._block.at(cells), self._naming)
 
     def __call__(self, slot: Slot) -> MaskedColumn:
         if slot.name not in self._columns:
@@ -144,7 +145,13 @@ class Slots:
 
     def raised(self, node: Node) -> BoolArray:
         """The places at which the expression raised; arrays need not be taken apart for that."""
+        if isinstance(node, Slot) and not self._may_raise(node):
+            return NONE_RAISED
         return self.rows(node)[1] if node.type.inner else self.evaluate(node).raised
+
+    def _may_raise(self, slot: Slot) -> bool:
+        call = self._evaluations.calls.get(slot.name)
+        return call is not None and may_raise(call)
 
     def _column(self, slot: Slot) -> MaskedColumn:
         evaluations = self._evaluations
@@ -155,11 +162,20 @@ class Slots:
             return MaskedColumn(
                 column.values[evaluations.variant[self.window]], ALL_VALID, NONE_RAISED
             )
-        if self._groups.is_key(slot.name):
-            return self._groups.key(slot).at(self.group)
         if slot.name in evaluations.calls:
             return self._aggregate(evaluations.calls[slot.name])
-        bounds = {WINDOW_START.name: evaluations.starts, WINDOW_END.name: evaluations.ends}
+        return self._bound(slot) or self._groups.key(slot).at(self.group)
+
+    def _bound(self, slot: Slot) -> MaskedColumn | None:
+        """A bound of the windows, if the slot is one."""
+        evaluations = self._evaluations
+        bounds = {
+            WINDOW_START.name: evaluations.starts,
+            WINDOW_END.name: evaluations.ends,
+            AS_OF.name: evaluations.untils,
+        }
+        if slot.name not in bounds:
+            return None
         return MaskedColumn(bounds[slot.name][self.window], ALL_VALID, NONE_RAISED)
 
     def _aggregate(self, call: AggregateCall) -> MaskedColumn:
@@ -192,8 +208,8 @@ class Slots:
         return self._read[number]
 
     def _lane(self, number: int) -> Lowering:
-        block, dictionary, cells = self._block, self._groups.dictionaries[number], self._cells
-        lane = block.lane(number) if cells is None else block.lane_at(number, cells)
+        block, dictionary = self._block, self._groups.dictionaries[number]
+        lane = block.lane(number)
         if isinstance(lane, Runs):
             starts_us, ends_us = self._evaluations.starts, self._evaluations.ends
             begin_us, range_us = (
@@ -203,11 +219,44 @@ class Slots:
             return replace(lane, window_us=begin_us, range_us=range_us)
         if isinstance(lane, SketchRuns):
             return lane
-        if cells is not None:
-            return Encoded(*lane, dictionary)
         values, valid = lane
         if dictionary is not None and block.present is not None:
             # In a cell without rows stands the identity, which is no place in the dictionary.
             present = block.present.ravel()
             valid = present if valid is None else valid & present
         return Encoded(values, valid, dictionary)
+
+
+class EmptySlots(Slots):
+    """The slots of windows without rows, which have one group each: aggregates of nothing."""
+
+    def __init__(self, evaluations: Evaluations, windows: IntArray) -> None:
+        self._evaluations, self._columns = evaluations, {}
+        self.shape, self.window = windows.shape, windows
+
+    @cached_property
+    def group(self) -> IntArray:
+        return np.zeros(self.shape, np.int64)
+
+    @property
+    def rank(self) -> IntArray:
+        return np.zeros(1, np.int64)
+
+    def at(self, cells: IntArray) -> EmptySlots:
+        return EmptySlots(self._evaluations, self.window[cells])
+
+    def rows(self, node: Node) -> tuple[pa.Array, BoolArray]:
+        call = self._evaluations.calls.get(node.name) if isinstance(node, Slot) else None
+        if call is not None:
+            return self._of_nothing(call), NONE_RAISED
+        column = self.evaluate(node)
+        return to_arrow(column.flat(self.shape), node.type), column.raised
+
+    def _aggregate(self, call: AggregateCall) -> MaskedColumn:
+        return from_arrow(self._of_nothing(call), call.slot.type)
+
+    def _of_nothing(self, call: AggregateCall) -> pa.Array:
+        # Nothing is the same in every window.
+        bounds = int(self._evaluations.starts[0]), int(self._evaluations.ends[0])
+        value = function_of(call).reference(call, [], bounds)
+        return pa.array([value] * len(self.window), call.slot.type.arrow)

@@ -6,7 +6,7 @@ pieces ⇒ cells ⇒ bundles of readings ⇒ blocks of windows and groups ⇒ an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +100,9 @@ def answer_tasks(
     Requests by fewer keys than the synopsis has, named in `keys`, need all buckets in one.
     """
     buckets = sorted({bucket for piece in pieces for bucket, _, _ in piece.spans})
+    if not buckets and any(request.gapped for request in requests):
+        # Windows without rows are answered also where there are no pieces at all.
+        buckets = [0]
     return [
         AnswerTask(
             folders=folders,
@@ -128,23 +131,24 @@ def run_task(task: AnswerTask) -> TaskResult:
     return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells), take_told())
 
 
-def _read_cells(task: AnswerTask) -> Cells:
-    """The cells that some request or the snapshot needs, and no others."""
+def _read_cells(task: AnswerTask) -> Cells | None:
+    """The cells that some request or the snapshot needs, and no others; None of no pieces."""
     low_us, high_us = _needed_span_us(task)
-    cells = joined(
-        [
-            read_bucket(task.folder, task.synopsis, piece, bucket, low_us, high_us)
-            for piece in task.pieces
-            for bucket in task.read_buckets
-            if piece.span(bucket)
-        ]
-    )
+    parts = [
+        read_bucket(task.folder, task.synopsis, piece, bucket, low_us, high_us)
+        for piece in task.pieces
+        for bucket in task.read_buckets
+        if piece.span(bucket)
+    ]
+    if not parts:
+        return None
+    cells = joined(parts)
     return cells if task.keys is None else rolled_up(task.synopsis.lanes, cells, task.keys)
 
 
 def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
-    lows = [int(request.starts.min()) for request in task.requests]
-    highs = [int(request.ends.max()) for request in task.requests]
+    spans = [request.span_us for request in task.requests]
+    lows, highs = [low for low, _ in spans], [high for _, high in spans]
     if task.snapshot_from_us is not None:
         lows.append(task.snapshot_from_us)
         highs += [piece.last_us + 1 for piece in task.pieces]
@@ -154,17 +158,17 @@ def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
 def _handed_over(task: AnswerTask, request: WindowRequest, answers: BucketAnswers) -> BucketAnswers:
     """The answers as they leave the task: carried, staged in a file, or counted alone."""
     if answers.rows is None or not len(answers.rows):
-        return BucketAnswers(answers.counts, answers.raised)
+        return replace(answers, rows=None)
     if request.batch.delivery.returns_rows:
         return answers
     merged_rows = merge_buckets(request.batch, [answers.rows])
     staged = stage(task.folders.staging, task.tick, merged_rows.rows)
     raised = answers.raised + merged_rows.raised
-    return BucketAnswers(merged_rows.counts, raised, staged=staged)
+    return BucketAnswers(merged_rows.counts, raised, staged=staged, gaps=answers.gaps)
 
 
-def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
-    if task.snapshot_from_us is None:
+def _snapshot(task: AnswerTask, cells: Cells | None) -> Piece | None:
+    if task.snapshot_from_us is None or cells is None:
         return None
     live = cells.where((cells.slices >= task.snapshot_from_us)[cells.slice_index])
     compact = merged(task.synopsis.lanes, live)
@@ -172,18 +176,26 @@ def _snapshot(task: AnswerTask, cells: Cells) -> Piece | None:
 
 
 def answer(
-    synopsis: Synopsis, cells: Cells, requests: Sequence[WindowRequest]
+    synopsis: Synopsis, cells: Cells | None, requests: Sequence[WindowRequest]
 ) -> list[BucketAnswers]:
     """The answers of a bucket's cells to each window request, in their order."""
-    evaluations = [_Evaluation(request) for request in answer_requests(requests)]
+    filled = [request.filled(cells) for request in requests]
+    evaluations = [_Evaluation(request) for request in answer_requests([r for r, _ in filled])]
+    if cells is not None:
+        _evaluate_all(synopsis, cells, evaluations)
+    for evaluation in evaluations:
+        evaluation.evaluator.evaluate_empty()
+    answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
+    return [replace(answers[place], gaps=gaps) for place, (_, gaps) in enumerate(filled)]
+
+
+def _evaluate_all(synopsis: Synopsis, cells: Cells, evaluations: Sequence[_Evaluation]) -> None:
     readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.readings))
     sketches: Mapping[Lane, Reader] = {}
     if any(lane.is_sketch for lane in synopsis.lanes):
         cells, sketches = set_apart(synopsis.lanes, cells)
     for batch in _reading_batches(cells, readings):
         _evaluate(synopsis, narrow(cells, batch), batch, evaluations, sketches)
-    answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
-    return [answers[place] for place in range(len(requests))]
 
 
 class _Evaluation:
@@ -200,7 +212,7 @@ class _Evaluation:
     def spans(self, cells: Cells, numbers: Mapping[Reading, int]) -> Spans:
         windows = self.evaluations
         number = np.array([numbers.get(reading, -1) for reading in windows.readings])
-        return Spans.of(cells, number[windows.reading], windows.starts, windows.ends)
+        return Spans.of(cells, number[windows.reading], windows.starts, windows.untils)
 
     def split(self) -> Iterator[tuple[int, BucketAnswers]]:
         return split_by_query(self._request, self.evaluations, self.evaluator.result())

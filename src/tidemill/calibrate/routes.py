@@ -15,8 +15,8 @@ from tidemill.connect.sources.files import FileInput
 from tidemill.plan.joins import Join
 from tidemill.scan.arrays.files import parts_of, read_batches
 from tidemill.scan.arrays.program import write_program
-from tidemill.scan.arrays.scan import scan
-from tidemill.scan.contract import EARLIEST_US, Admission
+from tidemill.scan.arrays.scan import in_total, scan
+from tidemill.scan.contract import Admission, Terms
 from tidemill.scan.routes import AUTO, hindrance
 from tidemill.spark.catalyst.partials import catalyst_passes, partials
 from tidemill.spark.readers import measure_files
@@ -32,7 +32,7 @@ def on_arrays(stream: Stream) -> Make:
         program = write_program(stream, feeds)
         parts = parts_of(program, paths)
         assert parts is not None
-        scanned = scan(program, read_batches(program, parts), EARLIEST_US)
+        scanned = in_total(scan(program, read_batches(program, parts), Terms()))
         return sum(len(cells) for _, cells in scanned.cells(program))
 
     return make
@@ -40,14 +40,14 @@ def on_arrays(stream: Stream) -> Make:
 
 def in_catalyst(session: Session, stream: Stream) -> Make:
     source = open_source(stream, SourceTools(SystemClock(), partial(measure_files, session)))
-    admission = Admission(stream, None, 0, source.is_text)
+    admission = Admission(stream, Terms(), 0, source.is_text)
 
     def make(paths: Sequence[str], feeds: Sequence[Feed]) -> int:
         columns = feeds[0].scan.columns
         rows = read_rows(session, stream, source, FileInput(tuple(paths)), columns)
         count = 0
         for one_pass in catalyst_passes(feeds, admission):
-            table = partials(session, rows, one_pass, _no_tables).toArrow()
+            table = partials(rows, one_pass, _no_tables).toArrow()
             for number, feed in enumerate(one_pass.feeds):
                 count += len(gather(feed, one_pass.feed_rows(number, table)))
         return count

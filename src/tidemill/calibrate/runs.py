@@ -21,7 +21,7 @@ from tidemill.failpoints import NOWHERE
 from tidemill.schedule import History
 from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import Register
 
 _SECOND_US = 1_000_000
 _BUCKETS, _PIECES, _GROUPS = 2, 4, 20
@@ -74,7 +74,7 @@ class _Runs:
         return answer_tasks(self._folders, number, self._synopsis, pieces, [request])
 
     def _commit(self, number: int) -> None:
-        record = TickRecord("packets", number, 1, 0, StreamTime())
+        record = TickRecord("packets", number, 1, 0, Register())
         histories = {"q": QueryState(history=History(runs=1))}
         with self._journal.transaction():
             self._journal.commit(record, self._state, histories)

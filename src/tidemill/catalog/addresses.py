@@ -48,7 +48,7 @@ class Connector:
 
 
 @dataclass(frozen=True)
-class Register:
+class Connectors:
     """The connectors of one role, by scheme."""
 
     role: str  # source or sink
@@ -67,7 +67,7 @@ class Register:
         return {connector.scheme: connector for connector in self.connectors}
 
 
-SOURCES = Register(
+SOURCES = Connectors(
     "source",
     (
         Connector("parquet", "files.FileSource", PATH, format="parquet", is_table=True),
@@ -79,12 +79,12 @@ SOURCES = Register(
     ),
     not_built=("kafka", "pcap", "zeek", "socket", "mqtt"),
 )
-TABLES = Register(
+TABLES = Connectors(
     "source",
     tuple(connector for connector in SOURCES.connectors if connector.is_table),
     not_built=("kafka", "postgresql"),
 )
-SINKS = Register(
+SINKS = Connectors(
     "sink",
     (
         Connector("parquet", "parquet.ParquetSink", PATH),
@@ -117,7 +117,7 @@ class Address:
         return dict(self.options)
 
 
-def parse_address(text: str, register: Register, place: Place | None = None) -> Address:
+def parse_address(text: str, register: Connectors, place: Place | None = None) -> Address:
     """The address that a text names, or a refusal with the schemes that there are."""
     scheme, colon, rest = text.partition(":")
     scheme, role = scheme.lower(), register.role

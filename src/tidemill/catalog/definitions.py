@@ -49,6 +49,7 @@ class Stream:
     lateness_us: int
     update_us: int = UPDATE_US
     weight: int = 1
+    ahead_us: int | None = None  # rows further beyond the clock are malformed
 
     @cached_property
     def key(self) -> Name:
@@ -169,10 +170,11 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """The lateness of rows, the time between two updates for soft queries, and the stream's
-    share of the time that is spent on them."""
+    """The lateness of rows and how far ahead of the clock they may be, the time between two updates
+    for soft queries, and the stream's share of the time that is spent on them."""
 
     lateness_us: int = 0
+    ahead_us: int | None = None
     update_us: int = UPDATE_US
     weight: int = 1
 
@@ -182,7 +184,11 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
     if "lateness" in values:
-        options = replace(options, lateness_us=_lateness(values["lateness"], place))
+        options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
+    if "ahead" in values:
+        if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
+            refuse("E_OPTION", "rows that are stamped on arrival are never ahead", place=place)
+        options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
@@ -212,7 +218,7 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "update", "weight"), ("priority",)
+_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "ahead", "update", "weight"), ("priority",)
 
 
 def _texts(
@@ -230,11 +236,12 @@ def _texts(
     return {key.lower(): value for key, value in options}
 
 
-def _lateness(value: str, place: Place | None) -> int:
-    lateness_us = 0 if value.strip() == "0" else _duration(value, place)
-    if lateness_us < 0:
-        refuse("E_DURATION", "lateness cannot be negative", place=place)
-    return lateness_us
+def _no_less(name: str, value: str, place: Place | None) -> int:
+    """A duration that may be nothing."""
+    span_us = 0 if value.strip() == "0" else _duration(value, place)
+    if span_us < 0:
+        refuse("E_DURATION", f"{name} cannot be negative", place=place)
+    return span_us
 
 
 def _update(value: str, place: Place | None) -> int:

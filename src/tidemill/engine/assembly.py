@@ -146,7 +146,14 @@ class Assembly:
                 buckets=buckets,
                 failpoint=failpoint,
             ),
-            decide=DecideContext(plan, paused, buckets, settings.snapshot_pieces),
+            decide=DecideContext(
+                plan,
+                paused,
+                buckets,
+                settings.snapshot_pieces,
+                settings.most_empty_windows,
+                states,
+            ),
             answer=AnswerContext(
                 session=self.spark,
                 plan=plan,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
@@ -44,6 +44,7 @@ from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
 from tidemill.language.statements import RunSelect
+from tidemill.memory import keep_freed_memory
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery
@@ -172,6 +173,7 @@ class Engine(AbstractContextManager["Engine"]):
         if until not in ("idle", "flush", "stopped"):
             refuse("E_RUN", f"no way to run until '{until}'", hint="idle, flush or stopped")
         self._stop.clear()
+        keep_freed_memory()
         poll_seconds = self.catalog.settings.poll_ms / 1000
         with (
             serving(self.home, self._requests, self._sql_beside) as serve,
@@ -335,7 +337,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._adopt(self.catalog.stopping({q: p.render() for q, p in problems.items()}), "")
 
     def _open_source(self, stream: Stream) -> AnySource:
-        def measure(files: Files, time_column: str) -> Extent:
+        def measure(files: Files, time_column: str) -> Mapping[str, Extent]:
             session = self._spark(f"the recording of stream {stream.name}")
             return measure_files(session, files, time_column)
 

@@ -34,6 +34,7 @@ class RunReport:
     phases: dict[str, float] = field(default_factory=dict)
     queries: dict[str, int] = field(default_factory=dict)
     raised: dict[str, int] = field(default_factory=dict)
+    empty_windows_skipped: dict[str, int] = field(default_factory=dict)  # by query, in long gaps
     troubles: dict[str, str] = field(default_factory=dict)
     subscriber_errors: dict[str, str] = field(default_factory=dict)  # by query
     schedule: dict[str, dict[str, object]] = field(default_factory=dict)  # of soft queries
@@ -173,6 +174,8 @@ def describe_run(
     # A query that was dropped has had its answers.
     report.queries = {**dict.fromkeys(queries, 0), **report.queries}
     report.raised = {name: state.raised for name, state in queries.items()}
+    skipped = {name: state.gaps.skipped for name, state in queries.items()}
+    report.empty_windows_skipped = {name: count for name, count in skipped.items() if count}
     report.troubles = {n: s.user_error for n, s in queries.items() if s.user_error and s.raised}
     report.schedule = {
         query.name: queries[query.name].history.metrics(query.window.updates)

@@ -49,8 +49,8 @@ from tidemill.language.statements import (
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.time import StreamTime
-from tidemill.words import span
+from tidemill.time import Register
+from tidemill.words import many, span
 
 BranchOf = Callable[[str], Branch]
 QueryStates = Mapping[str, QueryState]
@@ -151,7 +151,7 @@ def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf)
             columns = tuple(_stream_remarks(branch(definition.name)))
             return Description(kind, definition.name, render(definition), columns)
         if definition is not None:
-            remarks = _user_errors(definition, states)
+            remarks = _remarks(definition, states)
             return Description(kind, definition.name, render(definition), tuple(remarks))
     names = [definition.name for _, _, definition in catalog.all_definitions()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
@@ -162,9 +162,14 @@ def _stream_remarks(branch: Branch) -> Iterator[str]:
     yield f"ordered by {branch.time_column}; its rows are those of stream {branch.source.name}"
 
 
-def _user_errors(definition: Definition, states: QueryStates) -> list[str]:
+def _remarks(definition: Definition, states: QueryStates) -> list[str]:
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
-    return [f"the first that raised: {state.user_error}"] if state and state.user_error else []
+    if state is None:
+        return []
+    first = [f"the first that raised: {state.user_error}"] if state.user_error else []
+    skipped = state.gaps.skipped
+    gaps = f"{many(skipped, 'window')} without rows left out, in gaps over most_empty_windows"
+    return [*first, *([gaps] if skipped else [])]
 
 
 def _queries(catalog: Catalog, states: QueryStates) -> ReplyTable:
@@ -198,7 +203,7 @@ def _schedule(explainer: Explainer, states: QueryStates) -> ReplyTable:
 
 
 def _schedule_rows(
-    queries: Sequence[QueryPlan], states: QueryStates, times: Mapping[Name, StreamTime]
+    queries: Sequence[QueryPlan], states: QueryStates, times: Mapping[Name, Register]
 ) -> Iterator[tuple[Any, ...]]:
     for query in queries:
         window, history = query.window, states.get(query.name, QueryState()).history

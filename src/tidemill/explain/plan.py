@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tidemill.explain import phrases
 from tidemill.language import render_duration
+from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
@@ -34,6 +35,8 @@ def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
     lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
+    if not plan.emit.is_default:
+        lines.append(f"  emit       {render_emit(plan.emit)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]

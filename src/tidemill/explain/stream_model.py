@@ -14,7 +14,7 @@ from tidemill.settings import Settings
 from tidemill.share.companions import Companions
 from tidemill.share.costs import EngineCosts, needs_of, united_needs
 from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
-from tidemill.share.model import SharedPlan, Stint, specs_of
+from tidemill.share.model import SharedPlan, Stint, cut_specs_of
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
@@ -179,7 +179,7 @@ class Arrangement:
     def edges(self, synopsis: Synopsis) -> Edges:
         """Edges per second of the windows behind a synopsis."""
         rate = self.costs.edge_rate
-        members = [rate(frozenset(specs_of(query))) for query, _ in self.readers(synopsis)]
+        members = [rate(frozenset(cut_specs_of(query))) for query, _ in self.readers(synopsis)]
         return Edges(rate(frozenset(synopsis.windows)), tuple(members))
 
     def slices(self, synopsis: Synopsis) -> float:

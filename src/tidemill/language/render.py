@@ -24,6 +24,7 @@ from tidemill.language.statements import (
     CreateTable,
     Describe,
     Drop,
+    Emit,
     Explain,
     JoinClause,
     Options,
@@ -161,6 +162,7 @@ def _(select: Select) -> str:
         ("HAVING", select.having.sql if select.having else ""),
         ("ORDER BY", ", ".join(_order(item) for item in select.order_by)),
         ("LIMIT", "" if select.limit is None else str(select.limit)),
+        ("EMIT", render_emit(select.emit)),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
 
@@ -216,6 +218,12 @@ def _window(window: Window) -> str:
     up_to = "UP TO " if window.is_soft else ""
     text = f"RANGE {ranges} SLIDE {up_to}{render_duration(window.slide_us)}"
     return f"{text} START {render_duration(window.start_us)}" if window.start_us else text
+
+
+def render_emit(emit: Emit) -> str:
+    """The parts that are not the default."""
+    every = [f"EVERY {render_duration(emit.every_us)}"] if emit.every_us else []
+    return ", ".join([*every, *(["EMPTY WINDOWS"] if emit.empty_windows else [])])
 
 
 def _order(item: OrderItem) -> str:

@@ -12,7 +12,15 @@ from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
 from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.statements import Expr, JoinClause, OrderItem, Select, SelectItem, Window
+from tidemill.language.statements import (
+    Emit,
+    Expr,
+    JoinClause,
+    OrderItem,
+    Select,
+    SelectItem,
+    Window,
+)
 
 SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _TRAILING = {
@@ -20,7 +28,10 @@ _TRAILING = {
     "OFFSET": "OFFSET",
     "QUALIFY": "QUALIFY",
 }
-_DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[")
+_DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[", "WITH")
+_NO_ALIAS = "EMIT begins a clause; as an alias it needs AS before it"
+_EVERY_FORM = "write EMIT EVERY d, for example EMIT EVERY 10 SECONDS"
+_EMIT_FORM = "write EMIT ON CLOSE, EMIT EVERY d, EMIT EMPTY WINDOWS, or several with commas"
 _COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
 _WINDOW_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
 _JOIN_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
@@ -36,7 +47,7 @@ def parse_select(cursor: Cursor) -> Select:
         refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
     cursor.take("ALL")
     items = cursor.separated(lambda: _parse_select_item(cursor))
-    cursor.expect("FROM")
+    cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
     _refuse_star(items, window, cursor.text)
@@ -52,6 +63,7 @@ def parse_select(cursor: Cursor) -> Select:
         having=cursor.expression() if cursor.take("HAVING") else None,
         order_by=_parse_order_by(cursor),
         limit=_parse_limit(cursor),
+        emit=_parse_emit(cursor),
         joins=joins,
         place=cursor.since(start),
         stream_place=one_token(cursor, stream_index),
@@ -62,8 +74,7 @@ def parse_item(cursor: Cursor) -> SelectItem:
     """The item of a select list that comes next."""
     start = cursor.index
     expr = cursor.expression()
-    named = cursor.take("AS") or cursor.name_ahead()
-    alias = cursor.name("a name after AS") if named else None
+    alias = _parse_alias(cursor, "a name after AS")
     return SelectItem(expr, alias, place=cursor.since(start))
 
 
@@ -76,6 +87,12 @@ def _parse_select_item(cursor: Cursor) -> SelectItem:
     if at_qualified_star(cursor):
         refuse_not_built("SELECT alias.*", cursor.text, cursor.here)
     return parse_item(cursor)
+
+
+def _parse_alias(cursor: Cursor, what: str) -> str | None:
+    """EMIT begins a clause; it is an alias only after AS."""
+    is_named = cursor.take("AS") or (cursor.name_ahead() and not cursor.at("EMIT"))
+    return cursor.name(what) if is_named else None
 
 
 def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) -> None:
@@ -95,8 +112,7 @@ def _parse_from(cursor: Cursor) -> tuple[str, Window | None, str | None]:
     refuse_other_relations(cursor)
     window = _parse_window(cursor) if cursor.at("[") else None
     _refuse_bare_window(cursor)
-    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
-    return stream, window, alias
+    return stream, window, _parse_alias(cursor, "an alias")
 
 
 def _refuse_early_alias(cursor: Cursor) -> None:
@@ -155,6 +171,40 @@ def _limit_value(cursor: Cursor) -> int:
         cursor.fail("a whole number that is not negative after LIMIT")
     cursor.index += 1
     return int(digits)
+
+
+def _parse_emit(cursor: Cursor) -> Emit:
+    """When answers come; as windows close unless told."""
+    start = cursor.index
+    if not cursor.take("EMIT"):
+        return Emit()
+    parts = cursor.separated(lambda: _parse_emit_part(cursor))
+    place = cursor.since(start)
+    kinds = [kind for kind, _ in parts]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            _fail_emit(cursor, f"{kind} is given twice", _EMIT_FORM, place)
+    if "ON CLOSE" in kinds and "EVERY" in kinds:
+        hint = "EMIT EVERY answers windows as they close, too; leave ON CLOSE out"
+        _fail_emit(cursor, "ON CLOSE and EVERY exclude each other", hint, place)
+    return Emit(dict(parts).get("EVERY", 0), "EMPTY WINDOWS" in kinds, place=place)
+
+
+def _parse_emit_part(cursor: Cursor) -> tuple[str, int]:
+    """The kind of a part, and a length of time with it."""
+    if cursor.take("ON"):
+        cursor.expect("CLOSE", hint=_EMIT_FORM)
+        return "ON CLOSE", 0
+    if cursor.take("EMPTY"):
+        cursor.expect("WINDOWS", hint=_EMIT_FORM)
+        return "EMPTY WINDOWS", 0
+    if cursor.take("EVERY"):
+        return "EVERY", _length(cursor, "EVERY", _EVERY_FORM)[0]
+    cursor.fail("ON CLOSE, EVERY or EMPTY WINDOWS", hint=_EMIT_FORM)
+
+
+def _fail_emit(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
+    refuse("E_EMIT", primary, hint=hint, text=cursor.text, place=place)
 
 
 def _refuse_bare_window(cursor: Cursor) -> None:
@@ -221,12 +271,12 @@ def _parse_start(cursor: Cursor, slide_us: int, is_soft: bool) -> int:
     return start_us
 
 
-def _length(cursor: Cursor, clause: str) -> tuple[int, Place]:
+def _length(cursor: Cursor, clause: str, hint: str = _WINDOW_FORM) -> tuple[int, Place]:
     us, place = _duration(cursor, clause)
     if us <= 0:
         problem = "zero" if us == 0 else "negative"
         primary = f"{clause} cannot be {problem}"
-        refuse("E_DURATION", primary, hint=_WINDOW_FORM, text=cursor.text, place=place)
+        refuse("E_DURATION", primary, hint=hint, text=cursor.text, place=place)
     return us, place
 
 
@@ -275,7 +325,7 @@ def _parse_join(cursor: Cursor) -> JoinClause:
     place = cursor.here
     table = cursor.name("the name of a table")
     _refuse_window(cursor)
-    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    alias = _parse_alias(cursor, "an alias")
     _refuse_window(cursor)
     on, using, condition = _parse_condition(cursor)
     return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)

@@ -125,6 +125,25 @@ class JoinClause(_Placed):
 
 
 @dataclass(frozen=True)
+class Emit(_Placed):
+    """When answers come: as windows close, before that too, and of windows without rows.
+
+    With `every_us`, open windows are answered as the watermark passes each multiple of it.
+    """
+
+    every_us: int = 0
+    empty_windows: bool = False
+
+    @property
+    def is_default(self) -> bool:
+        """True if every window with rows is answered once, as it closes."""
+        return not self.every_us and not self.empty_windows
+
+
+ON_CLOSE = Emit()
+
+
+@dataclass(frozen=True)
 class Select(_Placed):
     """One SELECT over one stream and the tables joined to it; without a window it gives rows."""
 
@@ -138,6 +157,7 @@ class Select(_Placed):
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
+    emit: Emit = ON_CLOSE
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
 from tidemill.ids import hash_once
-from tidemill.language.statements import Window
+from tidemill.language.statements import ON_CLOSE, Emit, Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
 from tidemill.types import TIMESTAMP
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WINDOW_START = Slot("window_start", TIMESTAMP)
 WINDOW_END = Slot("window_end", TIMESTAMP)
+# An answer is over the rows of its window before this; of a closed window it is the end.
+AS_OF = Slot("as_of", TIMESTAMP)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class QueryPlan:
     order_by: tuple[Ordering, ...]
     limit: int | None
     priority: int = 0  # among soft queries and SELECTs that wait
+    emit: Emit = ON_CLOSE
 
     def __post_init__(self) -> None:
         check_reads(self.relation, self.scalars)
@@ -116,15 +119,26 @@ class QueryPlan:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        return (*(k.slot for k in self.keys), *(a.slot for a in self.aggregates))
+        """What the finishing expressions read, beside the bounds of the window."""
+        as_of = (AS_OF,) if self.emit.every_us else ()
+        return (*as_of, *(k.slot for k in self.keys), *(a.slot for a in self.aggregates))
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         """Every tuple-level expression of the query."""
+        return (*self.conditions, *self.selected)
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """Those that say whether a row counts."""
         befores = (before for join in self.relation.joins for before in join.befores)
-        where = (self.where,) if self.where else ()
+        return (*befores, *((self.where,) if self.where else ()))
+
+    @property
+    def selected(self) -> tuple[Scalar, ...]:
+        """Those that are worked out of rows that count."""
         arguments = (scalar for call in self.aggregates for scalar in call.arguments)
-        return (*befores, *where, *(key.scalar for key in self.keys), *arguments)
+        return (*(key.scalar for key in self.keys), *arguments)
 
     @property
     def finishing(self) -> tuple[Node, ...]:

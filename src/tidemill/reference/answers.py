@@ -6,18 +6,20 @@ with their tuple-level expressions evaluated, by name of the expression: those a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidemill.aggregates.functions import function_of
 from tidemill.aggregates.lanes import PlainWindow
 from tidemill.language.statements import Window
-from tidemill.plan.query import AggregateCall, QueryPlan
+from tidemill.plan.query import AS_OF, AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.windows import windows_of
 
 ReferenceAnswer = tuple[int, int, tuple[Any, ...]]
+# The rows of a window by their keys.
+RowsByKeys = dict[tuple[Any, ...], list["AcceptedRow"]]
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,63 @@ def answers(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> list[ReferenceAnswe
     Windows come in no order; within one, the rows are as ORDER BY says, at most LIMIT of
     them, ties broken by the keys.
     """
-    windows: dict[tuple[int, int], dict[tuple[Any, ...], list[AcceptedRow]]] = {}
+    return [
+        answer
+        for span, groups in _windows(plan, rows).items()
+        for answer in _answers(plan, span, groups, as_of_us=span[1])
+    ]
+
+
+def early_answers(
+    plan: QueryPlan, rows: Iterable[AcceptedRow], as_of_us: int, watermark_us: int
+) -> list[ReferenceAnswer]:
+    """The same of windows still open at the watermark, over the rows before an instant."""
+    before = (row for row in rows if row.time_us < as_of_us)
+    return [
+        answer
+        for span, groups in _windows(plan, before).items()
+        if span[1] > watermark_us
+        for answer in _answers(plan, span, groups, as_of_us)
+    ]
+
+
+def answers_of_all(
+    plan: QueryPlan, rows: Iterable[AcceptedRow], newest_us: int
+) -> list[ReferenceAnswer]:
+    """The answers to windows with rows and without: from the first with rows to the last that
+    starts by the newest row of the stream."""
+    windows = _windows(plan, rows)
+    answered: list[ReferenceAnswer] = []
+    for range_us in plan.window.ranges_us:
+        starts = [start for start, end in windows if end - start == range_us]
+        slide_us = plan.window.slide_us
+        for start in range(min(starts), newest_us + 1, slide_us) if starts else ():
+            span = start, start + range_us
+            groups: RowsByKeys = windows.get(span, {(): []})
+            answered += _answers(plan, span, groups, as_of_us=span[1])
+    return answered
+
+
+def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, RowsByKeys]:
+    """The rows of each window by their keys."""
+    windows: dict[PlainWindow, RowsByKeys] = {}
     for row in rows:
         if plan.where is not None and row.values[plan.where.sql] is not True:
             continue
         key = tuple(_key(row.values[k.scalar.sql]) for k in plan.keys)
         for span in _spans(plan, row.time_us):
             windows.setdefault(span, {}).setdefault(key, []).append(row)
-    return [
-        (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
-        for span, groups in windows.items()
-        for slots in _delivered(plan, [_slots(plan, span, *group) for group in groups.items()])
+    return windows
+
+
+def _answers(
+    plan: QueryPlan, span: PlainWindow, groups: RowsByKeys, as_of_us: int
+) -> Iterator[ReferenceAnswer]:
+    slots_of_groups = [
+        {**_slots(plan, span, *group), AS_OF.name: as_of_us} for group in groups.items()
     ]
+    for slots in _delivered(plan, slots_of_groups):
+        yield (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
 
 
 def _spans(plan: QueryPlan, time_us: int) -> list[tuple[int, int]]:

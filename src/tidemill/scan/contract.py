@@ -4,9 +4,9 @@ There are two routes, Catalyst (`spark.catalyst`) and arrays (`scan.arrays`). `s
 which of them takes a scan, and nobody can tell them apart by what is answered, counted or set
 aside. For that an implementation keeps the following.
 
-- Verdicts. Every row of a tick gets one verdict, by `Admission` alone: MALFORMED without an event
-  time between EARLIEST_US and LATEST_US, or if its text does not parse; else LATE before
-  `Admission.since_us`; else FILTERED if no feed of a scan keeps it; else COUNTED.
+- Verdicts. Every row of a tick gets one verdict, by `Terms` alone: MALFORMED without an event
+  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE before
+  the bound of its arrival; else FILTERED if no feed of a scan keeps it; else COUNTED.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -32,9 +32,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,31 +46,89 @@ from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.raised import RaisedCounts, of_any_row
 from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
+from tidemill.time import LATEST_US, Register, bounds
 from tidemill.windows import EdgeClass
 
 # The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out.
 COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
-# Beyond these the sum of a time and a window would leave 64 bits.
-EARLIEST_US, LATEST_US = -(2**60), 2**60
 
 Pieces = Mapping[str, tuple[Piece, ...]]
+# A file by its path, or a block of rows that are made by its number.
+Arrival = str | int
+
+
+class TimeSpan(NamedTuple):
+    """The oldest and the newest of some times."""
+
+    oldest_us: int
+    newest_us: int
+
+    def joined(self, other: TimeSpan) -> TimeSpan:
+        return TimeSpan(min(self.oldest_us, other.oldest_us), max(self.newest_us, other.newest_us))
+
+
+TimeSpans = Mapping[Arrival, TimeSpan]
+
+
+def join_spans(left: TimeSpans, right: TimeSpans) -> dict[Arrival, TimeSpan]:
+    """The spans of rows that are here or there."""
+    both = {arrival: left[arrival].joined(right[arrival]) for arrival in left.keys() & right.keys()}
+    return {**left, **right, **both}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms on which a tick judges its rows, by their times and arrivals.
+
+    The bound of an arrival depends on the newest times of those before it. Where these are known
+    before the rows are read, `bounds` has all of them. Else a scan goes by what it has read, which
+    may let a row pass that is late; so it notes the span of what passed of each arrival, from
+    which all bounds follow, and what is wrong by these is scanned again.
+    """
+
+    register: Register = field(default_factory=Register)
+    lateness_us: int = 0
+    latest_us: int = LATEST_US
+    bounds: Mapping[Arrival, int] = field(default_factory=dict)
+
+    @property
+    def since_us(self) -> int:
+        """No row that counts is older, whichever arrival it comes with."""
+        return self.register.since_us
+
+    def settled(self, arrivals: Sequence[Arrival], newest_us: Mapping[Arrival, int]) -> Terms:
+        """With all bounds, by the newest time of each arrival of the tick in order."""
+        times = (newest_us.get(arrival) for arrival in arrivals)
+        judged = bounds(self.register, self.lateness_us, times)
+        return replace(self, bounds=dict(zip(arrivals, judged, strict=True)))
+
+    def misjudged(self, spans: TimeSpans) -> bool:
+        """True if of rows that passed, in these spans, some are late by the bounds."""
+        return any(span.oldest_us < self.bounds[arrival] for arrival, span in spans.items())
 
 
 @dataclass(frozen=True)
 class Admission:
-    """The terms on which a tick judges its rows."""
+    """All by which a tick admits its rows."""
 
     stream: Stream
-    watermark_us: int | None  # that the tick before has left; None before the first
+    terms: Terms
     batch_time_us: int  # the stamp of rows that are stamped on arrival
     is_text: bool  # the source has lines, which may not parse
+    arrivals: tuple[Arrival, ...] = ()  # those to be read, in order; none if they do not matter
 
     @property
-    def since_us(self) -> int:
-        """No row that counts is older."""
-        return EARLIEST_US if self.watermark_us is None else self.watermark_us
+    def judges_later(self) -> bool:
+        """True if the bounds are known only once the rows have been read."""
+        return len(self.arrivals) > 1 and not self.terms.bounds
+
+    @property
+    def judges_apart(self) -> bool:
+        """True if arrivals have bounds of their own, which are known."""
+        return any(bound != self.terms.since_us for bound in self.terms.bounds.values())
 
 
 @dataclass(frozen=True)
@@ -119,6 +177,7 @@ class FoldReport:
     oldest_us: int | None = None
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
+    raised_by_signature: RaisedCounts = field(default_factory=dict)
     raised_in_rows: Mapping[str, int] = field(default_factory=dict)  # by row feed
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
@@ -133,6 +192,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised=_summed(self.raised, other.raised),
+            raised_by_signature=_summed(self.raised_by_signature, other.raised_by_signature),
             raised_in_rows=_summed(self.raised_in_rows, other.raised_in_rows),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
@@ -149,6 +209,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
+            raised_by_signature={**self.raised_by_signature, **other.raised_by_signature},
             raised_in_rows={**self.raised_in_rows, **other.raised_in_rows},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
@@ -226,6 +287,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         oldest_us=raw.get("oldest_us"),  # not there in ticks of earlier versions
         newest_us=raw["newest_us"],
         raised=raw["raised"],
+        raised_by_signature=raw.get("raised_by_signature", of_any_row(raw["raised"])),
         raised_in_rows=raw.get("raised_in_rows", {}),
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],
@@ -259,6 +321,7 @@ def _merged(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
 
 FOLDERS = {LATE: "late", MALFORMED: "malformed"}  # by verdict
 NO_TIME, OUT_OF_RANGE, NOT_PARSED = "no event time", "event time out of range", "does not parse"
+AHEAD = "event time ahead of the clock"
 
 
 @dataclass(frozen=True)

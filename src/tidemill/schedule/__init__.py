@@ -1,7 +1,16 @@
 """Decides which query answers when: events go in, windows to answer come out."""
 
 from tidemill.schedule.deadlines import Deadlines, Joint
-from tidemill.schedule.due import Due, Specs, WindowRun, due_windows, oldest_needed
+from tidemill.schedule.due import (
+    Due,
+    Specs,
+    WindowRun,
+    all_windows,
+    due_windows,
+    early_windows,
+    last_instant,
+    oldest_needed,
+)
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
 from tidemill.schedule.shares import Shares
@@ -20,7 +29,10 @@ __all__ = [
     "Specs",
     "Task",
     "WindowRun",
+    "all_windows",
     "due_windows",
+    "early_windows",
+    "last_instant",
     "oldest_needed",
     "policy_tasks",
 ]

@@ -16,14 +16,19 @@ from typing import NamedTuple
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.windows import WindowSpec, closed_windows
+from tidemill.windows import END_US, WindowSpec, closed_windows
 
 # A spec whose windows are more than this many to a slice has gaps without rows in between.
 TRIED_PER_SLICE = 8
 
 
 class Due(NamedTuple):
-    """Consecutive windows of one query to answer now, all of one length, from one synopsis."""
+    """Consecutive windows of one query to answer now, all of one length, from one synopsis.
+
+    An early answer is over the rows before `as_of_us`. Where `most_empty` is there, windows may
+    have no rows: they are answered too, but not more than so many without one with rows between,
+    nor, unless the query `has_begun`, before the first with rows.
+    """
 
     query: str
     synopsis: str
@@ -31,6 +36,9 @@ class Due(NamedTuple):
     slide_us: int
     first_us: int
     windows: int
+    as_of_us: int | None = None
+    most_empty: int | None = None
+    has_begun: bool = False
 
     @property
     def last_end_us(self) -> int:
@@ -89,6 +97,44 @@ def due_windows(
     ):
         runs[place].append(WindowRun(start_us, count))
     return runs
+
+
+def early_windows(
+    specs: Specs, slices: IntArray, as_of_us: int, watermark_us: int
+) -> list[list[WindowRun]]:
+    """For each spec the open windows that have rows before the instant."""
+    before = slices[: np.searchsorted(slices, as_of_us)]
+    return due_windows(specs, before, watermark_us, END_US)
+
+
+def last_instant(
+    every_us: int, start_us: int, after_us: int | None, until_us: int | None
+) -> int | None:
+    """The last multiple of a duration, moved by START, in `(after_us, until_us]`.
+
+    >>> last_instant(10, 3, 14, 30), last_instant(10, 3, 23, 30), last_instant(10, 3, None, 2)
+    (23, None, -7)
+    """
+    if until_us is None:
+        return None
+    instant = until_us - (until_us - start_us) % every_us
+    return instant if after_us is None or instant > after_us else None
+
+
+def all_windows(
+    spec: WindowSpec, slices: IntArray, after_us: int | None, until_us: int
+) -> WindowRun | None:
+    """All windows that end in `(after_us, until_us]`, with rows or without.
+
+    Without `after_us` no window has been closed yet: then it is from the first with rows on.
+    """
+    if after_us is None and not len(slices):
+        return None
+    begin_us = int(slices[0]) if after_us is None else after_us
+    closed, closing = spec.last_ending_by(begin_us), spec.last_ending_by(until_us)
+    if closing <= closed:
+        return None
+    return WindowRun(spec.window_start(closed + 1), closing - closed)
 
 
 def _with_rows(

@@ -10,7 +10,7 @@ from functools import reduce
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Relation, multiplying
-from tidemill.share.model import specs_of
+from tidemill.share.model import cut_specs_of
 from tidemill.share.sample import Sample
 from tidemill.share.weave import VISITS, MachineCosts
 from tidemill.windows import WindowSpec, edge_rate
@@ -52,8 +52,8 @@ def needs_of(queries: Sequence[QueryPlan]) -> Needs:
         frozenset(key.scalar.sql for query in queries for key in query.keys),
         frozenset(p for p in predicates if not p.is_true and not p.is_false),
         any(predicate.is_true for predicate in predicates),
-        frozenset(spec for query in queries for spec in specs_of(query)),
-        frozenset((query.predicate, spec) for query in queries for spec in specs_of(query)),
+        frozenset(spec for query in queries for spec in cut_specs_of(query)),
+        frozenset((query.predicate, spec) for query in queries for spec in cut_specs_of(query)),
     )
 
 

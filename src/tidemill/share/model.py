@@ -183,6 +183,14 @@ def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     return _specs_of(query.window)
 
 
+def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
+    """The windows whose edges the slices of a query must have: also those of early answers."""
+    every_us = query.emit.every_us
+    if not every_us:
+        return specs_of(query)
+    return (*specs_of(query), WindowSpec(every_us, every_us, query.window.start_us % every_us))
+
+
 @lru_cache(maxsize=2**14)
 def _specs_of(window: Window) -> tuple[WindowSpec, ...]:
     if window.is_soft:

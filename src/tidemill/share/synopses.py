@@ -19,7 +19,7 @@ from tidemill.plan.predicates import (
 )
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import merge_relations
-from tidemill.share.model import lanes_of, specs_of
+from tidemill.share.model import cut_specs_of, lanes_of
 from tidemill.state.synopsis import Bit, Synopsis
 from tidemill.windows import BEGINNING_US, END_US, Cuts, WindowSpec
 
@@ -119,7 +119,7 @@ def _recut(
 
 
 def _windows(queries: Iterable[QueryPlan]) -> tuple[WindowSpec, ...]:
-    return tuple(dict.fromkeys(spec for query in queries for spec in specs_of(query)))
+    return tuple(dict.fromkeys(spec for query in queries for spec in cut_specs_of(query)))
 
 
 def complete_since(
@@ -132,7 +132,7 @@ def complete_since(
     lanes = (synopsis.kept_for(lane) for lane in lanes_of(query))
     times += [kept.since_us if kept else END_US for kept in lanes]
     if reading.terms:
-        times += [synopsis.cuts_of(reading).since(spec) for spec in specs_of(query)]
+        times += [synopsis.cuts_of(reading).since(spec) for spec in cut_specs_of(query)]
     if reading.needs_all and synopsis.all_since_us is not None:
         times.append(synopsis.all_since_us)
     return max(times)

@@ -10,7 +10,7 @@ from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.parts import array_parts
 from tidemill.errors import refuse
 from tidemill.scan.arrays.program import write_program
-from tidemill.scan.contract import Admission
+from tidemill.scan.contract import Admission, Terms
 from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.settings import Settings
 from tidemill.spark.catalyst.joins import Tables
@@ -19,6 +19,7 @@ from tidemill.spark.catalyst.row_pass import catalyst_row_passes, row_frame, wit
 from tidemill.spark.rows import read_rows
 from tidemill.state.feed import Feed
 from tidemill.state.row_pieces import RowFeed
+from tidemill.time import Register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,11 +42,11 @@ def explain_partials(
     scans = [*(feed.scan for feed in shown), *(feed.scan for feed in row_feeds)]
     columns = [name for scan in scans for name in scan.columns]
     rows = read_rows(session, stream, source, portion, columns)
-    admission = Admission(stream, 0, 0, source.is_text)
-    frames = [partials(session, rows, p, tables) for p in catalyst_passes(shown, admission)]
+    admission = Admission(stream, Terms(Register(promised_us=0)), 0, source.is_text)
+    frames = [partials(rows, p, tables) for p in catalyst_passes(shown, admission)]
     for one_pass in catalyst_row_passes(row_feeds, admission):
         timed = with_arrival(rows) if one_pass.is_ordered else rows
-        frames.append(row_frame(session, timed, one_pass, tables))
+        frames.append(row_frame(timed, one_pass, tables))
     plain = divide_feeds(stream, feeds, settings.scan).by_arrays
     reason = hindrance(stream, shown, settings.scan, row_feeds) or _hindrance_in_files(
         stream, plain, source, portion

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 
 from tidemill.connect.sources.contract import (
@@ -22,6 +24,7 @@ from tidemill.spark.catalyst.admission import CORRUPT
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_OF_PATTERNS = re.compile(r"[][{}*?\\]")
 _JAVA_CLASS = re.compile(r"^([\w$]+\.)+[\w$]+: |^\[[A-Z_.]+\] ")
 
 
@@ -29,13 +32,12 @@ def frame_of(session: SparkSession, reading: InputRows) -> DataFrame:
     """The rows: the columns of the reading, and `_corrupt` for text. Lazy and repeatable."""
     if isinstance(reading, Files):
         return read_files(session, reading)
-    return _read_blocks(session, reading)
+    return read_blocks(session, reading)
 
 
 def read_files(session: SparkSession, files: Files) -> DataFrame:
     """Text is parsed permissively, and a bad line stands in `_corrupt`."""
-    # A path is a name, never a pattern: folders may be called "a[1]".
-    reader = session.read.format(files.format).option("__globPaths__", "false")
+    reader = session.read.format(files.format)
     for key, value in files.options.items():
         reader = reader.option(key, value)
     schema = _ddl(files.columns)
@@ -44,39 +46,60 @@ def read_files(session: SparkSession, files: Files) -> DataFrame:
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     if files.options.get("header", "").lower() == "true":
         reader = reader.option("enforceSchema", "false")
-    rows = reader.schema(schema).load([f"file:{path}" for path in files.paths])
+    rows = reader.schema(schema).load([f"file:{_as_name(path)}" for path in files.paths])
     return rows.where(files.where) if files.where else rows
 
 
-def _read_blocks(session: SparkSession, reading: ArrowBlocks) -> DataFrame:
-    """The blocks made on the executors."""
-    numbers = reading.numbers
-    parts = min(len(numbers), session.sparkContext.defaultParallelism)
-    frame = session.range(numbers.start, numbers.stop, 1, parts)
-    return frame.mapInArrow(_maker(reading.make), _ddl(reading.columns))
+def _as_name(path: str) -> str:
+    """As a pattern for this path alone: folders may be called "a[1]".
+
+    Spark's option that takes all paths for names reads every file once for each of such paths.
+
+    >>> print(_as_name("/in/a[1].json"))
+    /in/a\\[1\\].json
+    """
+    return _OF_PATTERNS.sub(lambda letter: "\\" + letter[0], path)
+
+
+def read_blocks(session: SparkSession, reading: ArrowBlocks, place: str = "") -> DataFrame:
+    """The blocks made on the executors; in a column of the name `place`, where each stands."""
+    count = len(reading.numbers)
+    frame = session.range(0, count, 1, min(count, session.sparkContext.defaultParallelism))
+    schema = _ddl(reading.columns)
+    maker = _maker(reading.make, tuple(reading.numbers), place)
+    return frame.mapInArrow(maker, f"{schema}, {place} BIGINT" if place else schema)
 
 
 def _maker(
-    make: Callable[[int], Iterable[pa.RecordBatch]],
+    make: Callable[[int], Iterable[pa.RecordBatch]], numbers: Sequence[int], place: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def make_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from make(number)
+            for at in batch.column(0).to_pylist():
+                for rows in make(numbers[at]):
+                    places = pa.array(np.full(len(rows), at)) if place else None
+                    yield rows if places is None else rows.append_column(place, places)
 
     return make_all
 
 
-def measure_files(session: SparkSession, files: Files, time_column: str) -> Extent:
+def measure_files(session: SparkSession, files: Files, time_column: str) -> dict[str, Extent]:
     """As `SourceTools.measure` promises."""
     from pyspark.sql import functions as F
 
     micros = F.expr(f"UNIX_MICROS(`{time_column}`)")
-    counts = [F.count("*"), F.min(micros), F.max(micros)]
+    counts = [F.count("*"), F.count("*") - F.count(micros), F.min(micros), F.max(micros)]
+    file = F.col("_metadata.file_path")
     try:
-        return Extent(*read_files(session, files).agg(*counts).collect()[0])
+        rows = read_files(session, files).groupBy(file).agg(*counts).collect()
+        return {_path(name): Extent(*extent) for name, *extent in rows}
     except Exception as error:
         raise OSError(short_reason(error)) from error
+
+
+def _path(name: str) -> str:
+    """The path of a file by the name that Spark has for it, with one slash in front or three."""
+    return "/" + unquote(name.removeprefix("file:")).lstrip("/")
 
 
 def unreadable_parts(

@@ -15,7 +15,7 @@ from tidemill.plan.predicates import has_bit
 from tidemill.scan.arrays.files import UNREADABLE, read_batches
 from tidemill.scan.arrays.program import sampling_program
 from tidemill.scan.arrays.sampling import SAMPLED_ROWS, input_rate, sample_rows
-from tidemill.scan.contract import Admission
+from tidemill.scan.contract import Admission, Terms
 from tidemill.scan.routes import samples_on_arrays
 from tidemill.share import Sample
 from tidemill.spark.catalyst.admission import TIME
@@ -69,7 +69,7 @@ def sample_by_spark(
     from pyspark.errors import PySparkException
 
     rows = read_rows(session, stream, source, portion, scan.columns)
-    admission = Admission(stream, None, 0, source.is_text)
+    admission = Admission(stream, Terms(), 0, source.is_text)
     try:
         return _sample(scan, _looked_at(session, rows, scan, admission), len(portion.names))
     except PySparkException:

@@ -1,6 +1,7 @@
 """The time that a stream has come to, watermarks and lateness, and how fast its rows come."""
 
+from tidemill.time.arrivals import bounds
 from tidemill.time.rate import InputRate
-from tidemill.time.watermark import StreamTime
+from tidemill.time.registers import EARLIEST_US, LATEST_US, Register
 
-__all__ = ["InputRate", "StreamTime"]
+__all__ = ["EARLIEST_US", "LATEST_US", "InputRate", "Register", "bounds"]

@@ -32,8 +32,8 @@ def closed_windows(
     no window has been closed yet.
     """
     first, last = _windows_of_slices(spec, slice_starts, slice_ends)
-    newest = _last_ending_by(spec, until_us)
-    oldest = _INT64.min if after_us is None else _last_ending_by(spec, after_us) + 1
+    newest = spec.last_ending_by(until_us)
+    oldest = _INT64.min if after_us is None else spec.last_ending_by(after_us) + 1
     numbers = _union(np.maximum(first, _clamped(oldest)), np.minimum(last, _clamped(newest)))
     return spec.start_us + numbers * spec.slide_us
 
@@ -45,10 +45,6 @@ def _windows_of_slices(
     first = -((spec.start_us + spec.range_us - slice_ends) // spec.slide_us)
     last = (slice_starts - spec.start_us) // spec.slide_us
     return first, last
-
-
-def _last_ending_by(spec: WindowSpec, t_us: int) -> int:
-    return (t_us - spec.start_us - spec.range_us) // spec.slide_us
 
 
 def _clamped(number: int) -> int:

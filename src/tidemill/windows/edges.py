@@ -70,6 +70,10 @@ class WindowSpec:
     def window_start(self, k: int) -> int:
         return self.start_us + k * self.slide_us
 
+    def last_ending_by(self, t_us: int) -> int:
+        """Number of the last window that ends at or before the instant."""
+        return (t_us - self.start_us - self.range_us) // self.slide_us
+
     def first_start_after(self, t_us: int) -> int:
         """Start of the first window that begins after the instant."""
         return self.window_start((t_us - self.start_us) // self.slide_us + 1)

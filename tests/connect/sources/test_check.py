@@ -45,7 +45,7 @@ COLUMNS = ("ts", "src", "length")
 PARTS = 4
 
 
-def no_measure(files: Files, time_column: str) -> Extent:
+def no_measure(files: Files, time_column: str) -> dict[str, Extent]:
     raise AssertionError("only recordings are measured")
 
 

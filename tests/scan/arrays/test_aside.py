@@ -22,11 +22,13 @@ from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part, parts_of, read_batches
 from tidemill.scan.arrays.program import Program, whole_rows
 from tidemill.scan.arrays.records import is_plain_record, json_records
-from tidemill.scan.arrays.scan import scan
-from tidemill.scan.contract import LATE, LATEST_US, MALFORMED, Admission, SideFiles
+from tidemill.scan.arrays.scan import in_total, scan
+from tidemill.scan.contract import LATE, MALFORMED, Admission, SideFiles, Terms
+from tidemill.time import LATEST_US, Register
 from tidemill.types import parse_type
 
 SECOND_US = 1_000_000
+SINCE_NINE = Terms(Register(promised_us=9 * SECOND_US))
 BOTH = {LATE, MALFORMED}
 
 
@@ -35,13 +37,13 @@ def stream_of(scheme: str, **kinds: str) -> Stream:
     return Stream("s", columns, "Ts", False, Address(scheme, "in"), 0)
 
 
-def refused_in(stream: Stream, paths: list[Path], since_us: int) -> tuple[Part, ...]:
+def refused_in(stream: Stream, paths: list[Path], terms: Terms) -> tuple[Part, ...]:
     """The parts that a scan which reads nothing but times notes down."""
     columns = tuple((c.name.lower(), c.type) for c in stream.columns if c.name == "Ts")
     program = Program("Ts", columns, (), whole_rows(stream).dialect)
     parts = parts_of(program, list(map(str, paths)))
     assert parts is not None
-    return tuple(scan(program, read_batches(program, parts), since_us).refused_in)
+    return tuple(in_total(scan(program, read_batches(program, parts), terms)).refused_in)
 
 
 def put(path: Path, times_us: list[int | None], **columns: Any) -> Path:
@@ -59,8 +61,8 @@ def test_late_rows_have_all_columns_and_only_their_parts_are_read(tmp_path: Path
     }
     late = put(tmp_path / "0.parquet", [second * SECOND_US for second in (10, 5, 11, 12)], **others)
     good = put(tmp_path / "1.parquet", [20 * SECOND_US] * 4, **others)
-    admission = Admission(stream, 9 * SECOND_US, 0, is_text=False)
-    parts = refused_in(stream, [late, good], admission.since_us)
+    admission = Admission(stream, SINCE_NINE, 0, is_text=False)
+    parts = refused_in(stream, [late, good], admission.terms)
     files = SideFiles(tmp_path / "home", 7)
 
     assert set_aside_on_arrays(admission, parts, {LATE}, files) == {LATE}
@@ -78,9 +80,9 @@ def test_records_say_why(tmp_path: Path) -> None:
     stream = stream_of("parquet", Ts="TIMESTAMP", host="STRING", n="INT")
     hosts, numbers = pa.array(['say "hi"', "b", "c"]), pa.array([None, 1, 2], pa.int32())
     path = put(tmp_path / "0.parquet", [None, LATEST_US + 1, 5], host=hosts, n=numbers)
-    admission = Admission(stream, None, 0, is_text=False)
+    admission = Admission(stream, Terms(), 0, is_text=False)
     files = SideFiles(tmp_path / "home", 1)
-    parts = refused_in(stream, [path], admission.since_us)
+    parts = refused_in(stream, [path], admission.terms)
     assert set_aside_on_arrays(admission, parts, {MALFORMED}, files) == {MALFORMED}
     assert pq.read_table(files.path(MALFORMED)).to_pylist() == [
         {"record": '{"host":"say \\"hi\\""}', "reason": "no event time"},
@@ -97,9 +99,9 @@ def test_lines_are_set_aside_too(tmp_path: Path) -> None:
     stream = stream_of("csv", Ts="TIMESTAMP", host="STRING", n="INT")
     path = tmp_path / "0.csv"
     path.write_text("1970-01-01 00:00:05,a,1\n,b,\n1970-01-01 00:00:10,c,3\n")
-    admission = Admission(stream, 9 * SECOND_US, 0, is_text=True)
+    admission = Admission(stream, SINCE_NINE, 0, is_text=True)
     files = SideFiles(tmp_path / "home", 1)
-    parts = refused_in(stream, [path], admission.since_us)
+    parts = refused_in(stream, [path], admission.terms)
     assert set_aside_on_arrays(admission, parts, BOTH, files) == BOTH
     assert pq.read_table(files.path(LATE)).column("host").to_pylist() == ["a"]
     (record,) = pq.read_table(files.path(MALFORMED)).to_pylist()
@@ -109,8 +111,8 @@ def test_lines_are_set_aside_too(tmp_path: Path) -> None:
 def test_what_is_not_plain_is_left_to_catalyst(tmp_path: Path) -> None:
     stream = stream_of("parquet", Ts="TIMESTAMP", x="DOUBLE")
     path = put(tmp_path / "0.parquet", [None, 5], x=pa.array([0.5, 0.25]))
-    admission = Admission(stream, 9 * SECOND_US, 0, is_text=False)
-    parts = refused_in(stream, [path], admission.since_us)
+    admission = Admission(stream, SINCE_NINE, 0, is_text=False)
+    parts = refused_in(stream, [path], admission.terms)
     files = SideFiles(tmp_path / "home", 1)
     assert set_aside_on_arrays(admission, parts, BOTH, files) == {LATE}
     assert pq.read_table(files.path(LATE)).column("x").to_pylist() == [0.25]

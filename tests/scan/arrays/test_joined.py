@@ -41,15 +41,23 @@ from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.files import RowBatch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.lookups import NumberLookup, TextLookup
-from tidemill.scan.arrays.program import write_program
-from tidemill.scan.arrays.scan import scan
+from tidemill.scan.arrays.program import Program, write_program
+from tidemill.scan.arrays.scan import Scanned, in_total, scan
 from tidemill.scan.arrays.tables import ScannedTable, own_name
-from tidemill.scan.contract import EARLIEST_US, LATEST_US
+from tidemill.scan.contract import Terms
 from tidemill.scan.routes import AUTO, hindrance
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
 from tidemill.share.synopses import new_synopsis
 from tidemill.state.feed import Feed
+from tidemill.time import EARLIEST_US, LATEST_US
+
+
+def scanned(program: Program, batches: Sequence[pa.Table]) -> Scanned:
+    """Rows that have arrived together."""
+    together = (RowBatch(rows, (("one", len(rows)),)) for rows in batches if len(rows))
+    return in_total(scan(program, together, Terms()))
+
 
 # The columns of the stream that each table has, under a letter of its own.
 TABLES = {
@@ -193,7 +201,7 @@ def _equal(row: Row, partner: Row, pair: tuple[Any, Any]) -> bool:
 def test_cells_equal_nested_loops(kept: Kept) -> None:
     happened = Counter[str]()
 
-    @settings(max_examples=60)
+    @settings(max_examples=100)
     @given(texts(), tables(), rows(most=25), st.integers(1, 2))
     def check(queries: list[str], known: Tables, some: list[Row], parts: int) -> None:
         plans = [kept.plan_of(number, sql, known) for number, sql in enumerate(queries)]
@@ -201,7 +209,7 @@ def test_cells_equal_nested_loops(kept: Kept) -> None:
         assert hindrance(STREAM, feeds, AUTO) == ""
         program = write_program(STREAM, feeds, kept.folder)
         batches = [table_of(some[part::parts]) for part in range(parts)]
-        got = scan(program, (RowBatch(b) for b in batches if len(b)), EARLIEST_US)
+        got = scanned(program, batches)
         assert sum(got.rows.values()) == len(some), "each row of the stream once"
         cells = dict(got.cells(program))
         accepted = [r for r in some if r["ts"] is not None and EARLIEST_US <= r["ts"] <= LATEST_US]
@@ -258,7 +266,7 @@ def test_a_process_reads_a_column_of_a_table_once(
     program = write_program(STREAM, feeds_of(plans), kept.folder)
     batch = table_of([{"ts": 5, "k": "a", "t": 1, "big": 3}])
     for _ in range(2):
-        got = scan(program, [RowBatch(batch), RowBatch(batch)], EARLIEST_US)
+        got = scanned(program, [batch, batch])
     assert got.cells(program)
     assert sorted(columns) == ["uk", "un", "ut"]
 

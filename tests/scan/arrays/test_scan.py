@@ -26,15 +26,17 @@ from tests.scan.arrays.rows import (
 )
 from tidemill.scan.arrays.files import RowBatch
 from tidemill.scan.arrays.program import write_program
-from tidemill.scan.arrays.scan import Scanned, scan
-from tidemill.scan.contract import COUNTED, EARLIEST_US, FILTERED, LATE, LATEST_US, MALFORMED
+from tidemill.scan.arrays.scan import Scanned, in_total, scan
+from tidemill.scan.contract import COUNTED, FILTERED, LATE, MALFORMED, Terms
 from tidemill.scan.routes import AUTO, hindrance
 from tidemill.state.feed import Feed
+from tidemill.time import EARLIEST_US, LATEST_US, Register
 
 
 def scanned(some: tuple[Feed, ...], tables: list[pa.Table], since_us: int) -> Scanned:
     assert hindrance(STREAM, some, AUTO) == ""
-    return scan(write_program(STREAM, some), map(RowBatch, tables), since_us)
+    batches = (RowBatch(table, (("one", len(table)),)) for table in tables)
+    return in_total(scan(write_program(STREAM, some), batches, Terms(Register(None, since_us))))
 
 
 def judged(some: tuple[Feed, ...], found: list[Row], since_us: int) -> dict[int, list[Row]]:

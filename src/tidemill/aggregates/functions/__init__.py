@@ -94,6 +94,11 @@ def gives_numbers(call: AggregateCall) -> bool:
     return function_of(call).gives_numbers(call)
 
 
+def may_raise(call: AggregateCall) -> bool:
+    """True if there are values for which Spark raises where others get a result."""
+    return function_of(call).may_raise(call)
+
+
 def lower_numbers(
     call: AggregateCall, lanes: Mapping[Lane, Lowering], estimated: dict[Hashable, Estimates]
 ) -> Numbers:

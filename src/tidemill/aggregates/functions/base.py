@@ -39,6 +39,11 @@ class Function(ABC):
         kind = call.slot.type
         return not (kind.is_decimal or kind.inner or kind.name in ("STRING", "BINARY"))
 
+    def may_raise(self, call: AggregateCall) -> bool:
+        """False if Spark has a result for it whatever the values: `lower_numbers` never says
+        otherwise."""
+        return True
+
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         """The values as lanes keep them: whole numbers in 64 bits, floats as doubles."""
         raise NotImplementedError(f"{call.sql} gives no numbers")

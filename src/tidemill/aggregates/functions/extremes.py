@@ -26,6 +26,9 @@ class ExtremeFunction(Function):
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
         return (self.lane(call),)
 
+    def may_raise(self, call: AggregateCall) -> bool:
+        return False
+
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         extreme = lanes.encoded(self.lane(call))
         return extreme.values, extreme.valid, None

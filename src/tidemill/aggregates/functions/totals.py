@@ -48,6 +48,9 @@ class CountFunction(Function):
     def lanes(self, call: AggregateCall) -> tuple[Lane, ...]:
         return (ROWS if call.argument is None else Count(call.argument),)
 
+    def may_raise(self, call: AggregateCall) -> bool:
+        return False
+
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         (lane,) = self.lanes(call)
         counts = lanes.encoded(lane)
@@ -144,6 +147,9 @@ class AverageFunction(Function):
         if _argument_type(call).is_decimal:
             return _decimal_lanes(call)
         return Sum(call.argument), Count(call.argument)
+
+    def may_raise(self, call: AggregateCall) -> bool:
+        return _argument_type(call).is_decimal
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         total, count = lanes.encoded(Sum(call.argument)), lanes.encoded(Count(call.argument))

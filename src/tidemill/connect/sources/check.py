@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from tidemill.connect.sources.contract import AnySource, ArrowBlocks, Input, InputRows, Position
 from tidemill.errors import TidemillError
+from tidemill.scan.contract import Arrival
 from tidemill.settings import Settings
 
 ReadRows = Callable[[InputRows], pa.Table]
@@ -131,6 +132,9 @@ class _Checker:
     def bounds_do_not_change_rows(self, portions: Sequence[Input]) -> None:
         large = self._drained(self._case.make(), Position(), Settings())
         assert self._total(large) == self._total(portions), "larger inputs have other rows"
+        arrivals = self._arrivals(portions)
+        assert len(set(arrivals)) == len(arrivals), "an arrival is in two inputs"
+        assert self._arrivals(large) == arrivals, "larger inputs have arrivals in another order"
 
     def columns_are_those_named(self, portions: Sequence[Input]) -> None:
         last = self._case.columns[-1:]
@@ -159,6 +163,12 @@ class _Checker:
             portions = self._drained(source, Position(), self._case.settings)
             rows = sum((self._rows(source, each) for each in portions), Counter[Any]())
             assert not rows, "an empty source has rows"
+
+    def _arrivals(self, portions: Iterable[Input]) -> list[Arrival]:
+        """All arrivals in order; a selection of rows, such as a span of times, has no name."""
+        source = self._case.make()
+        readings = [source.read(portion, self._case.columns) for portion in portions]
+        return [arrival for reading in readings for arrival in reading.arrivals if arrival != ""]
 
     def _total(self, portions: Iterable[Input]) -> Counter[Any]:
         source = self._case.make()

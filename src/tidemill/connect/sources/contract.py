@@ -1,8 +1,10 @@
 """The contract between the engine and a source.
 
 A source says what input there is, as values of its own, and how the rows of an input are read.
-It starts nothing and keeps no record: the tick log keeps every input that a tick takes, and the
-position of the stream, in the JSON that the source gives.
+An input is made of whole arrivals, such as files or blocks, by which the lateness of rows is
+judged: where inputs begin and end makes no difference to it. A source starts nothing and keeps no
+record: the tick log keeps every input that a tick takes, and the position of the stream, in the
+JSON that the source gives.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import pyarrow as pa
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
 from tidemill.language.statements import ColumnDef
+from tidemill.scan.contract import Arrival
 from tidemill.settings import Settings
 
 Json = Any  # None, a truth value, a number, a text, or a list or dict of such
@@ -69,6 +72,15 @@ class Files:
     def is_text(self) -> bool:
         return is_text_format(self.format)
 
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The files in order, each of which arrives as a whole; a selection of rows is one."""
+        return ("",) if self.where else self.paths
+
+    def only(self, arrivals: Sequence[Arrival]) -> Files:
+        """The rows of some of the arrivals."""
+        return self if self.where else replace(self, paths=tuple(map(str, arrivals)))
+
 
 @dataclass(frozen=True)
 class ArrowBlocks:
@@ -78,8 +90,17 @@ class ArrowBlocks:
     """
 
     columns: tuple[ColumnDef, ...]
-    numbers: range
+    numbers: Sequence[int]
     make: Callable[[int], Iterable[pa.RecordBatch]]
+
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The blocks in order, each of which arrives as a whole."""
+        return tuple(self.numbers)
+
+    def only(self, arrivals: Sequence[Arrival]) -> ArrowBlocks:
+        """The rows of some of the arrivals."""
+        return replace(self, numbers=tuple(map(int, arrivals)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, made here."""
@@ -138,11 +159,18 @@ AnySource = SourceReader[Any]
 
 @dataclass(frozen=True)
 class Extent:
-    """The number of rows in some files, and their first and last event time."""
+    """The number of rows in a file, how many of them have no time, and their first and last."""
 
     rows: int
+    untimed: int
     first_us: int | None
     last_us: int | None
+
+    def meets(self, low_us: int, high_us: int) -> bool:
+        """True if some row may lie between these times."""
+        if self.first_us is None or self.last_us is None:
+            return False
+        return self.first_us < high_us and low_us <= self.last_us
 
 
 @dataclass(frozen=True)
@@ -150,8 +178,9 @@ class SourceTools:
     """The parts of the process that a source may use."""
 
     clock: Clock
-    # Reads files once, as far as the time column; raises OSError with a reason if it cannot.
-    measure: Callable[[Files, str], Extent]
+    # Reads files once, as far as the time column, for the extent of each that has rows; raises
+    # OSError with a reason if it cannot.
+    measure: Callable[[Files, str], Mapping[str, Extent]]
 
 
 def is_text_format(file_format: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,9 +46,11 @@ class ReplaySource(SourceReader[NumberSpan]):
         self._options = options
         self.is_text = is_text_format(self._format)
         self.is_cheap = not self.is_text
-        extent = self._measure(tools)
-        self._rows = extent.rows
-        self._first_us, self._last_us = extent.first_us or 0, extent.last_us or 0
+        self._extents = self._measure(tools)
+        extents = self._extents.values()
+        self._rows = sum(extent.rows for extent in extents)
+        self._first_us = min((e.first_us for e in extents if e.first_us is not None), default=0)
+        self._last_us = max((e.last_us for e in extents if e.last_us is not None), default=0)
         self._started_us: int | None = None
 
     def next_input(
@@ -65,25 +67,40 @@ class ReplaySource(SourceReader[NumberSpan]):
         return position.mark is not None and position.mark > self._last_us
 
     def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:
-        micros = f"UNIX_MICROS(`{self._stream.time_column}`)"
-        span = f"{micros} >= {portion.low} AND {micros} < {portion.high}"
-        # Rows without a time arrive with the first span: somebody must count them.
-        untimed = f"({span}) OR {micros} IS NULL"
-        is_first = portion.low == self._first_us
-        return replace(self._recording(columns), where=untimed if is_first else span)
+        time = f"`{self._stream.time_column}`"
+        # Constants beside the column itself: Spark leaves out parts of files that have no such row.
+        low, high = (f"TIMESTAMP_MICROS({us}L)" for us in (portion.low, portion.high))
+        span = f"{time} >= {low} AND {time} < {high}"
+        where = f"({span}) OR {time} IS NULL" if self._is_first(portion) else span
+        return replace(self._recording(columns), paths=self._paths_of(portion), where=where)
 
     def any_input(self, settings: Settings) -> NumberSpan | None:
         return NumberSpan(self._first_us, self._last_us + 1)
 
     def most_rows(self, portion: NumberSpan) -> int | None:
-        return self._rows
+        paths = self._paths_of(portion)
+        return sum(extent.rows for path, extent in self._extents.items() if path in paths)
+
+    def _paths_of(self, portion: NumberSpan) -> tuple[str, ...]:
+        """The files with rows of the span; one of the others if the recording has a gap there."""
+        extents, is_first = self._extents, self._is_first(portion)
+        paths = (
+            path
+            for path, extent in extents.items()
+            if extent.meets(portion.low, portion.high) or (is_first and extent.untimed)
+        )
+        return tuple(sorted(paths)) or tuple(sorted(extents))[:1] or self._paths[:1]
+
+    def _is_first(self, portion: NumberSpan) -> bool:
+        """Rows without a time arrive with the first span: somebody must count them."""
+        return portion.low == self._first_us
 
     def _recording(self, columns: Sequence[str]) -> Files:
         names = dict.fromkeys([*columns, self._stream.time_column])
         columns_read = stored_columns(self._stream, list(names))
         return Files(self._format, self._paths, columns_read, self._options)
 
-    def _measure(self, tools: SourceTools) -> Extent:
+    def _measure(self, tools: SourceTools) -> Mapping[str, Extent]:
         # Columns of CSV are known by their position, so all of them are named.
         columns = [c.name for c in self._stream.stored_columns] if self.is_text else []
         try:

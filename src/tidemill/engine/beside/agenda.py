@@ -17,7 +17,7 @@ from tidemill.schedule import POLICIES, Deadlines, Due, History, Joint, Soft, po
 from tidemill.share import EngineCosts, SharedPlan, Stint
 from tidemill.share.costs import needs_of
 from tidemill.state.store import Version
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US
 
 _US_PER_SECOND = 1_000_000
@@ -153,7 +153,7 @@ class Agenda:
         """These were being answered when the process ended, so they go first."""
         self._carried = tuple(name for name in names if name in self._queries)
 
-    def note_tick(self, before: StreamTime, after: StreamTime, is_last: bool) -> None:
+    def note_tick(self, before: Register, after: Register, is_last: bool) -> None:
         """A tick may bring several updates; queries that the next tick would find late are due."""
         first, last = self._update(before), self._update(after)
         if is_last:
@@ -187,7 +187,7 @@ class Agenda:
         self._deadlines.record_run(run.joint)
         self._carried = ()
 
-    def histories(self, run: JointRun, time: StreamTime, now_us: int) -> dict[str, History]:
+    def histories(self, run: JointRun, time: Register, now_us: int) -> dict[str, History]:
         """The histories of a run's queries, with this run, which is delivered now."""
         together, at = len(run.names), self._update(time)
         assert at is not None  # or nothing could have run
@@ -209,7 +209,7 @@ class Agenda:
             return joint
         return self._context.selects.next(self._stream.key, self._deadlines, update, self.ahead)
 
-    def _update(self, time: StreamTime) -> int | None:
+    def _update(self, time: Register) -> int | None:
         return time.updates(self._stream.update_us)
 
     def _last(self, name: str) -> int:

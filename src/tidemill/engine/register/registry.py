@@ -76,6 +76,13 @@ class Registry:
 
     def bind_once(self, run: RunSelect, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
+        if run.select.emit.place is not None:
+            refuse(
+                "E_EMIT",
+                "a SELECT by itself has no EMIT: it is answered once",
+                hint="CREATE QUERY name AS … answers windows as they come",
+                place=run.select.emit.place,
+            )
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)

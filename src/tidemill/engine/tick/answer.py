@@ -141,7 +141,7 @@ class QueryBatches:
         if query.is_soft:
             return query.name
         is_paused = Name(query.name) in self._context.paused
-        return lifted.values, lifted.limit, query.window, stints, is_paused
+        return lifted.values, lifted.limit, query.window, query.emit, stints, is_paused
 
     def _batch(self, twins: list[list[int]]) -> QueryBatch:
         """A batch of the first of all twins."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
@@ -48,6 +48,8 @@ class DecideContext:
     paused: frozenset[str]
     buckets: Mapping[str, int]  # by synopsis
     snapshot_pieces: int  # by bucket
+    most_empty_windows: int = Settings().most_empty_windows
+    states: Mapping[str, QueryState] = field(default_factory=dict)  # by query
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
+from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
-from tidemill.engine.tick.journal import Decision, TickRecord
+from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
-from tidemill.schedule import Due, Specs, WindowRun, due_windows, oldest_needed
+from tidemill.schedule import (
+    Due,
+    Specs,
+    WindowRun,
+    all_windows,
+    due_windows,
+    early_windows,
+    last_instant,
+    oldest_needed,
+)
 from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
-from tidemill.time import StreamTime
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
@@ -33,12 +43,12 @@ class Decider:
         until = END_US if record.flush else after.watermark_us
         if until is None:
             return Decision(after, folded)
+        # A flush closes all windows that have begun by the newest row.
+        span = TickSpan(before, until, after.newest_us if record.flush else None)
         due = tuple(
             run
             for key, readers in self._readers.items()
-            for run in self._due(
-                key, readers, due_windows(readers.specs, version.slices(key), before, until)
-            )
+            for run in self._due(key, readers, version.slices(key), span)
         )
         if record.flush:
             ends = [run.last_end_us for run in due]
@@ -76,28 +86,106 @@ class Decider:
         most = self._context.snapshot_pieces * self._context.buckets[key]
         return needs_snapshot(live, horizon_us, most)
 
-    def _next_update(self, time: StreamTime) -> list[int]:
+    def _next_update(self, time: Register) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
         next_us = time.next_update_us(self._stream.update_us)
         if next_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
         return [next_us]
 
-    def _past_newest(self, time: StreamTime) -> list[int]:
+    def _past_newest(self, time: Register) -> list[int]:
         """The time at which every row has left, if rows wait for it."""
         return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 
-    def _due(self, key: str, readers: _Readers, runs: list[list[WindowRun]]) -> Iterator[Due]:
+    def _due(self, key: str, readers: _Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
+        closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(readers.specs, slices, span)
         for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
             if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
-                spec = readers.specs.specs[number]
-                for run in runs[number]:
-                    within = _within(run, spec, stint)
-                    if within.windows > 0:
-                        yield Due(query.name, key, spec.range_us, spec.slide_us, *within)
+                reader = _Reader(key, query, stint, readers.specs.specs[number])
+                if query.emit.empty_windows:
+                    yield from self._with_empty(reader, slices, span)
+                else:
+                    yield from reader.due(closed[number])
+                yield from open_runs.due(reader, number)
+
+    def _with_empty(self, reader: _Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+        """The windows with rows and without, once one with rows has come."""
+        state = self._context.states.get(reader.query.name, QueryState())
+        if not state.has_begun and not len(slices):
+            return
+        run = all_windows(reader.spec, slices, span.after_us, span.last_end_us(reader.spec))
+        for due in reader.due([run] if run else []):
+            most = self._context.most_empty_windows
+            yield due._replace(most_empty=most, has_begun=state.has_begun)
+
+
+@dataclass(frozen=True)
+class TickSpan:
+    """The watermark before a tick and after it; of a flush also the newest row."""
+
+    after_us: int | None
+    until_us: int
+    newest_us: int | None
+
+    @property
+    def is_flush(self) -> bool:
+        return self.until_us == END_US
+
+    def last_end_us(self, spec: WindowSpec) -> int:
+        """No window that the tick closes ends later."""
+        if self.newest_us is None:
+            return self.until_us
+        started = (self.newest_us - spec.start_us) // spec.slide_us
+        return spec.window_start(started) + spec.range_us
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """A query with the windows of one length, and its stint in a synopsis."""
+
+    key: str
+    query: QueryPlan
+    stint: Stint
+    spec: WindowSpec
+
+    def due(self, runs: Iterable[WindowRun]) -> Iterator[Due]:
+        """The windows of the stint."""
+        for run in runs:
+            within = _within(run, self.spec, self.stint)
+            if within.windows > 0:
+                yield Due(
+                    self.query.name, self.key, self.spec.range_us, self.spec.slide_us, *within
+                )
+
+
+@dataclass(frozen=True)
+class _OpenRuns:
+    """The windows that stay open, by the instant before which their rows are answered."""
+
+    specs: Specs
+    slices: IntArray
+    span: TickSpan
+    _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
+
+    def due(self, reader: _Reader, number: int) -> Iterator[Due]:
+        """The early answers of a query, if the watermark has come to an instant of them."""
+        every_us, window = reader.query.emit.every_us, reader.query.window
+        if not every_us or self.span.is_flush:
+            return
+        span = self.span
+        instant_us = last_instant(every_us, window.start_us, span.after_us, span.until_us)
+        if instant_us is None:
+            return
+        if instant_us not in self._by_instant:
+            self._by_instant[instant_us] = early_windows(
+                self.specs, self.slices, instant_us, span.until_us
+            )
+        for due in reader.due(self._by_instant[instant_us][number]):
+            yield due._replace(as_of_us=instant_us)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.task import TaskResult
@@ -17,8 +18,10 @@ from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.row_answers import RowAnswer
+from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
+from tidemill.state.raised import RaisedTable
 
 
 class Deliverer:
@@ -30,6 +33,7 @@ class Deliverer:
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
+        self._gaps: dict[str, Gaps] = {}
 
     def deliver(
         self,
@@ -39,7 +43,7 @@ class Deliverer:
         rows: Sequence[RowAnswer] = (),
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
-        self._answers, self._raised = {}, self._raised_in_rows(folded)
+        self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
         parts = [partial(self._deliver, tick, *part) for part in requests]
@@ -58,8 +62,9 @@ class Deliverer:
                 self._answers.get(name, 0),
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
+                self._gaps.get(name),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._user_errors])
+            for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
         }
 
     def _writers(self) -> list[SinkWriter]:
@@ -118,6 +123,9 @@ class Deliverer:
         for number in np.flatnonzero(raised).tolist():
             for name in by_number[number]:
                 self._raised[name] = self._raised.get(name, 0) + int(raised[number])
+        for number, gaps in ((n, g) for bucket in buckets for n, g in bucket.gaps.items()):
+            for name in by_number[number]:
+                self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
 
     def _deliver_rows(self, answer: RowAnswer) -> None:
         name = answer.feed.query.name
@@ -131,7 +139,7 @@ class Deliverer:
         by_number = request.batch.names
         if not any(name in self._context.subscribers for names in by_number for name in names):
             return
-        owners = {name for number in set(request.owner.tolist()) for name in by_number[number]}
+        owners = {name for number in request.numbers for name in by_number[number]}
         for name, rows in carried.tables():
             if name in owners:
                 self._published.setdefault(name, []).append(rows)
@@ -149,15 +157,20 @@ class Deliverer:
         }
 
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
-        """Errors in tuple-level expressions, charged to every query that uses them."""
-        by_sql = {sql: count for sql, count in folded.raised.items() if count}
-        by_feed = folded.raised_in_rows
-        raised = {
-            query.name: sum(by_sql.get(sql, 0) for sql in {s.sql for s in query.scalars})
-            for query in (self._queries if by_sql else ())
-        }
+        """Errors in tuple-level expressions: in conditions those of all rows, else of its own."""
+        raised, by_feed = dict[str, int](), folded.raised_in_rows
+        if folded.raised:
+            table = RaisedTable(folded.raised_by_signature)
+            raised = {q.name: self._raised_for(q, folded, table) for q in self._queries}
         raised |= {feed.query.name: by_feed.get(feed.id, 0) for feed in self._row_feeds}
         return {name: count for name, count in raised.items() if count}
+
+    def _raised_for(self, query: QueryPlan, folded: FoldReport, table: RaisedTable) -> int:
+        plan, texts = self._context.plan, {scalar.sql for scalar in query.selected}
+        conditions = {scalar.sql for scalar in query.conditions} - texts
+        reading, synopsis = plan.stints[query.name][-1].reading, plan.synopsis_of(query.name)
+        in_conditions = sum(folded.raised.get(sql, 0) for sql in conditions)
+        return in_conditions + table.of_query(synopsis, reading, texts)
 
 
 def _by_request(

@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
+from tidemill.answer.gaps import Gaps
 from tidemill.connect.sources import Json, Position
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import Due, History
 from tidemill.state.store import Version
-from tidemill.time import InputRate, StreamTime
+from tidemill.time import InputRate, Register
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class TickRecord:
     stream: str
     number: int
     plan_version: int
-    batch_time_us: int
-    time: StreamTime
+    batch_time_us: int  # the stamp of rows that are stamped on arrival
+    time: Register  # by which the first arrival of the tick is judged
     # The input as its source stores it, None if nothing is taken or nothing of it can be read;
     # what of it is taken by name; and the place where the source goes on.
     portion: Json = None
@@ -40,6 +41,8 @@ class TickRecord:
     flush: bool = False
     # Soft queries that were being answered beside as it began: they go on after a replay.
     carried: tuple[str, ...] = ()
+    # The clock as the tick began; ticks of earlier versions did not note it.
+    clock_us: int | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -47,7 +50,7 @@ class TickRecord:
     @staticmethod
     def from_json(text: str) -> TickRecord:
         raw = json.loads(text)
-        raw["time"] = StreamTime(**raw["time"])
+        raw["time"] = _register(raw["time"])
         if "taken" in raw:
             raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
         raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
@@ -58,7 +61,7 @@ class TickRecord:
 class Decision:
     """Written before a tick answers: what was folded, how far time came, what is due."""
 
-    time: StreamTime
+    time: Register
     folded: FoldReport = field(default_factory=FoldReport)
     due: tuple[Due, ...] = ()
 
@@ -70,10 +73,16 @@ class Decision:
     def from_json(text: str) -> Decision:
         raw = json.loads(text)
         return Decision(
-            StreamTime(**raw["time"]),
+            _register(raw["time"]),
             read_report(raw["folded"]),
             tuple(Due(*due) for due in raw["due"]),
         )
+
+
+def _register(raw: dict[str, Any]) -> Register:
+    """A register from its JSON; in ticks of earlier versions the promise was the watermark."""
+    promised_us = raw["promised_us"] if "promised_us" in raw else raw["watermark_us"]
+    return Register(raw["newest_us"], promised_us)
 
 
 def version_to_json(version: Version) -> str:
@@ -113,6 +122,7 @@ CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NU
 CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
+CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skipped INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
@@ -130,7 +140,7 @@ class StreamState:
     """The position and totals of a stream after its last committed tick."""
 
     tick: int = 0
-    time: StreamTime = field(default_factory=StreamTime)
+    time: Register = field(default_factory=Register)
     position: Position = field(default_factory=Position)
     version: Version = field(default_factory=Version)
     rows_in: int = 0
@@ -142,19 +152,28 @@ class StreamState:
 @dataclass(frozen=True)
 class QueryState:
     """The counts of a query so far: answers and values that raised; the first error that a user's
-    aggregate raised; the runs of a soft query."""
+    aggregate raised; the runs of a soft query; the gaps between windows with rows."""
 
     answers: int = 0
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
+    gaps: Gaps = field(default_factory=Gaps)
 
-    def after(self, answers: int, raised: int, user_error: str = "") -> QueryState:
+    @property
+    def has_begun(self) -> bool:
+        """True if a query that answers windows without rows has met one with rows."""
+        return self.gaps.has_begun
+
+    def after(
+        self, answers: int, raised: int, user_error: str = "", gaps: Gaps | None = None
+    ) -> QueryState:
         return replace(
             self,
             answers=self.answers + answers,
             raised=self.raised + raised,
             user_error=self.user_error or user_error,
+            gaps=self.gaps if gaps is None else self.gaps + gaps,
         )
 
 
@@ -178,7 +197,7 @@ class Journal:
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
             tick=row[1],
-            time=StreamTime(row[2], row[3]),
+            time=Register(row[2], row[3]),
             position=Position(_mark(row[4]), {path for (path,) in paths}),
             version=version_from_json(row[5]),
             rows_in=row[6],
@@ -239,7 +258,7 @@ class Journal:
                 key,
                 state.tick,
                 time.newest_us,
-                time.watermark_us,
+                time.promised_us,
                 json.dumps(state.position.mark),
                 version_to_json(state.version),
                 state.rows_in,
@@ -267,6 +286,10 @@ class Journal:
             [(n, q.user_error) for n, q in queries.items() if q.user_error],
         )
         self._connection.executemany(
+            "INSERT OR REPLACE INTO gaps VALUES (?, ?, ?)",
+            [(n, q.gaps.has_begun, q.gaps.skipped) for n, q in queries.items()],
+        )
+        self._connection.executemany(
             "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
         )
         self._connection.executemany(
@@ -281,14 +304,21 @@ class Journal:
         )
         soft = self._connection.execute("SELECT * FROM soft")
         histories = {name: History(*history) for name, *history in soft}
+        rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
+        gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
         return {
-            name: QueryState(answers, raised, user_error, histories.get(name, History()))
+            name: QueryState(
+                *(answers, raised, user_error),
+                history=histories.get(name, History()),
+                gaps=gaps.get(name, Gaps()),
+            )
             for name, answers, raised, user_error in rows
         }
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
         self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
+        self._connection.executemany("DELETE FROM gaps WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
+from tidemill.state.raised import restated
 from tidemill.state.store import Version, sweep
 
 
@@ -172,8 +174,11 @@ class TickMachine:
         """With the texts that expressions have now: an earlier release may have decided it."""
         relations = (synopsis.relation for synopsis in self._plan.of_stream(self._stream.key))
         types = {slot.name: slot.type for relation in relations for slot in relation.columns}
-        raised = {normal_text(sql, types): n for sql, n in decision.folded.raised.items()}
-        return replace(decision, folded=replace(decision.folded, raised=raised))
+        folded, text_of = decision.folded, partial(normal_text, types=types)
+        raised = {text_of(sql): n for sql, n in folded.raised.items()}
+        by_signature = restated(folded.raised_by_signature, text_of)
+        folded = replace(folded, raised=raised, raised_by_signature=by_signature)
+        return replace(decision, folded=folded)
 
     def _decided(self, record: TickRecord, decision: Decision, watch: Stopwatch) -> Decided:
         version = _with_pieces(self.state.version, decision.folded)
@@ -225,14 +230,16 @@ class TickMachine:
         self._deliverer.publish(self._clock.now_us())
 
     def _record(self, portion: Input | None, flush: bool) -> TickRecord:
-        now_us = self._clock.now_us()
+        now_us, time = self._clock.now_us(), self.state.time
         return TickRecord(
             stream=self._stream.name,
             number=self.state.tick + 1,
             plan_version=self._plan.version,
-            # Arrival times never go back, though the machine's clock may.
-            batch_time_us=max(now_us, self.state.time.newest_us or now_us),
-            time=self.state.time,
+            # Arrival times never go back, though the machine's clock may, and no row that is
+            # stamped on arrival is late.
+            batch_time_us=max(now_us, time.newest_us or now_us, time.since_us),
+            time=time,
+            clock_us=now_us,
             portion=portion.to_json() if portion else None,
             names=portion.names if portion else (),
             mark=portion.mark if portion else None,

@@ -26,6 +26,7 @@ from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_emit,
     check_output_name,
     column_name,
     predicate_of,
@@ -49,6 +50,7 @@ from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import (
+    AS_OF,
     WINDOW_END,
     WINDOW_START,
     AggregateCall,
@@ -65,6 +67,7 @@ _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
 _NAMED_TWICE = "name one of them with AS; window_start and window_end are always there"
+_NAMED_AS_OF = f"{_NAMED_TWICE}, and as_of with EMIT EVERY"
 
 
 def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> AnyQuery:
@@ -144,6 +147,7 @@ class _Binder:
         self._calls = CallBinder(self._scalars, self._window)
 
     def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
+        check_emit(self._select, self._window)
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
@@ -167,6 +171,7 @@ class _Binder:
             order_by=order_by,
             limit=self._select.limit,
             priority=priority,
+            emit=self._select.emit,
         )
 
     def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
@@ -220,15 +225,16 @@ class _Binder:
         return self._select.items[int(tree.name) - 1].expr
 
     def _outputs(self) -> tuple[Output, ...]:
-        outputs: list[Output] = []
-        names = set(_BOUNDS)
+        outputs = [Output(AS_OF.name, AS_OF)] if self._select.emit.every_us else []
+        names = {*_BOUNDS, *(Name(output.name) for output in outputs)}
+        hint = _NAMED_AS_OF if outputs else _NAMED_TWICE
         for item in self._select.items:
             for output in self._item(item):
-                check_output_name(output.name, names, item.expr.place, _NAMED_TWICE)
+                check_output_name(output.name, names, item.expr.place, hint)
                 names.add(Name(output.name))
                 outputs.append(output)
         if estimated := self._calls.estimated():
-            check_output_name(_ESTIMATED, names, self._select.items[0].expr.place, _NAMED_TWICE)
+            check_output_name(_ESTIMATED, names, self._select.items[0].expr.place, hint)
             outputs.append(Output(_ESTIMATED, reduce(_larger, estimated)))
         return tuple(outputs)
 

@@ -17,7 +17,6 @@ from tidemill.language.names import Name, by_name
 from tidemill.language.statements import ColumnDef, Expr, JoinClause
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
 from tidemill.plan.bind.environment import ExtentOracle
-from tidemill.plan.bind.joins import where_passed
 from tidemill.plan.bind.scope import Scope, ScopeEntry
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.functions import Signatures
@@ -101,10 +100,11 @@ def narrowed(outer: exp.Expr | None, tree: exp.Expr, scalar: Scalar) -> exp.Expr
     """A condition on rows that pass the outer one: where it may raise, it is asked of just them."""
     if outer is None:
         return tree
+    first: exp.Expr = exp.Paren(this=outer.copy())
     if scalar.may_raise:
-        return where_passed(outer, tree)
-    sides = (exp.Paren(this=side.copy()) for side in (outer, tree))
-    return exp.And(**dict(zip(("this", "expression"), sides, strict=True)))
+        # Where the first is NULL, AND would ask the second.
+        first = exp.Is(this=first, expression=exp.Boolean(this=True))
+    return exp.And(this=first, expression=exp.Paren(this=tree.copy()))
 
 
 def where_over(

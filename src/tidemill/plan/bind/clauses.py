@@ -27,7 +27,7 @@ from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.durations import render_duration
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
-from tidemill.language.statements import Expr, Select, SelectItem
+from tidemill.language.statements import Expr, Select, SelectItem, Window
 from tidemill.plan.bind.scope import Scope, aggregate_calls, check_replayable, place_in
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, Scalar
@@ -107,6 +107,30 @@ def check_condition(clause: str, type: Type, place: Place | None) -> None:
     if type not in (BOOLEAN, VOID):
         hint = "write a condition, such as a comparison: … > 0"
         refuse("E_TYPE", f"{clause} is {type}, not BOOLEAN", place=place, hint=hint)
+
+
+def check_emit(select: Select, window: Window) -> None:
+    """Refuses answers at times that a window or a group by does not have."""
+    emit = select.emit
+    if emit.place is not None and window.is_soft:
+        hint = "a soft period is answered when there is time; write SLIDE s for windows that close"
+        refuse("E_EMIT", "a soft period has no EMIT", hint=hint, place=emit.place)
+    if emit.every_us >= min(window.ranges_us):
+        every, shortest = map(render_duration, (emit.every_us, min(window.ranges_us)))
+        refuse(
+            "E_EMIT",
+            f"EMIT EVERY {every} is not shorter than the range, {shortest}",
+            hint="answer a window several times before it closes, or leave EMIT EVERY out",
+            place=emit.place,
+        )
+    if emit.empty_windows and select.group_by:
+        refuse(
+            "E_EMIT",
+            "EMIT EMPTY WINDOWS and GROUP BY exclude each other",
+            detail="a window without rows has no groups",
+            hint="leave GROUP BY out, or name the groups in one query each, by WHERE",
+            place=emit.place,
+        )
 
 
 def refuse_aggregates(

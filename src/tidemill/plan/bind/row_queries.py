@@ -75,6 +75,8 @@ class RowBinder:
             _refuse_without_window("GROUP BY", select.group_by[0].place)
         if select.having is not None:
             _refuse_without_window("HAVING", select.having.place)
+        if select.emit.place is not None:
+            _refuse_without_window("EMIT", select.emit.place)
         if select.limit is not None:
             _refuse_without_window("LIMIT", select.place)
 

@@ -181,7 +181,7 @@ class Scope:
             if column is tree:
                 tree = resolved
             else:
-                column.replace(resolved)
+                column.replace(_as_field(resolved, column.parent))
         return tree
 
     def columns_of(self, tree: exp.Expr) -> tuple[str, ...]:
@@ -246,6 +246,14 @@ def in_own_words(scope: Scope) -> Iterator[None]:
         problem, say = error.problem, scope.readable
         primary, detail, hint = say(problem.primary), say(problem.detail), say(problem.hint)
         raise TidemillError(replace(problem, primary=primary, detail=detail, hint=hint)) from None
+
+
+def _as_field(resolved: exp.Expr, parent: exp.Expr | None) -> exp.Expr:
+    """STRUCT calls its fields after its arguments: a column keeps the name that it has here."""
+    name = written_name(resolved)
+    if not name or not isinstance(parent, exp.Anonymous) or parent.name.upper() != "STRUCT":
+        return resolved
+    return exp.Alias(this=resolved, alias=exp.to_identifier(name, quoted=needs_quotes(name)))
 
 
 def written_name(node: exp.Expr) -> str:

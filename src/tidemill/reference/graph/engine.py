@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from tidemill.reference.graph.arrivals import Arrival
+from tidemill.reference.graph.arrivals import GraphArrival
 from tidemill.reference.graph.items import NEVER_US, GraphItem, punctuation
 from tidemill.reference.graph.operators import Operator
 from tidemill.reference.graph.plan import QueryGraph
@@ -39,7 +39,7 @@ class GraphEngine:
         self._is_demanding = False
         self._promised_us = dict.fromkeys(graph.sources, NEVER_US)
 
-    def run(self, arrivals: Iterable[Arrival]) -> None:
+    def run(self, arrivals: Iterable[GraphArrival]) -> None:
         """Everything that arrives, until nothing more can be done with it."""
         self._arrivals = iter(arrivals)
         self._next = next(self._arrivals, None)

@@ -13,14 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemill.arrays import BoolArray
+from tidemill.arrays import Array, BoolArray
 from tidemill.catalog import Stream
-from tidemill.scan.arrays.chunk import Chunk
+from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import UNREADABLE, MadeRows, Part, parts_of, read_batches
+from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import Program, whole_rows
 from tidemill.scan.arrays.records import is_plain_record, json_records
-from tidemill.scan.arrays.scan import judge
-from tidemill.scan.contract import LATE, NO_TIME, OUT_OF_RANGE, Admission, SideFiles
+from tidemill.scan.contract import (
+    AHEAD,
+    LATE,
+    MALFORMED,
+    NO_TIME,
+    OUT_OF_RANGE,
+    Admission,
+    SideFiles,
+)
+from tidemill.time import EARLIEST_US, LATEST_US
 
 # A reason is always there, and Spark stores it as such.
 _REASON = pa.field("reason", pa.string(), nullable=False)
@@ -52,9 +61,17 @@ def set_aside_on_arrays(
     try:
         with ExitStack() as stack:
             writers = {v: stack.enter_context(_writing(stream, files, v)) for v in plain}
+            judge = Judge(admission.terms)
             for batch in read_batches(program, whole_parts):
-                for verdict, writer in writers.items():
-                    writer.write_table(_refused(batch.rows, verdict, program, admission))
+                column = Chunk(batch.rows, program.kinds).column(program.time_column)
+                usable, timely = judge.judge(column, batch.stretches)
+                if LATE in writers:
+                    late = _where(batch.rows, usable & ~timely, stream)
+                    writers[LATE].write_table(late)
+                if MALFORMED in writers:
+                    malformed = _where(batch.rows, ~usable, stream)
+                    reasons = _reasons(column)[~usable]
+                    writers[MALFORMED].write_table(_records(malformed, reasons, stream))
     except (*UNREADABLE, UnicodeError):
         return frozenset()
     return frozenset(plain)
@@ -72,16 +89,16 @@ def _whole_parts(
     return tuple(part for part in whole_parts if part.place in places)
 
 
-def _refused(rows: pa.Table, verdict: int, program: Program, admission: Admission) -> pa.Table:
-    """Late rows as they are declared, or malformed ones as records."""
-    column = Chunk(rows, program.kinds).column(program.time_column)
-    usable, timely = judge(column, admission.since_us)
-    if verdict == LATE:
-        return _where(rows, usable & ~timely, admission.stream)
-    has_time = np.ones(len(rows), np.bool_) if column.valid is None else column.valid
-    reasons = np.where(has_time[~usable], OUT_OF_RANGE, NO_TIME).tolist()
-    records = json_records(_where(rows, ~usable, admission.stream), admission.stream.columns)
-    return pa.table([records, reasons], schema=_RECORDS)
+def _records(rows: pa.Table, reasons: Array, stream: Stream) -> pa.Table:
+    return pa.table([json_records(rows, stream.columns), reasons.tolist()], schema=_RECORDS)
+
+
+def _reasons(column: ChunkColumn) -> Array:
+    """The reason why each row cannot be counted by its time, if it cannot."""
+    times_us = column.numbers
+    sane = (times_us >= EARLIEST_US) & (times_us <= LATEST_US)
+    reasons = np.where(sane, AHEAD, OUT_OF_RANGE)
+    return reasons if column.valid is None else np.where(column.valid, reasons, NO_TIME)
 
 
 def _where(rows: pa.Table, chosen: BoolArray, stream: Stream) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,8 +13,15 @@ import pyarrow.compute as pc
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray
-from tidemill.plan.expressions import Scalar
-from tidemill.scan.arrays.computed import ComputedValues, compute
+from tidemill.evaluation.columns import (
+    ALL_VALID,
+    NONE_RAISED,
+    MaskedColumn,
+    numpy_type,
+    to_arrow,
+)
+from tidemill.evaluation.finish import evaluate_column
+from tidemill.plan.expressions import Node, Scalar, Slot
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _MOST_MS = (2**63 - 1) // 1000
@@ -175,11 +182,19 @@ def _unscaled(array: pa.Array) -> pa.Array:
 
 
 class ComputedColumn(ChunkColumn):
-    """The column that an expression computes, and in how many rows it raised."""
+    """The column that an expression computes, and the rows in which it raised."""
 
-    def __init__(self, values: ComputedValues, kind: Type) -> None:
-        super().__init__(values.array, kind)
-        self.values, self.raised = values.array, values.raised
+    def __init__(self, node: Node, read: Callable[[str], ChunkColumn], rows: int) -> None:
+        computed = evaluate_column(node, lambda s: _masked(s, read(s.name)), null_spares=False)
+        full = computed.spread((rows,))
+        self.values = to_arrow(full, node.type)
+        self.raised = full.raised
+        super().__init__(self.values, node.type)
+
+
+def _masked(slot: Slot, column: ChunkColumn) -> MaskedColumn:
+    values = column.numbers.astype(numpy_type(slot.type), copy=False)
+    return MaskedColumn(values, ALL_VALID if column.valid is None else column.valid, NONE_RAISED)
 
 
 class Chunk:
@@ -209,8 +224,7 @@ class Chunk:
         """The column of an expression over others."""
         if scalar.sql not in self._computed:
             assert scalar.node is not None, f"{scalar.sql} is for Catalyst to evaluate"
-            values = compute(scalar.node, self.column, len(self))
-            self._computed[scalar.sql] = ComputedColumn(values, scalar.type)
+            self._computed[scalar.sql] = ComputedColumn(scalar.node, self.column, len(self))
         return self._computed[scalar.sql]
 
     def values_of(self, scalar: Scalar, rows: Array) -> pa.Array:

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from tidemill.scan.arrays.chunk import OutOfRangeError
 from tidemill.scan.arrays.lines import Lines, NotPlainError, line_parts, read_lines
 from tidemill.scan.arrays.program import Program
+from tidemill.scan.contract import Arrival
+from tidemill.time import EARLIEST_US
 from tidemill.types import STRING, TIMESTAMP, Type
 
 # Marks of files with dates of the calendar before 1582, which Spark moves.
@@ -32,17 +34,25 @@ class RowGroup:
     rows: int
     size: int
     names: tuple[tuple[str, str], ...]
+    newest_us: int | None = None  # of the time column, if the file's footer tells it
 
     @property
     def place(self) -> tuple[str, int]:
         """The part among those of all files, whichever columns it is read with."""
         return self.path, self.number
 
+    @property
+    def arrival(self) -> Arrival:
+        return self.path
+
 
 def row_groups(
-    paths: Sequence[str], columns: Sequence[tuple[str, Type]]
+    paths: Sequence[str], columns: Sequence[tuple[str, Type]], time_column: str
 ) -> tuple[RowGroup, ...] | None:
-    """All parts of the files in order; None if any file is not as declared or cannot be read."""
+    """All parts of the files in order; None if any file is not as declared or cannot be read.
+
+    The rows of a table have no time, and its name is empty.
+    """
     groups: list[RowGroup] = []
     for path in paths:
         try:
@@ -50,7 +60,7 @@ def row_groups(
                 names = _names(file, columns)
                 if names is None:
                     return None
-                groups += _parts(path, file.metadata, names)
+                groups += _parts(path, file, names, dict(names).get(time_column.lower()))
         except (OSError, pa.ArrowException):
             return None
     return tuple(groups)
@@ -74,12 +84,41 @@ def read_groups(
 
 
 def _parts(
-    path: str, metadata: pq.FileMetaData, names: tuple[tuple[str, str], ...]
+    path: str, file: pq.ParquetFile, names: tuple[tuple[str, str], ...], time_name: str | None
 ) -> Iterator[RowGroup]:
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
         if group.num_rows:
-            yield RowGroup(path, number, group.num_rows, group.total_byte_size, names)
+            newest_us = _newest(file, group, time_name) if time_name is not None else None
+            yield RowGroup(path, number, group.num_rows, group.total_byte_size, names, newest_us)
+
+
+def _newest(file: pq.ParquetFile, group: pq.RowGroupMetaData, time_name: str) -> int | None:
+    place = [column.path for column in file.schema].index(time_name)
+    unit_us = 1000 if file.schema_arrow.field(time_name).type.unit == "ms" else 1
+    return _greatest(group.column(place).statistics, unit_us)
+
+
+def _greatest(statistics: pq.Statistics | None, unit_us: int) -> int | None:
+    """In microseconds; None if nobody has noted it. Integers are noted as they are."""
+    if statistics is None or not statistics.has_min_max:
+        return None
+    greatest = statistics.max_raw
+    return greatest * unit_us if isinstance(greatest, int) else None
+
+
+def newest_by_path(groups: Iterable[RowGroup], latest_us: int) -> dict[Arrival, int] | None:
+    """The newest time of each file; None if the footers do not tell all of them.
+
+    A time that nobody may count by says nothing of the others in its file.
+    """
+    newest: dict[Arrival, int] = {}
+    for group in groups:
+        newest_us = group.newest_us
+        if newest_us is None or not EARLIEST_US <= newest_us <= latest_us:
+            return None
+        newest[group.path] = max(newest_us, newest.get(group.path, newest_us))
+    return newest
 
 
 def _names(
@@ -142,6 +181,10 @@ class MadeRows:
         """The part among those of its input, whatever columns it is made with."""
         return "", self.number
 
+    @property
+    def arrival(self) -> Arrival:
+        return self.number
+
 
 FilePart = RowGroup | Lines
 Part = FilePart | MadeRows
@@ -151,7 +194,7 @@ def parts_of(program: Program, paths: Sequence[str]) -> tuple[FilePart, ...] | N
     """All parts of the files in order; None if any file is not as declared or cannot be read."""
     if program.dialect is not None:
         return line_parts(paths, program.dialect)
-    return row_groups(paths, program.columns)
+    return row_groups(paths, program.columns, program.time_column)
 
 
 def all_rows(program: Program, paths: Sequence[str]) -> pa.Table | None:
@@ -178,11 +221,19 @@ def split(parts: Sequence[Part], runs: int) -> list[tuple[Part, ...]]:
     return [tuple(share) for share in shares if share]
 
 
+# Rows one after the other that have arrived together.
+Stretch = tuple[Arrival, int]
+
+
 @dataclass(frozen=True)
 class RowBatch:
-    """Rows that are scanned together, and the parts from which they come, or from among which."""
+    """Rows that are scanned together, and the parts from which they come, or from among which.
+
+    `stretches` are the arrivals of the rows in order, each with the number of its rows.
+    """
 
     rows: pa.Table
+    stretches: tuple[Stretch, ...]
     parts: tuple[Part, ...] = ()
 
 
@@ -190,6 +241,8 @@ def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
     """The rows in batches of many, whatever parts they come in."""
     waiting: list[RowBatch] = []
     for batch in _batches(program, parts):
+        if not len(batch.rows):
+            continue
         if waiting and sum(len(b.rows) for b in waiting) + len(batch.rows) > CHUNK_ROWS:
             yield _joined(waiting)
             waiting = []
@@ -200,7 +253,8 @@ def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
 
 def _joined(batches: Sequence[RowBatch]) -> RowBatch:
     parts = dict.fromkeys(part for batch in batches for part in batch.parts)
-    return RowBatch(pa.concat_tables([batch.rows for batch in batches]), tuple(parts))
+    stretches = tuple(stretch for batch in batches for stretch in batch.stretches)
+    return RowBatch(pa.concat_tables([batch.rows for batch in batches]), stretches, tuple(parts))
 
 
 def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
@@ -210,12 +264,13 @@ def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
         for part, table in zip(
             lines, read_lines(lines, program.dialect, program.kinds), strict=True
         ):
-            yield RowBatch(table, (part,))
+            yield RowBatch(table, ((part.arrival, len(table)),), (part,))
     groups = [part for part in parts if isinstance(part, RowGroup)]
-    for _, of_file in itertools.groupby(groups, key=lambda group: group.path):
+    for path, of_file in itertools.groupby(groups, key=lambda group: group.path):
         run = tuple(of_file)
         for table in read_groups(run, program.kinds, CHUNK_ROWS):
-            yield RowBatch(table, run)
+            yield RowBatch(table, ((path, len(table)),), run)
     for made_rows in (part for part in parts if isinstance(part, MadeRows)):
         for batch in made_rows.make():
-            yield RowBatch(pa.Table.from_batches([batch]), (made_rows,))
+            stretch = made_rows.arrival, len(batch)
+            yield RowBatch(pa.Table.from_batches([batch]), (stretch,), (made_rows,))

@@ -60,6 +60,11 @@ class Lines:
         """The part among those of all files, whichever columns it is read with."""
         return self.path, self.start
 
+    @property
+    def arrival(self) -> str:
+        """The file: all of its parts arrive together."""
+        return self.path
+
 
 def is_plain_kind(kind: Type) -> bool:
     """True if values of the type have a form that both readers read alike."""

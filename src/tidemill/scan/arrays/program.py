@@ -17,9 +17,9 @@ from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, equal_as_stored, in_users_words
 from tidemill.plan.predicates.boxes import Dimension
 from tidemill.scan.arrays.lines import Dialect
-from tidemill.scan.arrays.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
+from tidemill.scan.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.state.feed import Feed, Scan
 from tidemill.state.row_pieces import RowFeed
 from tidemill.types import Type
@@ -82,9 +82,9 @@ def write_program(
 ) -> Program:
     """The program for feeds that `scan.routes` gives to arrays: all of them read rows once.
 
-    Rows are counted before they are joined, so none is needed for that alone beside others.
+    Rows are counted before they are joined, so none is needed for that alone.
     """
-    feeding = [feed for feed in feeds if feed.synopses] or ([] if row_feeds else feeds)
+    feeding = [feed for feed in feeds if feed.synopses]
     passes = tuple(ArrayPass(p.feeds, signing(p.scan.predicates)) for p in passes_of(feeding))
     scans = (*(p.scan for p in passes), *(feed.scan for feed in row_feeds))
     program = _program(stream, [name for scan in scans for name in scan.columns], passes)

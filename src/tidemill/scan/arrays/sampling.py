@@ -11,10 +11,11 @@ from tidemill.arrays import IntArray
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import has_bit
 from tidemill.scan.arrays.chunk import Chunk
+from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.scan import admit
 from tidemill.scan.arrays.signatures import sign
-from tidemill.scan.contract import EARLIEST_US
+from tidemill.scan.contract import Terms
 from tidemill.share import Sample
 from tidemill.state.feed import Scan
 
@@ -25,9 +26,10 @@ _US_PER_SECOND = 1_000_000
 def sample_rows(program: Program, scan: Scan, tables: Iterable[pa.Table], files: int) -> Sample:
     """The sample of the first rows, which come from up to so many files."""
     rows = first_rows(tables)
-    if rows is None:
+    if rows is None or not len(rows):
         return Sample()
-    admitted = admit(Chunk(rows, program.kinds), program.time_column, EARLIEST_US)
+    together = (("", len(rows)),)
+    admitted = admit(Chunk(rows, program.kinds), program.time_column, Judge(Terms()), together)
     chunk = admitted.chunk
     if len(chunk) < 2:
         return Sample()

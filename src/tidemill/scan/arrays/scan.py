@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,23 +13,26 @@ from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
-from tidemill.scan.arrays.files import Part, RowBatch
+from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
+from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
-from tidemill.scan.arrays.row_scan import RowPass, count_raised, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
-    EARLIEST_US,
     FILTERED,
     LATE,
-    LATEST_US,
     MALFORMED,
     PickedRows,
+    Terms,
+    TimeSpans,
+    join_spans,
     own_bits,
 )
+from tidemill.scan.row_scan import RowPass, count_raised, pick_rows
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
+from tidemill.state.raised import RaisedCounts, raised_by_signature
 from tidemill.windows import EdgeClass, pane_origin, pane_us
 from tidemill.windows.edges import slice_starts
 
@@ -38,32 +41,25 @@ _FEW = 1 << 16
 
 @dataclass(frozen=True)
 class Admitted:
-    """The rows that may count, with their times, and how many do not."""
+    """The rows that may count, with their times, those by arrival too, and how many do not."""
 
     chunk: Chunk
     times_us: IntArray
+    spans: TimeSpans = field(default_factory=dict)
     refused: Mapping[int, int] = field(default_factory=dict)  # by verdict
 
 
-def judge(column: ChunkColumn, since_us: int) -> tuple[BoolArray, BoolArray]:
-    """Of each row, whether it has a usable time, and whether that is not before the watermark."""
-    times = column.numbers
-    usable = (times >= EARLIEST_US) & (times <= LATEST_US)
-    if column.valid is not None:
-        usable &= column.valid
-    return usable, times >= since_us
-
-
-def admit(chunk: Chunk, time_column: str, since_us: int) -> Admitted:
-    """Leave out rows without a usable time and rows from before the watermark."""
+def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
+    """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely = judge(column, since_us)
+    usable, timely = judge.judge(column, stretches)
     accepted = usable & timely
+    spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():
-        return Admitted(chunk, column.numbers)
+        return Admitted(chunk, column.numbers, spans)
     counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(accepted), column.numbers[accepted], refused)
+    return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
@@ -98,8 +94,11 @@ class Scanned:
     rows: dict[int, int] = field(default_factory=dict)  # by verdict
     oldest_us: int | None = None
     newest_us: int | None = None
+    spans: TimeSpans = field(default_factory=dict)  # of the accepted rows
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
+    scanned_in: dict[Part, None] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
+    raised_by_signature: dict[str, int] = field(default_factory=dict)
     raised_in_rows: dict[str, int] = field(default_factory=dict)  # by row feed
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
     picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
@@ -111,6 +110,10 @@ class Scanned:
     def count_raised(self, number: int, sql: str, rows: int) -> None:
         if rows:
             self.raised[number, sql] = self.raised.get((number, sql), 0) + rows
+
+    def count_by_signature(self, raised: RaisedCounts) -> None:
+        for key, rows in raised.items():
+            self.raised_by_signature[key] = self.raised_by_signature.get(key, 0) + rows
 
     def count_raised_in_rows(self, by_feed: Mapping[str, int]) -> None:
         for feed, rows in by_feed.items():
@@ -130,35 +133,64 @@ class Scanned:
         for verdict, rows in other.rows.items():
             self.count(verdict, rows)
         self.saw(other.oldest_us, other.newest_us)
+        self.spans = join_spans(self.spans, other.spans)
         for (number, sql), rows in other.raised.items():
             self.count_raised(number, sql, rows)
+        self.count_by_signature(other.raised_by_signature)
         self.count_raised_in_rows(other.raised_in_rows)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
+        self.scanned_in.update(other.scanned_in)
         self.refused_in.update(other.refused_in)
         self.picked += other.picked
 
     def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
         """The cells of each feed that got any, put together."""
+        return [(parts.feed, parts.cells()) for parts in self.of_feeds(program)]
+
+    def of_feeds(self, program: Program) -> list[FeedParts]:
+        """The parts of each feed that got any cells."""
         return [
-            (feed, merged(feed.lanes, joined(parts)))
+            FeedParts(feed, parts)
             for number, one_pass in enumerate(program.passes)
             for place, feed in enumerate(one_pass.feeds)
             if (parts := self.parts.get((number, place)))
         ]
 
 
-def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanned:
-    """Everything that the program asks of the rows; older ones than `since_us` are late."""
-    scanned = Scanned()
+@dataclass(frozen=True)
+class FeedParts:
+    """The cells of a feed, in parts that may have the same ones."""
+
+    feed: Feed
+    parts: list[Cells]
+
+    def cells(self) -> Cells:
+        """All of them, put together."""
+        return merged(self.feed.lanes, joined(self.parts))
+
+
+def scan(program: Program, batches: Iterable[RowBatch], terms: Terms) -> Iterator[Scanned]:
+    """Everything that the program asks of the rows, batch by batch, in the order of arrival."""
+    judge = Judge(terms)
     for batch in batches:
-        admitted = admit(Chunk(batch.rows, program.kinds), program.time_column, since_us)
+        chunk = Chunk(batch.rows, program.kinds)
+        admitted = admit(chunk, program.time_column, judge, batch.stretches)
+        scanned = Scanned(spans=admitted.spans, scanned_in=dict.fromkeys(batch.parts))
         for verdict, rows in admitted.refused.items():
             scanned.count(verdict, rows)
-            scanned.refused_in.update(dict.fromkeys(batch.parts))
+            scanned.refused_in.update(scanned.scanned_in)
         if len(admitted.chunk):
-            _scan_chunk(program, admitted, since_us, scanned)
-    return scanned
+            _scan_chunk(program, admitted, terms.since_us, scanned)
+        yield scanned
+
+
+def in_total(outcomes: Iterable[Scanned]) -> Scanned:
+    """The outcome of several scans as one."""
+    total = Scanned()
+    for scanned in outcomes:
+        total.add(scanned)
+    return total
 
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
@@ -189,8 +221,7 @@ def _scan_pass(
     is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
     for rows, timed in _joined_rows(program, one_pass, admitted):
         signed = sign(one_pass.signing, timed.chunk)
-        for scalar in one_pass.raising:
-            scanned.count_raised(number, scalar.sql, timed.chunk.computed(scalar).raised)
+        _count_raised(one_pass, timed.chunk, signed, number, scanned)
         for place, feed in enumerate(one_pass.feeds):
             sliced = slices(timed.times_us, classes_from(feed.synopses, since_us))
             cells = cells_of(feed, timed, signed, *sliced)
@@ -200,6 +231,19 @@ def _scan_pass(
             is_signed = np.any(signed.words, axis=1)[signed.ids]
             is_kept[is_signed if rows is None else rows[is_signed]] = True
     return int(np.count_nonzero(is_kept))
+
+
+def _count_raised(
+    one_pass: ArrayPass, chunk: Chunk, signed: Signed, number: int, scanned: Scanned
+) -> None:
+    for scalar in one_pass.raising:
+        is_raised = chunk.computed(scalar).raised
+        scanned.count_raised(number, scalar.sql, int(np.count_nonzero(is_raised)))
+        if is_raised.any():
+            ids, counts = np.unique(signed.ids[is_raised], return_counts=True)
+            for feed in one_pass.feeds:
+                raised = raised_by_signature(feed, scalar.sql, signed.words[ids], counts)
+                scanned.count_by_signature(raised)
 
 
 def _joined_rows(

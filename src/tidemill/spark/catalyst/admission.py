@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from tidemill.language.names import quote_name
-from tidemill.scan.contract import EARLIEST_US, LATEST_US, Admission
+from tidemill.scan.contract import Admission
+from tidemill.time import EARLIEST_US, LATEST_US
 
 TIME = "_t"
 CORRUPT = "_corrupt"
+# The number of the arrival that a row came with, and the bound of that arrival.
+ARRIVAL, SINCE = "_arrival", "_since"
 
 
 def timed_items(admission: Admission) -> tuple[str, ...]:
@@ -16,7 +19,10 @@ def timed_items(admission: Admission) -> tuple[str, ...]:
     if not stream.stamped_on_arrival:
         micros = f"UNIX_MICROS({column})"
         # Out of range counts as none: the slice of such a time could not be computed.
-        sane = f"{micros} BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
+        latest_us = admission.terms.latest_us
+        is_open = latest_us == LATEST_US
+        latest = f"{latest_us}L" if is_open else tick_constant(latest_us, column)
+        sane = f"{micros} BETWEEN {EARLIEST_US}L AND {latest}"
         return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
     some_column = quote_name(stream.stored_columns[0].name)
     stamp = tick_constant(admission.batch_time_us, some_column)
@@ -38,7 +44,9 @@ def malformed_sql(admission: Admission) -> str:
 
 def late_sql(admission: Admission) -> str:
     """The same text before there is a watermark as after, so that the code stays warm."""
-    return f"{TIME} < {tick_constant(admission.since_us, TIME)}"
+    if admission.judges_apart:
+        return f"{TIME} < {SINCE}"
+    return f"{TIME} < {tick_constant(admission.terms.since_us, TIME)}"
 
 
 def tick_constant(value: int, column: str) -> str:

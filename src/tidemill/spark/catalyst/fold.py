@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
-from tidemill.scan.contract import COUNTED, FILTERED, FoldPlace, FoldReport, read_report
+from tidemill.scan.contract import COUNTED, FILTERED, Admission, FoldPlace, FoldReport, read_report
 from tidemill.scan.routes import CATALYST
+from tidemill.spark.catalyst.judging import JUDGED_BY, Judgement, judge_groups
 from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT, CatalystPass
 from tidemill.spark.catalyst.values import raised_column
 from tidemill.spark.jobs import Workplace, WorkSize, in_threads, workplace_of
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
+from tidemill.state.raised import raised_by_signature
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,58 +33,92 @@ if TYPE_CHECKING:
 _MOST_JOBS = 4
 
 
+@dataclass(frozen=True)
+class CatalystReport:
+    """The report of a fold in Catalyst, and the judgement by which it went; the rows of arrivals
+    that have to be read again are not in it."""
+
+    fold: FoldReport
+    judgement: Judgement
+
+
 def fold_in_catalyst(
-    frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace, work: WorkSize
-) -> FoldReport:
+    frames: Sequence[tuple[CatalystPass, DataFrame]],
+    place: FoldPlace,
+    work: WorkSize,
+    admission: Admission,
+) -> CatalystReport:
     """Aggregate and fold all passes of a tick.
 
     Small folds are done here; otherwise the executors fold what they hold.
     """
+    if not frames:
+        return CatalystReport(FoldReport(), Judgement(admission.terms))
     fold = _fold_there if workplace_of(work) is Workplace.JOB else _fold_here
+    reports, judgement = fold(frames, place)
     total = FoldReport()
-    for report in fold(frames, place):
+    for report in reports:
         total = total.beside(report)
-    return replace(total, scanned_by=CATALYST)
+    return CatalystReport(replace(total, scanned_by=CATALYST), judgement)
 
 
 def _fold_here(
     frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace
-) -> list[FoldReport]:
+) -> tuple[list[FoldReport], Judgement]:
     tables = in_threads(lambda part: part[1].toArrow(), frames, _MOST_JOBS)
+    judgement = judge_groups(frames[0][0].admission, tables)
     place.failpoint.reach("partials", place.tick)
     reports = [
-        _timed(one_pass, place, rows) for (one_pass, _), rows in zip(frames, tables, strict=True)
+        _timed(one_pass, place, judgement.judged(rows))
+        for (one_pass, _), rows in zip(frames, tables, strict=True)
     ]
     place.failpoint.reach("fold", place.tick)
-    return reports
+    return reports, judgement
 
 
 def _fold_there(
     frames: Sequence[tuple[CatalystPass, DataFrame]], place: FoldPlace
-) -> list[FoldReport]:
+) -> tuple[list[FoldReport], Judgement]:
     """One Spark job for everything: each task folds the partial rows it holds."""
-    folded = [
-        frame.mapInArrow(_folder(number, one_pass, place), "pass INT, report STRING")
-        for number, (one_pass, frame) in enumerate(frames)
-    ]
-    job = folded[0]
-    for frame in folded[1:]:
-        job = job.union(frame)
-    reports = [FoldReport() for _ in frames]
-    for row in job.toArrow().to_pylist():
-        reports[row["pass"]] = reports[row["pass"]].joined(read_report(json.loads(row["report"])))
-    return reports
+    with _judged_there(frames) as judgement:
+        folded = [
+            frame.mapInArrow(_folder(number, one_pass, judgement, place), "pass INT, report STRING")
+            for number, (one_pass, frame) in enumerate(frames)
+        ]
+        job = folded[0]
+        for frame in folded[1:]:
+            job = job.union(frame)
+        reports = [FoldReport() for _ in frames]
+        for row in job.toArrow().to_pylist():
+            report = read_report(json.loads(row["report"]))
+            reports[row["pass"]] = reports[row["pass"]].joined(report)
+    return reports, judgement
+
+
+@contextmanager
+def _judged_there(frames: Sequence[tuple[CatalystPass, DataFrame]]) -> Iterator[Judgement]:
+    """The judgement on all groups, which are made once if they have to be looked at before."""
+    admission = frames[0][0].admission
+    if not admission.judges_later:
+        yield judge_groups(admission, [])
+        return
+    groups = [frame.persist() for _, frame in frames]
+    try:
+        yield judge_groups(admission, [group.select(*JUDGED_BY).toArrow() for group in groups])
+    finally:
+        for group in groups:
+            group.unpersist()
 
 
 def _folder(
-    number: int, one_pass: CatalystPass, place: FoldPlace
+    number: int, one_pass: CatalystPass, judgement: Judgement, place: FoldPlace
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         place.failpoint.reach("partials", place.tick)
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         if not tables:
             return
-        report = _timed(one_pass, place, pa.concat_tables(tables))
+        report = _timed(one_pass, place, judgement.judged(pa.concat_tables(tables)))
         place.failpoint.reach("fold", place.tick)
         columns = [pa.array([number], pa.int32()), pa.array([json.dumps(asdict(report))])]
         yield pa.RecordBatch.from_arrays(columns, ["pass", "report"])
@@ -112,6 +149,7 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
         oldest_us=pc.min(accepted.column(OLDEST)).as_py(),
         newest_us=pc.max(accepted.column(NEWEST)).as_py(),
         raised=_raised(one_pass, rows),
+        raised_by_signature=_raised_by_signature(one_pass, rows),
     )
 
 
@@ -154,3 +192,19 @@ def _raised(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
                 number = one_pass.scan.scalars.index(scalar)
                 raised[scalar.sql] = pc.sum(accepted.column(raised_column(number))).as_py() or 0
     return {sql: count for sql, count in raised.items() if count}
+
+
+def _raised_by_signature(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
+    """The same by the signatures of rows that count, for what is worked out of those."""
+    raised: dict[str, int] = {}
+    for place, feed in enumerate(one_pass.feeds):
+        counted = one_pass.feed_rows(place, rows)
+        counted = _where(counted, counted.column(VERDICT).to_numpy() == COUNTED)
+        for number, scalar in enumerate(one_pass.scan.scalars):
+            if scalar.may_raise:
+                counts = counted.column(raised_column(number)).to_numpy()
+                places = np.flatnonzero(counts)
+                words = [counted.column(name).to_numpy()[places] for name in feed.signature_columns]
+                signed = np.array(words, dtype=np.int64).reshape(len(words), len(places)).T
+                raised |= raised_by_signature(feed, scalar.sql, signed, counts[places])
+    return raised

@@ -32,7 +32,7 @@ from tidemill.scan.contract import (
     Pass,
     own_bits,
 )
-from tidemill.spark.catalyst.admission import TIME, late_sql, malformed_sql, timed_items
+from tidemill.spark.catalyst.admission import ARRIVAL, TIME, late_sql, malformed_sql, timed_items
 from tidemill.spark.catalyst.joins import RELATION, Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
@@ -42,17 +42,18 @@ from tidemill.state.pieces import SLICE
 from tidemill.windows import EdgeClass
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 VERDICT, OLDEST, NEWEST, SET = "_verdict", "_oldest", "_newest", "_set"
 # Of the 64 bits of Spark's GROUPING_ID all but the sign.
 _MOST_GROUP_COLUMNS = 63
 
 
-def partials(
-    session: SparkSession, rows: DataFrame, one_pass: CatalystPass, tables: Tables
-) -> DataFrame:
-    """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds."""
+def partials(rows: DataFrame, one_pass: CatalystPass, tables: Tables) -> DataFrame:
+    """One partial row per (verdict, slice, keys, signature) of the rows, for each of the feeds.
+
+    They are made by the session of the rows, whichever that is: a view is known to it alone.
+    """
     admission, looked_up = one_pass.admission, False
     if one_pass.looks_up_slices:
         timed = rows.selectExpr("*", *timed_items(admission))
@@ -60,7 +61,7 @@ def partials(
         looked_up = sliced is not None
         rows = rows if sliced is None else sliced.drop(TIME)
     signed = signed_rows(rows, one_pass.scan, admission, one_pass.name, tables, one_pass.relations)
-    return session.sql(one_pass.sql(signed, looked_up))
+    return rows.sparkSession.sql(one_pass.sql(signed, looked_up))
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class CatalystPass(Pass):
 
     @cached_property
     def classes(self) -> tuple[EdgeClass, ...]:
-        return self.edge_classes(self.admission.since_us)
+        return self.edge_classes(self.admission.terms.since_us)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
@@ -149,8 +150,11 @@ class CatalystPass(Pass):
         for number, feed in enumerate(self.feeds):
             items |= dict(self._words(number, feed))
         passes = self._passes()
+        # A slice of an arrival may be judged as a whole where all of it cannot.
+        always = SLICE if self.admission.judges_later else ""
         for name, sql in items.items():
-            yield f"{sql} AS {name}" if passes == "TRUE" else f"IF({passes}, {sql}, NULL) AS {name}"
+            is_open = passes == "TRUE" or name == always
+            yield f"{sql} AS {name}" if is_open else f"IF({passes}, {sql}, NULL) AS {name}"
 
     def _words(self, number: int, feed: Feed) -> Iterator[tuple[str, str]]:
         """The names and SQL of a feed's words; alone in its pass it takes those of the scan."""
@@ -165,7 +169,8 @@ class CatalystPass(Pass):
         feed = self.feeds[number]
         values = (f"_by{place}" for place in range(len(self.scan.values)))
         words = (name for name, _ in self._words(number, feed))
-        return (VERDICT, SLICE, *feed.key_columns, *values, *words)
+        arrival = (ARRIVAL,) if self.admission.judges_later else ()
+        return (VERDICT, *arrival, SLICE, *feed.key_columns, *values, *words)
 
     @cached_property
     def _group_columns(self) -> dict[str, str]:
@@ -304,7 +309,7 @@ def _runs(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, ...]]:
 
 
 def _group_columns(feeds: Sequence[Feed]) -> int:
-    """Verdict, slice, everybody's keys, and each feed's own words."""
+    """Verdict, arrival, slice, everybody's keys, and each feed's own words."""
     keys = {name for feed in feeds for name in feed.key_columns}
     values = len(feeds[0].scan.values)
-    return 2 + len(keys) + values + sum(len(feed.signature_columns) for feed in feeds)
+    return 3 + len(keys) + values + sum(len(feed.signature_columns) for feed in feeds)

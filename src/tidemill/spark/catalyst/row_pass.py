@@ -35,7 +35,7 @@ from tidemill.state.feed import Scan, merge_scans
 from tidemill.state.row_pieces import RowFeed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 # Where a row stands in the input: its file, the part of that, and its number in the part.
 _FILE, _PART, _NUMBER = "_file", "_part", "_number"
@@ -116,9 +116,11 @@ class CatalystRowPass:
         times_us = rows.column(TIME).to_numpy()
         for feed in self.feeds:
             is_taken = self._takes(feed, rows)
-            taken_rows = rows.filter(pa.array(is_taken))
-            if len(taken_rows):
-                yield PickedRows(feed, self._columns(feed, taken_rows), times_us[is_taken])
+            if is_taken.all():
+                yield PickedRows(feed, self._columns(feed, rows), times_us)
+            elif is_taken.any():
+                chosen = self._columns(feed, rows).filter(pa.array(is_taken))
+                yield PickedRows(feed, chosen, times_us[is_taken])
 
     def _takes(self, feed: RowFeed, rows: pa.Table) -> BoolArray:
         is_taken = np.ones(len(rows), np.bool_)
@@ -163,13 +165,11 @@ def catalyst_row_passes(
     )
 
 
-def row_frame(
-    session: SparkSession, rows: DataFrame, one_pass: CatalystRowPass, tables: Tables
-) -> DataFrame:
+def row_frame(rows: DataFrame, one_pass: CatalystRowPass, tables: Tables) -> DataFrame:
     """The rows that leave, with what is needed to tell whose they are."""
     scan, admission = one_pass.scan, one_pass.admission
     signed = signed_rows(rows, scan, admission, one_pass.name, tables, (scan.relation,))
-    return session.sql(one_pass.sql(signed))
+    return rows.sparkSession.sql(one_pass.sql(signed))
 
 
 def with_arrival(rows: DataFrame) -> DataFrame:

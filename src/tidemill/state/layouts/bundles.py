@@ -48,8 +48,8 @@ CELLS_PER_ROW = 6
 class Block(Protocol):
     """Windows and groups side by side: a matrix of them, or a list of the pairs with rows.
 
-    `window` and `group` number them and broadcast to `shape`; lanes come flattened. A lane
-    that only a few cells need is asked for at those alone.
+    `window` and `group` number them and broadcast to `shape`; lanes come flattened. Where only
+    a few cells are needed, a block of those alone is asked for its lanes.
     """
 
     @property
@@ -66,11 +66,8 @@ class Block(Protocol):
 
     def lane(self, number: int) -> CombinedValues | AnyRuns: ...
 
-    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns: ...
-
-    def windows_at(self, cells: IntArray) -> IntArray: ...
-
-    def groups_at(self, cells: IntArray) -> IntArray: ...
+    def at(self, cells: IntArray) -> Block:
+        """The block of some cells with rows, by their places in the flattened one."""
 
 
 class LaidOut(Protocol):
@@ -183,7 +180,7 @@ def bundles(
         rows = np.flatnonzero(is_read.ravel()[places])
         # The lanes stay where they are: of each, only what is asked for will be looked at.
         members = replace(cells, lanes=()).at(rows)
-        yield _bundle(lane_rows, members, rows, spans, layout)
+        yield _bundle(lane_rows, members, rows, places[rows], spans, layout)
 
 
 def _reached(cells: Cells, spans: Spans) -> BoolArray:
@@ -250,9 +247,13 @@ def _runs(readings: list[int], height: IntArray, width: IntArray) -> Iterator[li
 
 
 def _bundle(
-    lanes: Sequence[LaneRows], cells: Cells, rows: IntArray, spans: Spans, layout: CellLayout
+    lanes: Sequence[LaneRows],
+    cells: Cells,
+    rows: IntArray,
+    places: IntArray,
+    spans: Spans,
+    layout: CellLayout,
 ) -> Bundle:
-    places = _places(cells)
     is_met = np.bincount(places, minlength=len(cells.signatures) * len(cells.slices)) > 0
     before = np.concatenate([[0], np.cumsum(is_met)])
     group, groups, first = _renumbered(cells)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -56,16 +57,10 @@ class DenseBlock:
         flat = values.reshape(-1, *values.shape[2:])
         return flat, None if valid is None else valid.ravel()
 
-    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns:
-        """The lane of some cells, by their place in the flattened block."""
-        window, group = np.divmod(cells, self._groups)
-        return self._section.lane(number).at(self._lo[window], self._hi[window], group)
-
-    def windows_at(self, cells: IntArray) -> IntArray:
-        return self._numbers[cells // self._groups]
-
-    def groups_at(self, cells: IntArray) -> IntArray:
-        return cells % self._groups
+    def at(self, cells: IntArray) -> DensePlaces:
+        """Some cells, by their place in the flattened block."""
+        row, group = np.divmod(cells, self._groups)
+        return DensePlaces(self._section, self._numbers[row], group, self._lo[row], self._hi[row])
 
     # Rule CS1: windows of equal bounds share one probe. They lie side by side here.
 
@@ -81,6 +76,32 @@ class DenseBlock:
     @cached_property
     def _probe_of(self) -> IntArray | None:
         return None if self._is_new.all() else np.cumsum(self._is_new) - 1
+
+
+@dataclass(frozen=True)
+class DensePlaces:
+    """Some cells of a dense block, each a window `lo:hi` of one group, with rows behind it."""
+
+    section: _Section
+    window: IntArray
+    group: IntArray
+    lo: IntArray
+    hi: IntArray
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self.window),)
+
+    @property
+    def present(self) -> BoolArray | None:
+        return None
+
+    def lane(self, number: int) -> CombinedValues | AnyRuns:
+        return self.section.lane(number).at(self.lo, self.hi, self.group)
+
+    def at(self, cells: IntArray) -> DensePlaces:
+        places = (self.window, self.group, self.lo, self.hi)
+        return DensePlaces(self.section, *(numbers[cells] for numbers in places))
 
 
 class DenseCells:

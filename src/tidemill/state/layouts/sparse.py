@@ -41,14 +41,9 @@ class SparseBlock:
     def lane(self, number: int) -> CombinedValues | AnyRuns:
         return self.lanes[number].windows(self.first, self.last)
 
-    def lane_at(self, number: int, cells: IntArray) -> CombinedValues | AnyRuns:
-        return self.lanes[number].windows(self.first[cells], self.last[cells])
-
-    def windows_at(self, cells: IntArray) -> IntArray:
-        return self.window[cells]
-
-    def groups_at(self, cells: IntArray) -> IntArray:
-        return self.group[cells]
+    def at(self, cells: IntArray) -> SparseBlock:
+        first, last = self.first[cells], self.last[cells]
+        return SparseBlock(self.window[cells], self.group[cells], first, last, self.lanes)
 
 
 class SparseCells:

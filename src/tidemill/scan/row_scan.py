@@ -61,7 +61,8 @@ def count_raised(row_pass: RowPass, chunk: Chunk) -> dict[str, int]:
 
 
 def _raised_for(feed: RowFeed, chunk: Chunk) -> int:
-    return sum(chunk.computed(scalar).raised for scalar in feed.scan.scalars if scalar.may_raise)
+    raising = (scalar for scalar in feed.scan.scalars if scalar.may_raise)
+    return sum(int(np.count_nonzero(chunk.computed(scalar).raised)) for scalar in raising)
 
 
 def row_hindrances(feed: RowFeed) -> Iterator[str]:

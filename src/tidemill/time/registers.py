@@ -1,0 +1,72 @@
+"""The register of a source: how far its time has come, and what is promised of its rows to come.
+
+>>> register = Register().advanced(newest_us=10_000_000, lateness_us=2_000_000)
+>>> register.promised_us
+8000000
+>>> register.advanced(newest_us=9_000_000, lateness_us=2_000_000) == register
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Beyond these the sum of a time and a window would leave 64 bits.
+EARLIEST_US, LATEST_US = -(2**60), 2**60
+
+
+@dataclass(frozen=True)
+class Register:
+    """The newest time that counted and the watermark; None before the first row.
+
+    No row of the source that is to come counts if it is older than what is promised. The newest
+    time less the lateness is such a promise, and so is the end of the last window that a flush
+    has closed. Neither ever goes back, and both stand in the record of a tick, so a tick that is
+    run again judges its rows as it did before.
+    """
+
+    newest_us: int | None = None
+    promised_us: int | None = None
+
+    @property
+    def watermark_us(self) -> int | None:
+        """The time by which windows close: what is promised."""
+        return self.promised_us
+
+    @property
+    def since_us(self) -> int:
+        """No row that counts is older."""
+        return EARLIEST_US if self.promised_us is None else self.promised_us
+
+    def advanced(self, newest_us: int | None, lateness_us: int) -> Register:
+        """After rows whose newest that counted is this old; time never goes back."""
+        if newest_us is None:
+            return self
+        newest = newest_us if self.newest_us is None else max(self.newest_us, newest_us)
+        return Register(newest, self._later(newest - lateness_us))
+
+    def flushed(self, last_end_us: int | None) -> Register:
+        """After closing every open window: what comes before the last end is late."""
+        return self if last_end_us is None else Register(self.newest_us, self._later(last_end_us))
+
+    def next_update_us(self, update_us: int) -> int | None:
+        """The end of the update that has the last row; updates come every so often."""
+        return None if self.newest_us is None else (self.newest_us // update_us + 1) * update_us
+
+    def reach_us(self, update_us: int) -> int | None:
+        """How far soft queries see: as the watermark, and no further than the last row's update.
+
+        A flush moves the watermark to the end of the longest window of all.
+        """
+        next_us = self.next_update_us(update_us)
+        if self.promised_us is None or next_us is None:
+            return self.promised_us
+        return min(self.promised_us, next_us)
+
+    def updates(self, update_us: int) -> int | None:
+        """The number of updates of the stream since the epoch, as soft queries see it."""
+        reach_us = self.reach_us(update_us)
+        return None if reach_us is None else reach_us // update_us
+
+    def _later(self, promised_us: int) -> int:
+        return promised_us if self.promised_us is None else max(self.promised_us, promised_us)
