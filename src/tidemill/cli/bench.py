@@ -16,9 +16,9 @@ INSTALLED = Path(sysconfig.get_path("data")) / "share" / "tidemill" / "bench"
 
 def command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="which benchmark")] = "",
+    name: Annotated[str, typer.Argument(help="which benchmark; without one, a list of all")] = "",
 ) -> None:
-    """Run a benchmark; its own options follow its name."""
+    """Run a benchmark; its own options follow its name: `tidemill bench NAME -- --help`."""
     folder = CLONE if CLONE.is_dir() else INSTALLED
     programs = {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
     if not programs:

@@ -16,7 +16,7 @@ from tidemill.engine import write_packets
 def command(
     generator: Annotated[str, typer.Argument(help="what to generate: packets")],
     folder: Annotated[Path, typer.Argument(help="where the files go; must be empty or new")],
-    rows: Annotated[int, typer.Option(help="how many rows")] = 1_000_000,
+    rows: Annotated[int, typer.Option(help="how many rows at most")] = 1_000_000,
     rows_per_file: Annotated[int, typer.Option(help="rows in one file")] = 250_000,
     option: Annotated[
         list[str] | None, typer.Option("-o", help="of generate:packets, as in -o rate=50000")
@@ -28,7 +28,8 @@ def command(
             raise typer.BadParameter(f"no generator '{generator}'; generators: packets")
         task = progress.add_task("rows", total=rows)
         options = dict(text.partition("=")[::2] for text in option or [])
-        write_packets(
+        written = write_packets(
             folder, rows, rows_per_file, options, lambda done: progress.update(task, completed=done)
         )
-    print(f"{rows:,} rows in {folder}")
+        progress.update(task, total=written)
+    print(f"{written:,} rows in {folder}")

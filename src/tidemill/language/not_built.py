@@ -36,7 +36,8 @@ HINTS = {
     "a stream of answers": "windows and GROUP BY stand in the queries that read the stream",
     "a union of streams": "declare a stream for each SELECT, and register queries over each",
     "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
-    "WITH on a derived stream": "lateness, update and weight are those of the stream it reads",
+    "LIMIT or OFFSET in a stream": "LIMIT stands in queries over windows of the stream",
+    "WITH on a derived stream": "lateness, ahead, update and weight are those of the stream below",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
 }
 

@@ -23,7 +23,8 @@ from tidemill.language.statements import RowSelect, SelectItem, Star
 _GROUPED = ("GROUP BY", "HAVING")
 _LATER = {
     **dict.fromkeys(SETS, "a union of streams"),
-    **dict.fromkeys(("ORDER BY", "SORT BY", "LIMIT", "OFFSET"), "an order of rows in a stream"),
+    **dict.fromkeys(("ORDER BY", "SORT BY"), "an order of rows in a stream"),
+    **dict.fromkeys(("LIMIT", "OFFSET"), "LIMIT or OFFSET in a stream"),
     "QUALIFY": "QUALIFY",
     "WITH": "WITH on a derived stream",
 }

@@ -23,8 +23,8 @@ def write_packets(
     rows_per_file: int,
     options: dict[str, str],
     progress: Callable[[int], None],
-) -> None:
-    """Whole blocks per file, in order of arrival; every core makes files of its own."""
+) -> int:
+    """How many rows it wrote: whole blocks per file, in order of arrival, on every core."""
     if folder.exists() and any(folder.iterdir()):
         refuse("E_FOLDER", f"{folder} is not empty", hint="name a new folder")
     model = PacketModel.from_options({**with_microseconds(options), "rows": str(rows)})
@@ -36,6 +36,7 @@ def write_packets(
             written += count
             progress(written)
     _date(folder, len(spans))
+    return written
 
 
 def _spans(model: PacketModel, rows_per_file: int) -> Iterator[tuple[int, int]]:
