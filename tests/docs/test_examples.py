@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, commands
 from tidemill.cli import app
 from tidemill.clock import ManualClock
-from tidemill.engine import Engine, RunReport
+from tidemill.engine import COMPILING, Engine, RunReport
 from tidemill.errors import TidemillError
 
 EXAMPLES = ROOT / "examples"
@@ -85,9 +85,19 @@ def pattern(shown: str, folder: Path) -> str:
     return "".join(parts)
 
 
+def lasting(output: str) -> str:
+    """The lines without spaces at their ends, and without those told once on a machine."""
+    lines = output.split("\n")
+    return "".join(line.rstrip() + "\n" for line in lines if not line.startswith(COMPILING))
+
+
+def test_what_is_told_once_on_a_machine_is_in_no_transcript() -> None:
+    assert lasting(f"{COMPILING} …\ndone: 1 row \n") == "done: 1 row\n\n"
+
+
 def check_transcript(block: Block, folder: Path) -> None:
     for command, shown in commands(block):
-        output = "".join(line.rstrip() + "\n" for line in run_command(command).split("\n"))
+        output = lasting(run_command(command))
         is_shown = re.fullmatch(pattern(shown, folder) + r"\n*", _CHANGING.sub("~", output))
         told = f"line {block.line}: $ {command}\nprinted\n{output}\nand not\n{shown}"
         assert is_shown is not None, told
