@@ -2,7 +2,8 @@
 
 It starts with a synopsis for each query. Every step may merge groups of queries or part them.
 Afterwards predicates get their bits (`synopses.py`), and feeds are arranged (`feeds.py`). A step
-can be switched off by its name (`SET steps_off = '…'`); the answers stay the same.
+can be switched off by its name (`SET steps_off = '…'`); the answers stay the same. In mode `auto`
+the plan is then compared with those that share all windows or nothing, and the cheapest is taken.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from functools import cached_property
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import STEP_SENTENCES, Settings
 from tidemill.share.costs import EngineCosts, Needs, needs_of
+from tidemill.share.feeds import cost_of_feeding
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
+from tidemill.share.parting import QueryPart, cost_of_family, part_queries
 from tidemill.share.weave import (
     CostModel,
-    Machine,
     Operations,
     Processing,
-    Statistics,
     Workload,
     choose_weave,
     cost_of_plan,
@@ -52,12 +53,24 @@ class Context:
     costs: EngineCosts
 
     def weaving(self, needs: Needs) -> CostModel:
-        """Weaving goes by the papers' count of operations, `auto` by the machine's time."""
-        rate = self.costs.sample.rows_per_second
-        if self.settings.sharing in ("weave", "triweave"):
-            return Operations(Fraction(rate).limit_denominator(1000))
-        groups = self.costs.cells_per_second(needs) / self.costs.edge_rate(needs.windows)
-        return Machine(Statistics(rate, groups), self.costs.machine)
+        """The papers' count of operations, by which the modes that are named after it weave."""
+        return Operations(Fraction(self.costs.sample.rows_per_second).limit_denominator(1000))
+
+    @property
+    def routes(self) -> bool:
+        """Whether cells may be kept by condition."""
+        return self.settings.sharing == "auto" and self.settings.is_on("routing")
+
+    def cost_of_cells(self, needs: Needs) -> float:
+        """The cost of a synopsis, kept in the cheaper of the ways that are allowed."""
+        costs = self.costs
+        return costs.cost_of_cells(needs) if self.routes else costs.cost_by_signature(needs)
+
+    def group(self, queries: Sequence[QueryPlan]) -> Group:
+        """The queries as one group, kept in the cheaper way."""
+        group = Group(tuple(queries))
+        routed = self.routes and self.costs.is_routing_cheaper(group.needs)
+        return replace(group, routed=routed)
 
 
 def share_slices(groups: QueryGroups, _context: Context) -> QueryGroups:
@@ -72,33 +85,21 @@ def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     them are put together by cost, and left apart where their signatures would explode.
     """
     compatible = _joined(groups, lambda g: (g.needs.relation, g.needs.keys, _columns(g)))
+    parts = [QueryPart(group.queries, group.needs) for group in compatible]
 
-    def merge(left: _Part, right: _Part) -> _Part | None:
+    def merge(left: QueryPart, right: QueryPart) -> QueryPart | None:
         same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
-        return _Part((*left.queries, *right.queries), left.needs | right.needs) if same else None
+        return left + right if same else None
 
-    parts = [_Part(group.queries, group.needs) for group in compatible]
-    merged = merge_greedily(parts, lambda part: context.costs.cost_of_synopsis(part.needs), merge)
-    return tuple(Group(part.queries) for part in merged)
+    def cost(part: QueryPart) -> float:
+        return context.cost_of_cells(part.needs) + context.costs.cost_of_added_feed(part.needs, 1)
 
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Queries that may become a group, and what they need together: no query is asked again."""
-
-    queries: tuple[QueryPlan, ...]
-    needs: Needs
+    return tuple(Group(part.queries) for part in merge_greedily(parts, cost, merge))
 
 
 def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
-    if context.settings.sharing != "auto":
-        return groups
-
-    def pays(needs: Needs) -> bool:
-        return context.costs.cost_by_predicate(needs) < context.costs.cost_by_signature(needs)
-
-    return tuple(replace(group, routed=pays(group.needs)) for group in groups)
+    return tuple(context.group(group.queries) for group in groups)
 
 
 def weave_windows(groups: QueryGroups, context: Context) -> QueryGroups:
@@ -135,13 +136,50 @@ SHARING_STEPS: tuple[Step, ...] = tuple(
 
 def optimise(queries: Iterable[QueryPlan], context: Context) -> QueryGroups:
     """The groups after all steps that are on."""
-    groups: QueryGroups = tuple(Group((query,)) for query in queries)
+    apart: QueryGroups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
-        return groups
+        return apart
+    stages = [apart]
     for step in SHARING_STEPS:
         if step.regroup and context.settings.is_on(step.name):
-            groups = step.regroup(groups, context)
-    return groups
+            stages.append(step.regroup(stages[-1], context))
+    if context.settings.sharing != "auto":
+        return stages[-1]
+    return _cheapest(stages, context)
+
+
+def _cheapest(stages: Sequence[QueryGroups], context: Context) -> QueryGroups:
+    """The last stage, unless the one before weaving or the first costs less in the end.
+
+    Weaving looks at one family of synopses at a time; how all of them are fed comes after it.
+    """
+    apart, last = stages[0], stages[-1]
+    offers = [last]
+    if len(stages) > 2 and len(stages[-2]) < len(last):
+        offers.append(stages[-2])
+    if len(apart) > len(last) and _may_win(apart, last, context):
+        offers.append(apart)
+    if len(offers) == 1:
+        return last
+    return min(offers, key=lambda groups: cost_with_feeds(groups, context))
+
+
+def _may_win(apart: QueryGroups, groups: QueryGroups, context: Context) -> bool:
+    """Whether queries alone may be cheaper, which each have a file in every tick at least."""
+    costs = context.costs
+    return len(apart) * costs.cost_of_pieces < cost_of_arrangement(groups, context)
+
+
+def cost_with_feeds(groups: Sequence[Group], context: Context) -> float:
+    """The cost of all synopses, and of the sub-aggregations and passes that feed them."""
+    fed = cost_of_feeding([group.needs for group in groups], context.settings, context.costs)
+    return fed + sum(_cost_of_state(group, context) for group in groups)
+
+
+def _cost_of_state(group: Group, context: Context) -> float:
+    costs = context.costs
+    by_signature, by_predicate = costs.cost_by_signature, costs.cost_by_predicate
+    return by_predicate(group.needs) if group.routed else by_signature(group.needs)
 
 
 def _joined(groups: QueryGroups, key: Callable[[Group], object]) -> QueryGroups:
@@ -157,8 +195,11 @@ def _columns(group: Group) -> frozenset[str]:
 
 def _woven(group: Group, context: Context) -> Sequence[Group]:
     mode = context.settings.sharing
-    if mode == "shared" or group.routed or len(group.queries) == 1:
+    if mode == "shared" or len(group.queries) == 1:
         return [group]
+    if mode == "auto":
+        parts = part_queries(group.queries, context.costs, context.cost_of_cells)
+        return [group] if len(parts) == 1 else [context.group(part) for part in parts]
     windows = [longest(query) for query in group.queries]
     chosen = choose_weave(mode, windows, context.weaving(group.needs))
     return [Group(tuple(group.queries[n] for n in sorted(part))) for part in chosen.groups]
@@ -173,7 +214,10 @@ def cost_of_arrangement(groups: Sequence[Group], context: Context) -> float:
     """The cost by the papers' count when windows are woven by it, else in the machine's time."""
     if context.settings.sharing in ("weave", "triweave"):
         return sum(_cost_of_weaving(family, context) for family in _families(groups))
-    return sum(context.costs.cost_of_synopsis(group.needs) for group in groups)
+    return sum(
+        cost_of_family([group.needs for group in family], context.costs, context.cost_of_cells)
+        for family in _families(groups)
+    )
 
 
 def _families(groups: Sequence[Group]) -> Iterable[list[Group]]:
