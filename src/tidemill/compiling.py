@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -84,10 +84,12 @@ def _compiled_lazily(function: Callable[..., Any]) -> Any:
     """
     from numba import njit
 
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        return njit(nogil=True)(function)
+    from tidemill.compiled_cache import LoopCache
+
+    machine: Any = njit(nogil=True)(function)
+    with suppress(RuntimeError):  # no folder that can be written
+        machine._cache = LoopCache(function)
+    return machine
 
 
 def _reveal(names: dict[str, Any], visited: set[int]) -> None:

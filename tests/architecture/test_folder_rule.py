@@ -15,8 +15,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
 WORDS = (
-    *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "arrays", "words"),
-    "version",
+    *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "compiled_cache"),
+    *("arrays", "words", "version"),
 )
 FOLDERS = (
     *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),

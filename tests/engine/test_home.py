@@ -60,3 +60,25 @@ def test_a_lock_whose_file_its_holder_removed_is_taken_anew(
     with pytest.raises(TidemillError, match="another process"):
         Home(tmp_path / "home").hold()
     second.close()
+
+
+def test_who_looks_for_the_holder_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moment of a look may be long on a busy machine."""
+    home, looks = Home(tmp_path / "home"), list[float]()
+    home.path.mkdir()
+    looker = (home.path / "lock").open("w+")
+    fcntl.flock(looker, fcntl.LOCK_SH)
+
+    def look_on(seconds: float) -> None:
+        looks.append(seconds)
+        assert Home(home.path).holder() is None  # another who looks is not taken for the holder
+        if len(looks) == 2:
+            looker.close()
+
+    monkeypatch.setattr("tidemill.engine.home.time.sleep", look_on)
+    home.hold()
+    assert len(looks) == 2
+    assert Home(home.path).holder() is not None
+    home.close()

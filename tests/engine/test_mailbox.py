@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -42,6 +43,19 @@ def attached(home: Home, while_waiting: Callable[[], None]) -> Attached:
         while_waiting()
 
     return Attached(home.path, sleep)
+
+
+def test_both_sides_may_make_the_mailbox_at_a_time(tmp_path: Path) -> None:
+    def make(folder: Path, both: Barrier) -> None:
+        both.wait()
+        Mailbox(folder, "run").close()
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(10):
+            folder, both = tmp_path / str(number), Barrier(2)
+            folder.mkdir()
+            for made in [pool.submit(make, folder, both) for _ in range(2)]:
+                made.result()
 
 
 def test_statements_are_carried_out_by_the_runner(home: Home, box: Mailbox, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import secrets
 import sqlite3
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import IO
 
 from tidemill.errors import refuse
 from tidemill.language.names import Name
+
+# As long as it takes others to look at a lock.
+_LOOK_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,7 @@ class Home:
     def _acquire(self) -> None:
         # The kernel drops the lock with the process, however it ends.
         lock = (self.path / "lock").open("a+")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take(lock):
             holder = _read_holder(lock).process or "unknown"
             lock.close()
             refuse(
@@ -145,12 +147,27 @@ def _new_run() -> str:
     return secrets.token_hex(8)
 
 
+def _take(lock: IO[str]) -> bool:
+    """False if another process holds it. One that only looks for the holder shares it for a
+    moment, and is waited for."""
+    while not _try_lock(lock, fcntl.LOCK_EX):
+        if not _try_lock(lock, fcntl.LOCK_SH):
+            return False
+        fcntl.flock(lock, fcntl.LOCK_UN)  # else two that want it would wait for each other
+        time.sleep(_LOOK_SECONDS)
+    return True
+
+
 def _holder_of(lock: IO[str]) -> Holder | None:
+    return None if _try_lock(lock, fcntl.LOCK_SH) else _read_holder(lock)
+
+
+def _try_lock(lock: IO[str], operation: int) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, operation | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _read_holder(lock)
-    return None
+        return False
+    return True
 
 
 def _is_at(lock: IO[str], path: Path) -> bool:

@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS statements (
   id INTEGER PRIMARY KEY, run TEXT, text TEXT, base TEXT, replies TEXT, problem TEXT);
 """
 _LOOK_SECONDS = 0.05
+# For another process to be done with the file: it has it for milliseconds, if it comes to run.
+_PATIENCE_SECONDS = 60.0
 
 
 class Mailbox(AbstractContextManager["Mailbox"]):
@@ -181,7 +183,10 @@ def _problem(raw: dict[str, Any]) -> Problem:
 
 
 def _open(home: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(home / "mailbox.db", isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
+    # Without a write-ahead log: of two processes that open a new file and turn to one, the second
+    # fails at once, however long it would wait.
+    connection = sqlite3.connect(
+        home / "mailbox.db", _PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+    )
     connection.executescript(_TABLE)
     return connection
