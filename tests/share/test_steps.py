@@ -74,13 +74,13 @@ def test_what_each_step_is_for() -> None:
     assert {off: shape(arranged(off)) for off in offs} == {
         "": (4, 4, 2, 1),
         "slices": (4, 4, 2, 1),
-        "predicates": (7, 3, 2, 1),
+        "predicates": (7, 3, 3, 1),
         "routing": (4, 2, 2, 1),
         "weave": (4, 4, 2, 1),
         "covers": (4, 4, 2, 1),
         "group_by_tree": (4, 4, 4, 1),
-        "grouping_sets": (4, 4, 1, 1),
-        "slices, predicates": (8, 3, 2, 1),
+        "grouping_sets": (4, 4, 2, 2),
+        "slices, predicates": (8, 3, 3, 1),
         "routing, covers": (4, 3, 2, 1),
     }
 

@@ -51,6 +51,7 @@ def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts
         "narrow_ns": lambda: synopses.narrow_ns(watch),
         "answer_ns": lambda: synopses.answer_ns(watch),
         "piece_ns": lambda: synopses.piece_ns(watch, folder),
+        "open_ns": lambda: synopses.open_ns(watch, folder),
         "run_ns": lambda: run_ns(watch, folder),
     }
     figures = {}

@@ -40,7 +40,7 @@ ITEMS: Mapping[CostFamily, str] = {
     CostFamily.CODE: "calibrated(length)",
 }
 _MERGED = {**ITEMS, CostFamily.NUMBERS: "SUM(delay)"}
-_FEW, _MANY = 8, 48  # slices
+_FEW, _MANY = 16, 128  # slices: a tick's cells, too many to lie in the caches
 _GROUPS, _ROWS_EACH = 1_000, 8
 _SECOND_US = 1_000_000
 
@@ -103,9 +103,13 @@ class _Stage:
 
 
 def _rows(slices: int, rows_each: int) -> Iterator[pa.RecordBatch]:
-    """Every group in every second, so many rows of each, about half in either protocol."""
+    """Every group in every second, so many rows of each by chance, about half in either protocol.
+
+    As in a stream, neighbours are of other groups: how far apart cells lie is part of the costs.
+    """
     dice = np.random.default_rng(slices)
-    group = np.tile(np.repeat(np.arange(_GROUPS), rows_each), slices)
+    order = np.tile(np.arange(_GROUPS), (slices, rows_each))
+    group = dice.permuted(order, axis=1).ravel()
     second = np.repeat(np.arange(slices), _GROUPS * rows_each)
     length = dice.integers(40, 1_500, len(group))
     yield pa.RecordBatch.from_pydict(

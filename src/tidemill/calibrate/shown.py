@@ -22,7 +22,8 @@ _CELLS = {
     "narrow_ns": "a cell picked by its signature",
     "combine_ns": "a cell put into a running sum",
     "answer_ns": "a window × group answered",
-    "piece_ns": "a file of cells written and opened",
+    "piece_ns": "a file of cells written",
+    "open_ns": "a file of cells opened",
     "run_ns": "a joint run of soft queries begun and ended",
 }
 _LANES = {

@@ -19,6 +19,7 @@ from tidemill.state.routing import routed
 from tidemill.state.synopsis import Synopsis
 
 _FEW, _MANY = 16, 64  # slices
+_LEAST, _MOST = 256, 1_500  # where cells are too many to lie in the caches, as in large ticks
 _BUCKETS, _SMALL_GROUPS = 2, 20
 
 
@@ -34,7 +35,7 @@ def fold_ns(watch: Watch) -> float:
         cells = make_cells(feed, slices)
         return Job(lambda: list(fold_feed(feed, cells)), len(cells) * len(synopses))
 
-    return watch.each_ns(job(_FEW), job(_MANY))
+    return watch.each_ns(job(_LEAST), job(_MOST))
 
 
 def keep_ns(watch: Watch, folder: Path) -> float:
@@ -68,18 +69,32 @@ def read_ns(watch: Watch, folder: Path) -> float:
 
 
 def piece_ns(watch: Watch, folder: Path) -> float:
-    """By pieces: each of a handful of cells, written and read by as many ticks as cells are."""
-    synopsis = synopsis_for(0, [query("src", 1_000, items=COUNTS)]).synopsis
-    cells = make_cells(synopsis, 1)
-    cells = cells.where(cells.group < _SMALL_GROUPS)
+    """By pieces: each of a handful of cells, written and dropped."""
+    synopsis, cells = _handful()
 
     def work(pieces: int) -> None:
-        written = [_written(folder, synopsis, cells) for _ in range(pieces)]
-        for piece in written:
-            _read(folder, synopsis, [piece])
-        _drop(folder, written)
+        _drop(folder, [_written(folder, synopsis, cells) for _ in range(pieces)])
 
     return watch.each_ns(*(Job(partial(work, count), count) for count in (_FEW, 4 * _FEW)))
+
+
+def open_ns(watch: Watch, folder: Path) -> float:
+    """By pieces: each of a handful of cells, read and put together with the others."""
+    synopsis, cells = _handful()
+    pieces = [_written(folder, synopsis, cells) for _ in range(4 * _FEW)]
+
+    def job(count: int) -> Job:
+        return Job(lambda: _read(folder, synopsis, pieces[:count]), count)
+
+    piece_open_ns = watch.each_ns(job(_FEW), job(4 * _FEW))
+    _drop(folder, pieces)
+    return piece_open_ns
+
+
+def _handful() -> tuple[Synopsis, Cells]:
+    synopsis = synopsis_for(0, [query("src", 1_000, items=COUNTS)]).synopsis
+    cells = make_cells(synopsis, 1)
+    return synopsis, cells.where(cells.group < _SMALL_GROUPS)
 
 
 def _written(folder: Path, synopsis: Synopsis, cells: Cells) -> Piece:
@@ -100,16 +115,16 @@ def _drop(folder: Path, pieces: Sequence[Piece]) -> None:
 
 
 def route_ns(watch: Watch) -> float:
-    """By predicates: the same cells handed to more of them."""
+    """By slices: more cells handed to several predicates each."""
+    queries = [query("src", 2_000, where, COUNTS) for where in CONDITIONS]
+    synopsis = synopsis_for(0, queries, routed=True).synopsis
+    (feed,) = feeds_of([synopsis])
 
-    def job(count: int) -> Job:
-        queries = [query("src", slide_ms=2_000, where=where) for where in CONDITIONS[:count]]
-        synopsis = synopsis_for(0, queries, routed=True).synopsis
-        (feed,) = feeds_of([synopsis])
-        cells = make_cells(feed, _MANY, len(CONDITIONS))
-        return Job(lambda: routed(feed, synopsis, cells), holding(cells, count))
+    def job(slices: int) -> Job:
+        cells = make_cells(feed, slices, len(CONDITIONS))
+        return Job(lambda: routed(feed, synopsis, cells), holding(cells, len(CONDITIONS)))
 
-    return watch.each_ns(job(len(CONDITIONS) // 4), job(len(CONDITIONS)))
+    return watch.each_ns(job(_LEAST), job(_MOST))
 
 
 def narrow_ns(watch: Watch) -> float:

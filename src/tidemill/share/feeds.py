@@ -75,8 +75,11 @@ class _Rolled:
 
 
 def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> tuple[_Rolled, ...]:
+    alone = [part.needs for part in parts]
+
     def cost(part: _Rolled) -> float:
-        return costs.cost_of_added_feed(part.needs, len(part.places), in_one_pass)
+        finer = costs.cost_of_finer_cells(part.needs, [alone[place] for place in part.places])
+        return finer + costs.cost_of_added_feed(part.needs, len(part.places), in_one_pass)
 
     def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
         if left.needs.relation != right.needs.relation:
@@ -108,6 +111,29 @@ def cost_of_feeding(synopses: Sequence[Needs], settings: Settings, costs: Engine
     return sum(prices)
 
 
+def most_cost_of_feeding(
+    synopses: Sequence[Needs], settings: Settings, costs: EngineCosts
+) -> float:
+    """An upper bound of `cost_of_feeding`, which tries no pairs.
+
+    Every synopsis has a sub-aggregation of its own, or all of one relation have one together.
+    """
+    by_relation: dict[object, list[Needs]] = {}
+    for needs in synopses:
+        by_relation.setdefault(needs.relation, []).append(needs)
+    return sum(_most_cost_of(several, settings, costs) for several in by_relation.values())
+
+
+def _most_cost_of(synopses: Sequence[Needs], settings: Settings, costs: EngineCosts) -> float:
+    single = [[needs] for needs in synopses]
+    prices = [costs.cost_of_passes(single)]
+    if not _is_apart(settings) and settings.is_on("grouping_sets"):
+        prices.append(costs.cost_of_grouping_sets(single))
+    if not _is_apart(settings) and settings.is_on("group_by_tree"):
+        prices.append(costs.cost_of_passes([synopses]))
+    return min(prices)
+
+
 def _is_apart(settings: Settings) -> bool:
     """Whether each synopsis has a pass of its own."""
     return settings.sharing in ("none", "weave")
@@ -137,6 +163,7 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
         keeps_all(synopsis),
         frozenset(synopsis.windows),
         lanes=frozenset([ROWS, *synopsis.lanes]),
+        routed=synopsis.routed,
     )
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import STEP_SENTENCES, Settings
 from tidemill.share.costs import EngineCosts, Needs, needs_of
-from tidemill.share.feeds import cost_of_feeding
+from tidemill.share.feeds import cost_of_feeding, most_cost_of_feeding
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 from tidemill.share.parting import QueryPart, cost_of_family, part_queries
@@ -42,7 +42,7 @@ class Group:
 
     @cached_property
     def needs(self) -> Needs:
-        return needs_of(self.queries)
+        return replace(needs_of(self.queries), routed=self.routed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,10 @@ class Context:
     def weaving(self, needs: Needs) -> CostModel:
         """The papers' count of operations, by which the modes that are named after it weave."""
         return Operations(Fraction(self.costs.sample.rows_per_second).limit_denominator(1000))
+
+    def in_mode(self, sharing: str) -> Context:
+        """The same in another sharing mode."""
+        return replace(self, settings=replace(self.settings, sharing=sharing))
 
     @property
     def routes(self) -> bool:
@@ -139,35 +143,52 @@ def optimise(queries: Iterable[QueryPlan], context: Context) -> QueryGroups:
     apart: QueryGroups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
         return apart
-    stages = [apart]
-    for step in SHARING_STEPS:
-        if step.regroup and context.settings.is_on(step.name):
-            stages.append(step.regroup(stages[-1], context))
+    stages = _stages(apart, context)
     if context.settings.sharing != "auto":
         return stages[-1]
     return _cheapest(stages, context)
 
 
-def _cheapest(stages: Sequence[QueryGroups], context: Context) -> QueryGroups:
-    """The last stage, unless the one before weaving or the first costs less in the end.
+def _stages(apart: QueryGroups, context: Context) -> list[QueryGroups]:
+    """The groups before the first step and after each of them."""
+    stages = [apart]
+    for step in SHARING_STEPS:
+        if step.regroup and context.settings.is_on(step.name):
+            stages.append(step.regroup(stages[-1], context))
+    return stages
 
-    Weaving looks at one family of synopses at a time; how all of them are fed comes after it.
+
+def _cheapest(stages: Sequence[QueryGroups], context: Context) -> QueryGroups:
+    """The last stage, unless an earlier one, mode `shared` or the queries apart cost less.
+
+    Routing and weaving look at one synopsis or family at a time; how all are fed comes after them.
     """
     apart, last = stages[0], stages[-1]
+    rivals = [stage for stage in stages[1:] if len(stage) <= len(last)]
+    if any(group.routed for group in last):
+        rivals += _stages(apart, context.in_mode("shared"))[-1:]
     offers = [last]
-    if len(stages) > 2 and len(stages[-2]) < len(last):
-        offers.append(stages[-2])
-    if len(apart) > len(last) and _may_win(apart, last, context):
-        offers.append(apart)
-    if len(offers) == 1:
-        return last
-    return min(offers, key=lambda groups: cost_with_feeds(groups, context))
+    for rival in rivals:
+        offers += [rival] if rival not in offers else []
+    if offers == [apart]:
+        return apart
+    prices = [cost_with_feeds(offer, context) for offer in offers]
+    least = min(prices)
+    return apart if _cost_less(apart, least, context) else offers[prices.index(least)]
 
 
-def _may_win(apart: QueryGroups, groups: QueryGroups, context: Context) -> bool:
-    """Whether queries alone may be cheaper, which each have a file in every tick at least."""
-    costs = context.costs
-    return len(apart) * costs.cost_of_pieces < cost_of_arrangement(groups, context)
+def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
+    """Whether queries that share nothing cost less; they are many, so no more is asked than that.
+
+    What they keep alone is mostly dearer than the whole of a plan that shares.
+    """
+    total = 0.0
+    for group in apart:
+        total += _cost_of_state(group, context)
+        if total >= price:
+            return False
+    needs = [group.needs for group in apart]
+    return total + most_cost_of_feeding(needs, context.settings, context.costs) < price
 
 
 def cost_with_feeds(groups: Sequence[Group], context: Context) -> float:

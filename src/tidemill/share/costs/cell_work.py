@@ -29,6 +29,8 @@ from tidemill.share.weave import CellCosts, MachineCosts
 from tidemill.windows import WindowSpec
 
 _US_PER_SECOND = 1_000_000
+# Of long windows, between two snapshots: counted where cells have two buckets.
+_MEAN_PIECES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,20 @@ def reads_per_cell(windows: Iterable[WindowSpec], tick_seconds: float) -> float:
     is_due = np.minimum(1.0, tick_us / slides)[order]
     is_longest = is_due * np.concatenate([[1.0], np.cumprod(1 - is_due)[:-1]])
     return float((reach[order] * is_longest).sum() / tick_us)
+
+
+def opened_pieces(windows: Iterable[WindowSpec], tick_seconds: float) -> float:
+    """The mean number of pieces that a tick opens: all that stand, where some window is due.
+
+    >>> minute = WindowSpec(60_000_000, 60_000_000)
+    >>> opened_pieces([minute], tick_seconds=60.0), opened_pieces([minute], tick_seconds=6.0)
+    (2.0, 1.1)
+    """
+    spans = _spans_us(windows)
+    tick_us = tick_seconds * _US_PER_SECOND
+    is_due = np.array([min(1.0, tick_us / slide) for slide, _ in spans])
+    standing = min(_MEAN_PIECES, 1 + max(spans.values(), default=0) / tick_us)
+    return float(1 - np.prod(1 - is_due)) * standing
 
 
 def longest_seconds(windows: Iterable[WindowSpec]) -> float:

@@ -17,7 +17,12 @@ from tidemill.aggregates import ROWS, Lane
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Relation, multiplying
-from tidemill.share.costs.cell_work import LaneWork, longest_seconds, reads_per_cell
+from tidemill.share.costs.cell_work import (
+    LaneWork,
+    longest_seconds,
+    opened_pieces,
+    reads_per_cell,
+)
 from tidemill.share.costs.sample import GUESSED_VALUES, Occurrences, Sample
 from tidemill.share.model import lanes_of, specs_of
 from tidemill.share.weave import CellCosts, MachineCosts
@@ -44,6 +49,7 @@ class Needs:
     # The windows that each predicate is asked for with, where that is known.
     predicate_windows: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
     lanes: frozenset[Lane] = frozenset([ROWS])
+    routed: bool = False  # cells are kept by predicate
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -54,6 +60,7 @@ class Needs:
             self.windows | other.windows,
             self.predicate_windows | other.predicate_windows,
             self.lanes | other.lanes,
+            self.routed or other.routed,
         )
 
 
@@ -90,6 +97,8 @@ class EngineCosts:
     # What is asked again and again for one plan.
     _rates: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
     _reads: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
+    _opened: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
+    _ticks: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
     _spreads: dict[CellSet, Occurrences] = field(default_factory=dict)
     _cells: dict[tuple[CellSet, frozenset[WindowSpec]], float] = field(default_factory=dict)
     _matches: dict[tuple[frozenset[Predicate], bool], tuple[float, bool]] = field(
@@ -113,9 +122,29 @@ class EngineCosts:
 
     def cost_of_feed(self, synopses: Sequence[Needs]) -> float:
         """The cost of making partials from rows and folding them into each synopsis."""
-        return self._cost_of_roll_up(
-            united_needs(synopses), self.cells_per_second(united_needs(synopses)), len(synopses)
-        )
+        root = united_needs(synopses)
+        rolled_up = self._cost_of_roll_up(root, self.cells_per_second(root), len(synopses))
+        return rolled_up + self.cost_of_finer_cells(root, synopses)
+
+    def cost_of_finer_cells(self, root: Needs, synopses: Iterable[Needs]) -> float:
+        """What handing out costs beyond that of each synopsis's own cells.
+
+        Those of a sub-aggregation that serves others too are cut by their conditions and edges.
+        """
+        return sum(self._cost_of_handing_more(root, needs) for needs in synopses if needs.routed)
+
+    def _cost_of_handing_more(self, root: Needs, needs: Needs) -> float:
+        finer_set = needs.keys, root.predicates, root.keeps_all
+        share, all_share = (self._spread(cells).share for cells in (_cell_set(needs), finer_set))
+        passing = self._cells_of(finer_set, root.windows) * (share / all_share if share else 0.0)
+        more = max(0.0, passing - self.cells_per_second(needs))
+        holding = self._holding(needs.predicates, needs.keeps_all)[0] + needs.keeps_all
+        return more * holding * self._handed_ns(needs, passing) * _NS
+
+    def _handed_ns(self, needs: Needs, cells: float) -> float:
+        """One of so many cells a second handed to one predicate: its lanes are put together."""
+        lanes_ns = self.work_of(needs, cells).fold_ns - self.machine.fold_ns
+        return self.machine.route_ns + lanes_ns
 
     def cost_of_added_feed(self, needs: Needs, synopses: int, in_one_pass: bool = True) -> float:
         """The cost of a sub-aggregation beside others, with so many synopses rolled up from it.
@@ -179,7 +208,7 @@ class EngineCosts:
         read_ns = work.read_ns + matches * (picked_ns + work.combine_ns)
         state_ns = cells * (self._written_ns(needs, work) + self.reads(needs.windows) * read_ns)
         probed = self._cost_of_probes(needs, work, needs.windows, needs.predicates)
-        return state_ns * _NS + self.cost_of_pieces + probed
+        return state_ns * _NS + self.cost_of_pieces(needs.windows) + probed
 
     def cost_by_predicate(self, needs: Needs, limit: float = math.inf) -> float:
         """The cost of cells by predicate: handed to each that holds, kept at its own edges.
@@ -194,7 +223,7 @@ class EngineCosts:
         reads = self.reads(needs.windows)
         partials = self.cells_per_second(needs)
         handed = partials * self._holding(frozenset(windows), needs.keeps_all)[0]
-        cost = handed * self.machine.route_ns * _NS + self.cost_of_pieces
+        cost = handed * self._handed_ns(needs, partials) * _NS + self.cost_of_pieces(needs.windows)
         for predicate, specs in windows.items():
             if cost >= limit:
                 break
@@ -215,19 +244,26 @@ class EngineCosts:
             self._routed[key] = cells, work, probes
         return self._routed[key]
 
-    @property
-    def cost_of_pieces(self) -> float:
-        """What a synopsis costs a tick, however few cells it has."""
-        return self.machine.piece_ns / self.sample.tick_seconds * _NS
+    def cost_of_pieces(self, windows: frozenset[WindowSpec]) -> float:
+        """What a synopsis costs a tick, however few cells: a piece written, and others opened."""
+        seconds = self.sample.tick_seconds
+        if windows not in self._opened:
+            self._opened[windows] = opened_pieces(windows, seconds)
+        pieces_ns = self.machine.piece_ns + self._opened[windows] * self.machine.open_ns
+        return pieces_ns / seconds * _NS
 
     def _written_ns(self, needs: Needs, work: CellCosts) -> float:
         """A cell written by its tick, and with the snapshots that are made while it is kept.
 
         For a snapshot cells are read, those of one place put together as for windows, and written.
         """
-        ticks = longest_seconds(needs.windows) / self.sample.tick_seconds
         again_ns = work.read_ns + work.combine_ns + work.keep_ns
-        return work.keep_ns + ticks / _TICKS_TO_SNAPSHOT * again_ns
+        return work.keep_ns + self._ticks_kept(needs.windows) / _TICKS_TO_SNAPSHOT * again_ns
+
+    def _ticks_kept(self, windows: frozenset[WindowSpec]) -> float:
+        if windows not in self._ticks:
+            self._ticks[windows] = longest_seconds(windows) / self.sample.tick_seconds
+        return self._ticks[windows]
 
     def _cost_of_probes(
         self,

@@ -27,8 +27,8 @@ class CellCosts:
 
 
 LANE_COSTS: Mapping[CostFamily, CellCosts] = {
-    CostFamily.NUMBERS: CellCosts(5, 3, 1, 3, 1, 0.1, 0.1, 1.8),
-    CostFamily.EXTREMES: CellCosts(5, 3, 1, 3, 1, 3.5, 0.1, 2.5),
+    CostFamily.NUMBERS: CellCosts(5, 3, 2, 3, 1, 0.1, 0.1, 1.8),
+    CostFamily.EXTREMES: CellCosts(3, 3, 2, 3, 1, 3.5, 0.1, 2.5),
     CostFamily.RECORDS: CellCosts(5, 3, 25, 5, 1, 60, 300, 38),
     CostFamily.VALUES: CellCosts(10, 1, 1.4, 2.8, 0.6, 30, 75, 7),
     CostFamily.SKETCHES: CellCosts(100, 120, 42, 15, 1.8, 20, 13, 1.2),
@@ -43,17 +43,18 @@ class MachineCosts:
     Cells are those that only count their rows; `lanes` says what each lane adds.
     """
 
-    scan_ns: float = 120.0  # read one row, sign it and put it into its cell
-    set_ns: float = 30.0  # put the row into another cell, for another sub-aggregation
-    partial_ns: float = 45.0  # one partial row more for the same rows
-    fold_ns: float = 6.0  # one partial row rolled up and cut for one synopsis
-    keep_ns: float = 18.0  # one cell of a synopsis written
-    read_ns: float = 6.0  # one cell read again by a tick
-    combine_ns: float = 75.0  # one cell that is read, laid out and put into a running sum
-    route_ns: float = 35.0  # one cell handed to one predicate that holds
-    narrow_ns: float = 35.0  # one cell picked by its signature
-    answer_ns: float = 22.0  # one window × group cell answered and finished
-    piece_ns: float = 1_700_000.0  # one file of cells, written and opened again by every tick
+    scan_ns: float = 73.0  # read one row, sign it and put it into its cell
+    set_ns: float = 13.0  # put the row into another cell, for another sub-aggregation
+    partial_ns: float = 35.0  # one partial row more for the same rows
+    fold_ns: float = 14.0  # one partial row rolled up and cut for one synopsis
+    keep_ns: float = 12.0  # one cell of a synopsis written
+    read_ns: float = 4.5  # one cell read again by a tick
+    combine_ns: float = 20.0  # one cell that is read, laid out and put into a running sum
+    route_ns: float = 13.0  # one cell handed to one predicate that holds
+    narrow_ns: float = 5.0  # one cell picked by its signature
+    answer_ns: float = 5.0  # one window × group cell answered and finished
+    piece_ns: float = 1_100_000.0  # one file of cells written; every tick has one
+    open_ns: float = 220_000.0  # one such file opened again, by a tick that answers
     run_ns: float = 3_300_000.0  # one joint run of soft queries, whatever it answers
     lanes: Mapping[CostFamily, CellCosts] = field(default_factory=lambda: dict(LANE_COSTS))
 
