@@ -1,4 +1,4 @@
-"""Who takes part: a bare scan, Tidemill, and the peers, all over the same files."""
+"""The contenders: a bare scan, Tidemill, and the peers, all over the same files."""
 
 from __future__ import annotations
 

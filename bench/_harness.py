@@ -1,4 +1,4 @@
-"""What the benchmarks share: timed repeats side by side, tables, JSON."""
+"""Timed repeats side by side, tables and JSON, for all benchmarks."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _KEY_SKEW = 1.0
 
 @dataclass(frozen=True)
 class Shape:
-    """How many rows, of how many sources, how fast."""
+    """The number of rows, their sources and their rate."""
 
     rows: int = 10_000_000
     groups: int = 1_000

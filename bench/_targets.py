@@ -1,4 +1,4 @@
-"""What the sharing benchmark must show, and the tables it prints."""
+"""The targets of the sharing benchmark, and the tables it prints."""
 
 from __future__ import annotations
 

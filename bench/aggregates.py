@@ -1,4 +1,4 @@
-"""What each family of aggregates costs beside SUM, how exact the sketches are, and native Spark.
+"""The cost of each family of aggregates beside SUM and native Spark, and the sketches' errors.
 
     tidemill bench aggregates --json bench/results/aggregates.json
 
@@ -165,7 +165,7 @@ def _run_batch(session: SparkSession, files: Files, native: str, timeout_s: floa
 
 @contextmanager
 def _limited(session: SparkSession, timeout_s: float) -> Iterator[None]:
-    """What Spark is asked to do meanwhile is given up after so many seconds."""
+    """Spark's work meanwhile is given up after so many seconds."""
     context = session.sparkContext
     context.setJobGroup(BATCH, "native Spark", interruptOnCancel=True)
     done = threading.Event()

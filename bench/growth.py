@@ -1,4 +1,4 @@
-"""How memory and state grow with the number of queries, groups and slices.
+"""The growth of memory and state with the number of queries, groups and slices.
 
     tidemill bench growth --json bench/results/growth.json --plot docs/images/growth.svg
 

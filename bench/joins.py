@@ -1,11 +1,12 @@
-"""Tables joined on arrays beside Catalyst: processor time for a row of the stream.
+"""Tables joined on arrays, and computed columns, beside Catalyst: processor time for a row.
 
     tidemill bench joins --json bench/results/joins.json
 
 Ticks of a million rows from 12,500 sources. 10,000 of these stand in a table, once in `hosts`
 and three times in `ports`, so that a fifth of the rows has no partner. A workload is run on both
 routes in turn, in one process, and the medians of processor time, that of Spark and its workers
-with it, are told. Both must give as many answers.
+with it, are told. Both must give as many answers. The last two workloads have no table: a
+hundred plain queries, and the same with one more over a computed column.
 """
 
 from __future__ import annotations
@@ -40,6 +41,13 @@ CREATE TABLE ports (id INT, label STRING, low INT) SOURCE 'parquet:{tables}/port
 ALONE = f"SELECT proto, COUNT(*) AS n, SUM(length) AS b {WINDOW} GROUP BY proto"
 OF_HOSTS = f"SELECT owner, COUNT(*) AS n, SUM(length) AS b {WINDOW} JOIN hosts ON id = src"
 OF_PORTS = f"SELECT label, COUNT(*) AS n, SUM(length) AS b {WINDOW} JOIN ports ON id = src"
+HUNDRED = tuple(
+    f"SELECT {key}, COUNT(*) AS n, SUM(length) AS b FROM packets"
+    f" [RANGE {10 * ranges} SECONDS SLIDE 10 SECONDS] GROUP BY {key}"
+    for key in ("src", "proto", "port", "zone")
+    for ranges in range(1, 26)
+)
+COMPUTED = f"SELECT proto, SUM(length * 8) AS bits {WINDOW} GROUP BY proto"
 WORKLOADS = {
     "no table": (ALONE,),
     "unique keys": (f"{OF_HOSTS} GROUP BY owner",),
@@ -54,6 +62,8 @@ WORKLOADS = {
         f"{OF_PORTS} WHERE length > 700 GROUP BY label",
         f"{OF_PORTS.replace('JOIN', 'LEFT JOIN')} GROUP BY label",
     ),
+    "100 queries": HUNDRED,
+    "100 queries and a computed column": (*HUNDRED, COMPUTED),
 }
 ROUTES = {"arrays": "auto", "catalyst": "catalyst"}
 
@@ -73,7 +83,7 @@ def main() -> None:
         shape = Shape(rows=options.rows, groups=SOURCES)
         make_files(scratch / "data", shape, options.rows_per_tick, FILES_PER_TICK)
         _make_tables(scratch)
-        figures = {name: _measure(name, scratch, options) for name in WORKLOADS}
+        figures = {name: _measure(name, scratch, options) for name in options.workloads}
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     _report(figures, options)
@@ -88,8 +98,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--rows-per-tick", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3, help="runs after one of warm-up")
+    parser.add_argument("--workloads", default=";".join(WORKLOADS), help="with semicolons")
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.workloads = options.workloads.split(";")
+    return options
 
 
 def _make_tables(folder: Path) -> None:

@@ -150,7 +150,7 @@ def _draw_growth(axes: Axes, name: str, points: list[dict[str, Any]]) -> None:
 
 
 def plot_frequent(result: Path, picture: Path) -> None:
-    """What FREQUENT and the sketch find above its threshold, by length of the lists."""
+    """The values that FREQUENT and the sketch find above its threshold, by length of the lists."""
     found = json.loads(result.read_text())["frequent"]
     streams = list(dict.fromkeys(one["stream"] for one in found))
     with mpl.rc_context(STYLE):

@@ -1,4 +1,4 @@
-"""What a tick of nearly nothing costs: the floor under every latency.
+"""The cost of a tick of nearly nothing: the floor under every latency.
 
     tidemill bench ticks --rows 3000 --ticks 40 --queries 1,10 --predicates 200
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -36,6 +36,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def update_goldens(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--update-goldens"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Tests without the fixture run beside those that have it, and do not start a second Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "spark" not in getattr(item, "fixturenames", ()):
+            patch.setattr("tidemill.spark.session._build", _refuse_to_start)
+        return (yield)
+
+
+def _refuse_to_start(master: str, app: str) -> NoReturn:
+    raise AssertionError("a test that starts Spark asks for the fixture `spark`")
 
 
 @pytest.fixture(scope="session")

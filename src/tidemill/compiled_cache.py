@@ -1,4 +1,4 @@
-"""Where Numba keeps what it has compiled, when several processes compile at a time.
+"""A cache of compiled loops that several processes may fill at the same time.
 
 Numba numbers its data files by the index it has read. Two processes that compile one loop for
 different types at the same time choose the same number, and one of them is later given the

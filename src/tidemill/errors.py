@@ -43,8 +43,9 @@ CODES = {
     "E_AMBIGUOUS": "several columns have the name",
     "E_NOT_A_STREAM": "a table stands where a stream must",
     "E_EXISTS": "the name is taken by another definition",
-    "E_IN_USE": "queries use the definition, so it cannot change or go",
+    "E_IN_USE": "queries or streams use the definition, so it cannot change or go",
     "E_DUPLICATE": "two columns or tables of a statement have one name",
+    "E_NO_TIME": "a derived stream lacks the time of the stream that it reads",
     "E_RELATION": "the parts of a relation do not fit together",
     # Expressions
     "E_TYPE": "the expression has a type that does not fit",
@@ -56,6 +57,7 @@ CODES = {
     "E_AGGREGATE_IN_WHERE": "an aggregate stands in WHERE",
     "E_AGGREGATE_IN_GROUP_BY": "an aggregate stands in GROUP BY",
     "E_AGGREGATE_IN_ON": "an aggregate stands in ON",
+    "E_AGGREGATE_IN_CREATE_STREAM": "an aggregate stands among the columns of a stream",
     "E_NESTED_AGGREGATE": "an aggregate stands inside another",
     "E_POSITION": "the select list has no such position",
     "E_AGGREGATE": "the class of an aggregate is wrong, or breaks a law",

@@ -19,7 +19,17 @@ WORDS = (
     *("arrays", "words", "version"),
 )
 FOLDERS = (
-    *("language", "catalog", "plan", "windows", "aggregates", "state", "share", "schedule"),
+    *(
+        "language",
+        "catalog",
+        "plan",
+        "evaluation",
+        "windows",
+        "aggregates",
+        "state",
+        "share",
+        "schedule",
+    ),
     *("shed", "time", "scan", "operators", "answer", "connect", "reference", "spark", "explain"),
     *("engine", "calibrate", "serve", "cli"),
 )

@@ -139,7 +139,7 @@ def test_a_table_is_replaced_only_while_nobody_joins_it():
         (
             f"{JOINED}; CREATE OR REPLACE TABLE whois (prefix STRING) SOURCE 'csv:x'",
             "E_IN_USE",
-            "cannot be replaced while queries join it",
+            "cannot be replaced while standing queries join it",
         ),
         ("CREATE TABLE t (a INT, A INT) SOURCE 'csv:x'", "E_DUPLICATE", "declared twice"),
         ("CREATE TABLE t (_a INT) SOURCE 'csv:x'", "E_NAME", "kept for the engine"),

@@ -84,6 +84,7 @@ def alone(folder: Path, query: str, files: Sequence[int]) -> list[str]:
         return rows_of(engine, name)
 
 
+@pytest.mark.usefixtures("spark")
 def test_extremes_and_counts_are_read_from_value_counts(folder: Path) -> None:
     with Engine(folder / "home") as engine:
         engine.sql(STREAM + WISHES + COUNTING, folder)
@@ -96,6 +97,7 @@ def test_extremes_and_counts_are_read_from_value_counts(folder: Path) -> None:
     assert answers == alone(folder / "alone", WISHES, range(3))
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_newcomer_reads_the_counts_that_stand_from_the_first_window_on(folder: Path) -> None:
     with Engine(folder / "home") as engine:
         engine.sql(STREAM + COUNTING, folder)
@@ -117,6 +119,7 @@ def test_a_newcomer_reads_the_counts_that_stand_from_the_first_window_on(folder:
     assert 20 < len(answers) < len(whole)
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("pieces", ["12", "1"], ids=["pieces", "snapshots"])
 def test_what_was_derived_outlives_the_counts(folder: Path, pieces: str) -> None:
     """Windows that are open when the counts go have both: slices with them, and without."""

@@ -20,7 +20,7 @@ CREATE STREAM packets (ts TIMESTAMP, src STRING, length BIGINT)
 CREATE QUERY volume AS SELECT SUM(length) AS bytes FROM packets [RANGE 2 SECONDS SLIDE 1 SECOND];
 """
 LATER = "CREATE QUERY later AS SELECT COUNT(*) AS n FROM packets [RANGE 2 SECONDS SLIDE 1 SECOND];"
-SECONDS = 60  # far more than it takes: a tick that waited would fail the test, not hang it
+SECONDS = 300  # far more than it takes: a tick that waited would fail the test, not hang it
 
 
 class LongPage:

@@ -43,7 +43,7 @@ def waiting(requests: RequestQueue, text: str) -> Iterator[Asker]:
         assert asker.is_alive()
     assert asker.replies is None
     yield asker
-    asker.join(10)
+    asker.join(60)
     assert not asker.is_alive()
 
 
@@ -78,7 +78,7 @@ def test_a_refusal_comes_back_to_who_asked_and_the_next_is_served() -> None:
             assert asker.is_alive()
     requests.serve(answer)
     for asker in askers:
-        asker.join(10)
+        asker.join(60)
     assert isinstance(askers[0].error, TidemillError)
     assert askers[0].error.code == "E_SYNTAX"
     assert askers[1].replies == [Message("did good")]
@@ -92,7 +92,7 @@ def test_what_comes_in_the_last_tick_is_answered_and_nothing_after_it_waits() ->
     assert asker.replies == [Message("did PAUSE QUERY q")]
     late = Asker(requests, "too late")
     late.start()
-    late.join(10)
+    late.join(60)
     assert not late.is_alive(), "waits for a run that is over"
     assert late.replies is None
 
@@ -112,5 +112,5 @@ def test_paths_are_those_of_who_asked(base: str) -> None:
         return []
 
     requests.serve(answer)
-    asker.join(10)
+    asker.join(60)
     assert bases == [os.path.abspath(base)]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.aggregates.broken import text_of
+from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Catalog
 from tidemill.engine.register.script import apply_script
-from tidemill.engine.show import describe, show
+from tidemill.engine.show import BranchOf, describe, show
 from tidemill.engine.tick.journal import QueryState
 from tidemill.errors import TidemillError
 from tidemill.explain.replies import Message, ReplyTable
+from tidemill.plan.bind.environment import Environment
+from tidemill.plan.bind.streams import branch_of
 
 SCRIPT = """
 SET tick_rows = 500;
 CREATE STREAM s (ts TIMESTAMP, k STRING, m INT) ORDER BY ts SOURCE 'parquet:in';
+CREATE STREAM long AS SELECT k, ts AS at, m * 2 AS twice FROM s WHERE m > 3;
 CREATE TABLE owners (ok STRING, owner STRING) SOURCE 'csv:owners.csv';
 CREATE SINK out TO 'discard:';
 CREATE AGGREGATE added SOURCE 'python:added.py';
@@ -36,13 +41,20 @@ def catalog(tmp_path: Path) -> Catalog:
     return apply_script(SCRIPT, tmp_path, Catalog(), ignore, silent, ignore)[0]
 
 
+def branch(catalog: Catalog) -> BranchOf:
+    return partial(branch_of, catalog=catalog, environment=Environment(BUILT_IN))
+
+
+NO_STREAM = branch(Catalog())
+
+
 def column(reply: ReplyTable, name: str) -> list[object]:
     place = list(reply.columns).index(name)
     return [row[place] for row in reply.to_dict()["rows"]]
 
 
 def test_queries_have_counts_and_windows(catalog: Catalog) -> None:
-    reply = show("QUERIES", catalog, STATES)
+    reply = show("QUERIES", catalog, STATES, branch(catalog))
     assert column(reply, "query") == ["rests", "joined"]
     assert column(reply, "state") == ["paused", "running"]
     assert column(reply, "from") == [["s"], ["s", "owners"]]
@@ -74,35 +86,44 @@ def test_queries_have_counts_and_windows(catalog: Catalog) -> None:
 
 
 def test_why_a_query_was_stopped_follows_the_table(catalog: Catalog) -> None:
-    reply = show("QUERIES", catalog.stopping({"joined": "it takes too much"}), STATES)
+    reply = show("QUERIES", catalog.stopping({"joined": "it takes too much"}), STATES, NO_STREAM)
     assert column(reply, "state") == ["paused", "stopped"]
     assert reply.notes == ("it takes too much",)
     assert str(reply).endswith("\n\nit takes too much")
 
 
 def test_the_other_kinds(catalog: Catalog, tmp_path: Path) -> None:
-    assert show("STREAMS", catalog, {}).rows == (("s", "ts", f"parquet:{tmp_path}/in"),)
-    assert column(show("TABLES", catalog, {}), "columns") == [["ok", "owner"]]
-    assert show("SINKS", catalog, {}).rows == (("out", "discard:"),)
-    settings = show("SETTINGS", catalog, {})
+    assert show("STREAMS", catalog, {}, branch(catalog)).rows == (
+        ("s", "ts", f"parquet:{tmp_path}/in"),
+        ("long", "at", "stream s"),
+    )
+    assert column(show("TABLES", catalog, {}, branch(catalog)), "columns") == [["ok", "owner"]]
+    assert show("SINKS", catalog, {}, branch(catalog)).rows == (("out", "discard:"),)
+    settings = show("SETTINGS", catalog, {}, branch(catalog))
     assert dict(settings.rows)["tick_rows"] == 500
-    aggregates = show("AGGREGATES", catalog, {})
+    aggregates = show("AGGREGATES", catalog, {}, branch(catalog))
     assert aggregates.rows[-1][0] == "added"
     assert aggregates.rows[-1][-1] == "added.py"
 
 
 def test_a_description_is_a_statement_with_remarks(catalog: Catalog) -> None:
-    reply = describe("JOINED", catalog, STATES)
+    reply = describe("JOINED", catalog, STATES, branch(catalog))
     assert (reply.kind, reply.name) == ("query", "joined")
     assert reply.remarks == ("the first that raised: ZeroDivisionError",)
     assert str(reply) == f"{reply.statement};\n-- the first that raised: ZeroDivisionError"
-    written = describe("added", catalog, STATES)
+    derived = describe("long", catalog, STATES, branch(catalog))
+    assert derived.statement.endswith("SELECT k, ts AS at, m * 2 AS twice\nFROM s\nWHERE m > 3")
+    assert derived.remarks == (
+        "columns: k STRING, at TIMESTAMP, twice INT",
+        "ordered by at; its rows are those of stream s",
+    )
+    written = describe("added", catalog, STATES, branch(catalog))
     assert written.remarks[0].startswith("called as broken(")
     assert list(written.remarks[2:]) == text_of().splitlines()
 
 
 def test_a_name_that_nothing_has(catalog: Catalog) -> None:
     with pytest.raises(TidemillError) as refusal:
-        describe("joint", catalog, {})
+        describe("joint", catalog, {}, branch(catalog))
     assert refusal.value.code == "E_UNKNOWN_NAME"
     assert refusal.value.problem.hint == "did you mean 'joined'?"

@@ -106,7 +106,6 @@ EXPLAIN SHARED ALL;
 """
 
 
-@pytest.mark.usefixtures("spark")
 def test_all_that_counts_of_values_tell_is_read_from_one_synopsis(
     tmp_path: Path, update_goldens: bool
 ) -> None:
@@ -120,7 +119,6 @@ def test_all_that_counts_of_values_tell_is_read_from_one_synopsis(
     assert text.count("\nsynopsis ") == text.count("keeps  rows(*), counts(length)\n") == 1
 
 
-@pytest.mark.usefixtures("spark")
 def test_the_page_of_the_example_is_from_a_sample_of_its_rows(tmp_path: Path) -> None:
     """The golden is that of tests/share, where the same sample is taken without Spark."""
     with Engine(tmp_path / "home") as engine:
@@ -208,7 +206,6 @@ def test_a_select_is_explained_before_it_is_registered(engine: Engine) -> None:
     assert [query.name for query in engine.catalog.queries()] == ["a", "b", "c"]
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_stream_under_way_tells_the_first_window_of_a_newcomer(tmp_path: Path) -> None:
     stream = "generate:packets?rate=50&duration=25s&hosts=5&seed=3"
     packets = "(ts TIMESTAMP, src STRING, length BIGINT)"

@@ -14,6 +14,7 @@ from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -26,11 +27,13 @@ from tidemill.language.statements import (
     OrderItem,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     RunSelect,
     Select,
     SelectItem,
     Set,
     Show,
+    Star,
     Statement,
     Window,
 )
@@ -44,9 +47,40 @@ def joined(*joins: JoinClause) -> RunSelect:
 
 
 PARSED: dict[str, Statement] = {
+    "create stream b as select all ts, p.*, length * 8 bits, * from s p join w using (a) where x": (
+        CreateDerivedStream(
+            "b",
+            RowSelect(
+                (
+                    SelectItem(Expr("ts")),
+                    Star("p"),
+                    SelectItem(Expr("length * 8"), "bits"),
+                    Star(),
+                ),
+                "s",
+                "p",
+                Expr("x"),
+                (JoinClause("INNER", "w", None, using=("a",)),),
+            ),
+        )
+    ),
+    "CREATE OR REPLACE STREAM b AS SELECT * FROM s": CreateDerivedStream(
+        "b", RowSelect((Star(),), "s", None), or_replace=True
+    ),
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
     "SHOW SETTINGS": Show("SETTINGS"),
+    "create query q as select *, n * 8 bits from s as p order by ts": CreateQuery(
+        "q",
+        None,
+        Select(
+            (SelectItem(Expr("*")), SelectItem(Expr("n * 8"), "bits")),
+            "s",
+            "p",
+            None,
+            order_by=(OrderItem(Expr("ts"), False, True),),
+        ),
+    ),
     "DESCRIBE packets": Describe("packets"),
     "DESC packets": Describe("packets"),
     "DROP TABLE IF EXISTS whois": Drop("TABLE", "whois", True),
@@ -145,7 +179,13 @@ REFUSED = [
     ("CREATE AGGREGATE a", "E_SYNTAX", "expected SOURCE", ""),
     ("CREATE AGGREGATE a SOURCE b", "E_SYNTAX", "quoted address", "b"),
     ("CREATE AGGREGATE a SOURCE 'b' AS c", "E_SYNTAX", "quoted text", "c"),
-    ("CREATE STREAM b AS SELECT a FROM s", "E_NOT_BUILT", "AS SELECT", "AS"),
+    ("CREATE STREAM b AS SELECT a FROM s [RANGE 1 s]", "E_NOT_BUILT", "stream of answers", "["),
+    ("CREATE STREAM b AS SELECT a FROM s GROUP BY a", "E_NOT_BUILT", "of answers", "GROUP BY"),
+    ("CREATE STREAM b AS SELECT a FROM s UNION ALL SELECT 1", "E_NOT_BUILT", "a union", "UNION"),
+    ("CREATE STREAM b AS SELECT a FROM s ORDER BY a", "E_NOT_BUILT", "an order", "ORDER BY"),
+    ("CREATE STREAM b AS SELECT a FROM s WITH (x = 1)", "E_NOT_BUILT", "WITH on", "WITH"),
+    ("CREATE STREAM b AS SELECT DISTINCT a FROM s", "E_NOT_BUILT", "DISTINCT", "DISTINCT"),
+    ("CREATE STREAM b AS SELECT a FROM", "E_SYNTAX", "the name of a stream", ""),
     ("CREATE STREAM s (a INT)", "E_SYNTAX", "SOURCE 'address'", ""),
     ("CREATE STREAM s (a INTT) SOURCE 'x'", "E_UNKNOWN_TYPE", "no type INTT", "INTT"),
     ("CREATE STREAM s (a) SOURCE 'x'", "E_UNKNOWN_TYPE", "type of column a", ")"),
@@ -181,7 +221,7 @@ REFUSED = [
     ("SELECT a FROM s p [RANGE 1 s SLIDE 1 s]", "E_SYNTAX", "alias before", "p"),
     (f"SELECT a {FROM}, t", "E_NOT_BUILT", "several streams", ","),
     ("SELECT a FROM s, t", "E_NOT_BUILT", "several streams", ","),
-    ("SELECT a FROM s JOIN t ON a = b", "E_WINDOW", "no window", "JOIN"),
+    ("SELECT a FROM s RANGE 1 s SLIDE 1 s", "E_WINDOW", "in brackets", "RANGE"),
     (f"SELECT a {FROM} JOIN t", "E_SYNTAX", "expected ON or USING", ""),
     (f"SELECT a {FROM} JOIN t USING a", "E_SYNTAX", r"expected \(", "a"),
     (f"SELECT a {FROM} JOIN t ON", "E_SYNTAX", "an expression", ""),

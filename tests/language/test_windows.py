@@ -14,6 +14,7 @@ SECOND = 1_000_000
 def window_of(bracket: str) -> Window:
     [statement] = parse_script(f"SELECT COUNT(*) FROM s {bracket}")
     assert isinstance(statement, RunSelect)
+    assert statement.select.window is not None
     return statement.select.window
 
 
@@ -71,7 +72,6 @@ def test_one_length_is_all_of_them():
 @pytest.mark.parametrize(
     ("bracket", "code", "words", "underlined"),
     [
-        ("", "E_WINDOW", "no window", ""),
         ("[SLIDE 5 SECONDS]", "E_WINDOW", "expected RANGE", "SLIDE"),
         ("[RANGE 30 SLIDE 5 SECONDS]", "E_DURATION", "no unit", "30"),
         ("[RANGE 0 SECONDS SLIDE 5 SECONDS]", "E_DURATION", "zero", "0 SECONDS"),

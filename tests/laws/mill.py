@@ -206,6 +206,7 @@ class Mill:
                 paused=self.paused,
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
+                snapshot_pieces=self.settings.snapshot_pieces,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
                 subscribers=Subscribers(),
                 states={query.name: QueryState() for query in self.plan.queries},

@@ -17,7 +17,7 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tidemill.answer.expressions.finish import evaluate
+from tidemill.evaluation.finish import evaluate
 from tidemill.language.expressions.trees import parse_tree
 from tidemill.plan.bind.clauses import type_expression
 from tidemill.plan.expressions import Node, is_vectorised

@@ -60,7 +60,9 @@ def bound(text: str, oracle: TypeOracle = text_or_truth, extent: TableExtent = U
     (statement,) = parse_script(text)
     assert isinstance(statement, RunSelect)
     query = CreateQuery("q", None, statement.select)
-    return bind_query(query, CATALOG, Environment(BUILT_IN, oracle, lambda *_: extent))
+    plan = bind_query(query, CATALOG, Environment(BUILT_IN, oracle, lambda *_: extent))
+    assert isinstance(plan, QueryPlan)
+    return plan
 
 
 def joins_of(clauses: str, alias: str = "") -> tuple[Join, ...]:

@@ -26,6 +26,7 @@ from tidemill.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 
 COLUMNS = (Slot("ts", TIMESTAMP), Slot("src", STRING), Slot("length", BIGINT))
 PACKETS = Source(Name("Packets"), COLUMNS)
+CLOCK = Source(Name("clock"), COLUMNS[:1])
 FLOWS = Source(Name("flows"), COLUMNS)
 
 
@@ -35,7 +36,7 @@ def scalar(sql: str, type: Type, *columns: str) -> Scalar:
 
 TIME = Projection("ts", scalar("ts", TIMESTAMP, "ts"))
 LONG = scalar("length > 100", BOOLEAN, "length")
-TIMES = Derived(PACKETS, (TIME,), LONG)
+TIMES = Derived(Name("Times"), PACKETS, (TIME,), LONG)
 
 
 def join(table: str, on: str = "", brings: str = "owner") -> Join:
@@ -86,18 +87,26 @@ def test_a_derived_relation_has_the_columns_that_it_says():
 
 def test_a_derived_relation_reads_what_is_there():
     wrong = Projection("x", scalar("lenght", BIGINT, "lenght"))
-    said = refusal(Derived, PACKETS, (TIME, wrong))
+    said = refusal(Derived, TIMES.name, PACKETS, (TIME, wrong))
     assert "no column 'lenght' for lenght" in said
     assert "columns: ts, src, length" in said
     assert "did you mean 'length'?" in said
-    assert "two columns 'ts'" in refusal(Derived, PACKETS, (TIME, TIME))
+    assert "two columns 'ts'" in refusal(Derived, TIMES.name, PACKETS, (TIME, TIME))
     assert "is BIGINT, not BOOLEAN" in refusal(
-        Derived, PACKETS, (TIME,), scalar("length", BIGINT, "length")
+        Derived, TIMES.name, PACKETS, (TIME,), scalar("length", BIGINT, "length")
     )
-    # Its own columns hide those below it.
-    assert "columns: ts" in refusal(
-        Derived, TIMES, (Projection("src", scalar("src", STRING, "src")),)
-    )
+
+
+def test_streams_over_streams_are_based_on_what_has_rows_of_its_own():
+    senders = Derived(Name("senders"), TIMES, (Projection("who", scalar("src", STRING, "src")),))
+    assert (senders.base, senders.columns) == (PACKETS, (Slot("who", STRING),))
+    joined = Derived(Name("owned"), TableJoin(TIMES, WHOIS), (TIME,))
+    assert (joined.base, joined.joins) == (PACKETS, (WHOIS,))
+    assert str(senders).splitlines() == [
+        "stream senders: select src AS who",
+        "  stream Times: select ts where length > 100",
+        "    stream Packets",
+    ]
 
 
 def test_a_union_is_of_equal_columns():
@@ -105,7 +114,8 @@ def test_a_union_is_of_equal_columns():
     assert (both.columns, both.sources) == (COLUMNS, (PACKETS, FLOWS))
     said = refusal(Union, (PACKETS, TIMES))
     assert (
-        "the columns of select ts AS ts where length > 100 are not those of stream Packets" in said
+        "the columns of stream Times: select ts where length > 100 are not those of stream Packets"
+        in said
     )
     assert "stream Packets: ts TIMESTAMP, src STRING, length BIGINT" in said
     assert "two parts or more, not 1" in refusal(Union, (PACKETS,))
@@ -125,7 +135,7 @@ def test_a_join_builds_on_what_was_joined_before_it():
     said = refusal(TableJoin, PACKETS, LANDS)
     assert "no join '_whois_1' for _whois_1_owner" in said
     assert "joined twice" in refusal(TableJoin, TableJoin(PACKETS, WHOIS), WHOIS)
-    assert "no column 'src'" in refusal(TableJoin, TIMES, WHOIS)
+    assert "no column 'src'" in refusal(TableJoin, CLOCK, WHOIS)
 
 
 def test_joins_are_put_in_order_and_merged():
@@ -139,9 +149,9 @@ def test_a_relation_prints_as_a_tree():
     both = Union((TIMES, replace(TIMES, over=TableJoin(FLOWS, WHOIS))))
     assert str(both).split("\n") == [
         "union",
-        "  select ts AS ts where length > 100",
+        "  stream Times: select ts where length > 100",
         "    stream Packets",
-        "  select ts AS ts where length > 100",
+        "  stream Times: select ts where length > 100",
         "    inner join whois ON src = _whois_1_prefix",
         "      stream flows",
     ]
@@ -157,7 +167,7 @@ def test_one_place_counts_on_one_stream():
 def test_a_query_is_refused_over_a_relation_that_it_does_not_fit():
     plan = bound(f"SELECT src, SUM(length) AS n {WINDOW} GROUP BY src")
     with pytest.raises(TidemillError, match="no column 'src'") as refused:
-        replace(plan, relation=TIMES)
+        replace(plan, relation=CLOCK)
     assert refused.value.problem.detail == "columns: ts"
 
 

@@ -24,7 +24,15 @@ from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
-from tidemill.share import Context, EngineCosts, Sample, SharedPlan, StreamPosition, change_plan
+from tidemill.share import (
+    Context,
+    EngineCosts,
+    Sample,
+    SharedPlan,
+    StreamPosition,
+    change_plan,
+    windowed,
+)
 from tidemill.share.weave import ARRAY_COSTS, MachineCosts
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +54,7 @@ def catalog_of(script: str) -> Catalog:
 def bound(script: str) -> tuple[QueryPlan, ...]:
     catalog = catalog_of(script)
     environment = Environment(signatures_with(catalog.aggregates))
-    return tuple(bind_query(query, catalog, environment) for query in catalog.queries())
+    return tuple(windowed(bind_query(query, catalog, environment) for query in catalog.queries()))
 
 
 def query(select: str, name: str = "q") -> QueryPlan:

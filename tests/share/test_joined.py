@@ -103,7 +103,9 @@ def two_tables(text: str) -> QueryPlan:
         return TableExtent(terms.table, multiplies=terms.table == "lands")
 
     query = CreateQuery("q", None, statement.select)
-    return bind_query(query, CATALOG, Environment(BUILT_IN, text_or_truth, extent))
+    plan = bind_query(query, CATALOG, Environment(BUILT_IN, text_or_truth, extent))
+    assert isinstance(plan, QueryPlan)
+    return plan
 
 
 def test_a_join_goes_with_its_last_reader():

@@ -119,6 +119,30 @@ def test_the_thesis_table_3_one_by_one(sharing: str) -> None:
             assert registered.cost <= float(TABLE_3_COSTS[sharing]) + 1e-9
 
 
+@pytest.mark.parametrize(
+    ("sharing", "windows", "rate", "leaver"),
+    [
+        ("weave", ((6, 6), (12, 4), (12, 5)), 0.8, 1),
+        ("weave", ((16, 4), (6, 3), (15, 7)), 2.0, 2),
+        ("triweave", ((5, 4), (7, 9), (12, 3)), 2.0, 0),
+    ],
+)
+def test_what_a_leaver_leaves_joins_another_group_by_weave_rounds(
+    sharing: str, windows: Sequence[tuple[int, int]], rate: float, leaver: int
+) -> None:
+    """Two groups are one when the query has left that kept them apart; nothing is made anew."""
+    seen: Counter[str] = Counter()
+    registered = Registered(Context(Settings(sharing=sharing), costs(rate)), seen)
+    queries = [query(n, "k", "", f"RANGE {r} s SLIDE {s} s") for n, (r, s) in enumerate(windows)]
+    registered.change(queries)
+    names = [{q.name for q in group.queries} for group in groups_of(registered.plan, S)]
+    assert len(names) == 2
+    assert {f"q{leaver}"} not in names
+    registered.change([one for one in queries if one.name != f"q{leaver}"])
+    assert len(groups_of(registered.plan, S)) == 1
+    assert (seen["groups merge"], seen["made anew"]) == (1, 0)
+
+
 def test_a_bound_of_nothing_leaves_no_plan_dearer_than_one_made_at_once() -> None:
     """{ab} joined by c costs 4.4; made anew {ac}{b} costs 4.3."""
     context = Context(Settings(sharing="weave", rebuild_percent=0), costs(1.2))

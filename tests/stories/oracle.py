@@ -100,7 +100,7 @@ AGGREGATES = (
     Term("AVG(w)", "TRY_AVG(w)", odd=True),
     Term("SUM(x)", approximate=True),
     Term("SUM(f)", approximate=True),
-    Term("SUM(g * 2 + 1)", odd=True),
+    Term("SUM(g * 2 + 1)"),
     Term("SUM(CASE WHEN b THEN m ELSE 0 END)", odd=True),
     Term("AVG(m)"),
     Term("AVG(d)", odd=True),
@@ -155,7 +155,7 @@ KEYS = (
 )
 CONDITIONS = (
     *map(Term, ("m > 30", "k = 'a' OR k IS NULL", "b")),
-    *(Term("x > 1000.5", odd=True), Term("name LIKE 'r%'", odd=True)),
+    *(Term("x > 1000.5"), Term("name LIKE 'r%'", odd=True)),
     Term("d BETWEEN -500000 AND 500000.25"),
     Term("NOT b AND g IN (1, 2, -3)"),
     Term("m / g > 1", "TRY_DIVIDE(m, g) > 1", odd=True),

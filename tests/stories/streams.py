@@ -143,9 +143,13 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
 
 
 def write_files(folder: Path, parts: Sequence[Sequence[Row]], first: int = 0) -> None:
-    """One Parquet file a part, dated so that they are taken in this order."""
+    """One Parquet file a part, dated so that they are taken in this order.
+
+    A run may look into the folder at any time, so a file is there only once it is whole and dated.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for number, rows in enumerate(parts, start=first):
-        path = folder / f"part-{number:03d}.parquet"
+        path = folder / f"_part-{number:03d}.parquet"
         pq.write_table(table_of(rows), path)
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
+        path.rename(folder / path.name.removeprefix("_"))

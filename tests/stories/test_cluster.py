@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SOURCE = Path(__file__).parents[2] / "src"
-START_SECONDS = 60
+START_SECONDS = 300
 # However little there is to do, workers do it.
 RUN = """
 from tidemill.spark.jobs import LIMITS, Limits
@@ -141,7 +141,7 @@ def daemon(name: str, options: Mapping[str, object], *others: str) -> Iterator[Q
             yield lines
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=START_SECONDS)
             reader.join()
 
 

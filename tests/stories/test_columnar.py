@@ -28,6 +28,8 @@ from tests.stories.streams import (
 )
 from tidemill.engine import Engine
 from tidemill.engine.run import RunReport
+from tidemill.language.expressions.trees import parse_tree
+from tidemill.plan.try_forms import to_spark_sql
 from tidemill.spark.jobs import LIMITS, Limits
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -47,6 +49,9 @@ QUERIES = (
     "SELECT b, APPROX_PERCENTILE(m, 0.5) AS a, APPROX_PERCENTILE(f, 0.9) AS b1,"
     " APPROX_TOP_K(name, 2) AS c, APPROX_COUNT_DISTINCT(at) AS d1 FROM s [{}] GROUP BY b",
     "SELECT COUNT(*) AS a FROM s [{}] WHERE day >= DATE '1969-12-31' AND at IS NOT NULL",
+    "SELECT k, SUM(n * 8) AS a, MIN(m * 2) AS b1, MAX(x - 1.5) AS c, COUNT(g + m * m) AS d1"
+    " FROM s [{}] WHERE m + g > 5 GROUP BY k",
+    "SELECT m + 1 AS o, SUM(f * g) AS a, MAX(f + f) AS b1, SUM(-m) AS c FROM s [{}] GROUP BY m + 1",
 )
 WINDOWS = (
     "RANGE 10 s SLIDE 5 s",
@@ -141,7 +146,7 @@ def _drawn(rng: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def _counts(report: RunReport) -> tuple[Any, ...]:
-    return report.rows_in, report.rows_late, report.rows_malformed, report.queries
+    return report.rows_in, report.rows_late, report.rows_malformed, report.queries, report.raised
 
 
 def _agree(got: list[tuple[Any, ...]], want: list[tuple[Any, ...]]) -> bool:
@@ -249,3 +254,39 @@ def test_what_explain_says_comes_true(
         (text,) = engine.sql("EXPLAIN SPARK QUERY q")
         assert told in text
         assert engine.run("flush").routes == {route: 1}
+
+
+# (n + m) and the like at the ends of their types, and what is no number.
+EXTREMES = (
+    *((2**63 - 1, 2**31 - 1, float("nan")), (-(2**63), -(2**31), float("inf"))),
+    *((None, 7, float("-inf")), (2**62, None, -0.0), (1, 1, None), (-1, 0, 1e308)),
+)
+COMPUTED = (
+    *("n + m", "n - m", "m - n", "n * 8", "n * n", "-n", "m + 1", "m * m", "m - 1", "-m"),
+    *("x + x", "x * 10", "x - n", "x * -1.5", "n + x", "m * 1.5e0", "m > n", "x >= m"),
+)
+
+
+def test_computed_columns_have_the_values_of_spark(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row a window, so that each value is seen."""
+    n, m, x = zip(*EXTREMES, strict=True)
+    stamped = stamps()[: len(EXTREMES)]
+    put(
+        tmp_path, 0, ts=stamped, n=pa.array(n, pa.int64()), m=pa.array(m, pa.int32()), x=pa.array(x)
+    )
+    script = "CREATE STREAM s (ts TIMESTAMP, n BIGINT, m INT, x DOUBLE) ORDER BY ts"
+    script += " SOURCE 'parquet:in';"
+    items = ", ".join(f"MAX({sql}) AS a{place}" for place, sql in enumerate(COMPUTED))
+    query = f"SELECT {items} FROM s [RANGE 1 s SLIDE 1 s]"
+    told = {r: tell(tmp_path, r, script, [query], monkeypatch) for r in ROUTES}
+    forms = [to_spark_sql(parse_tree(sql)) for sql in COMPUTED]
+    rows = spark.read.parquet(str(tmp_path / "in")).selectExpr("*", *forms).toArrow()
+    expected = [plain_values(column) for column in rows.columns[4:]]
+    for route, (report, (answers,), _) in told.items():
+        assert report.routes == {ROUTES[route]: 1}
+        values = list(zip(*sorted(answers, key=lambda row: row[0]), strict=True))[2:]
+        assert list(map(list, values)) == expected, route
+    raised = {route: report.raised["q0"] for route, (report, *_) in told.items()}
+    assert set(raised.values()) == {14}

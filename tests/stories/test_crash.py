@@ -15,10 +15,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pytest
 from typer.testing import CliRunner
 
 from tests.stories.streams import COLUMNS, NOON_US, SECOND_US, cut, random_row, write_files
@@ -43,6 +43,8 @@ CREATE QUERY top INTO rows AS SELECT k, MAX(m) AS most
 CREATE QUERY line INTO lines AS SELECT k, COUNT(*) AS n, MIN(at) AS least
   FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k;
 CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
+CREATE QUERY large INTO rows AS SELECT ts, k, n FROM s WHERE m > 5;
+CREATE QUERY in_order INTO lines AS SELECT ts, k, m FROM s WHERE m > 5 OR g > 0 ORDER BY ts;
 """
 
 
@@ -51,6 +53,8 @@ def write_input(folder: Path) -> None:
     times = [NOON_US + n * SECOND_US for n in range(20 * FILES)]
     # One row in each file is late, so that the side stream is written by every tick too.
     times[30::20] = [NOON_US] * len(times[30::20])
+    # One in each comes a little too early, so that those after it are put before it.
+    times[27::20] = [time + SECOND_US * 3 // 2 for time in times[27::20]]
     write_files(folder / "in", cut([random_row(rng, t) for t in times], FILES))
 
 
@@ -86,12 +90,17 @@ def delivered(folder: Path) -> dict[str, list[str]]:
     return {name: sorted(texts) for name, texts in rows.items()}
 
 
+def lines_of(folder: Path, query: str) -> list[dict[str, Any]]:
+    """The answers of a query, as they stand in the file."""
+    lines = map(json.loads, (folder / "lines.json").read_text().splitlines())
+    return [line for line in lines if line["query"] == query]
+
+
 def late_rows(home: Path) -> list[str]:
     files = sorted(map(str, (home / "streams" / "s" / "late").glob("[!_]*.parquet")))
     return sorted(map(repr, ds.dataset(files).to_table().to_pylist()))
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     write_input(tmp_path)
     whole, cut_off = write_script(tmp_path / "whole"), write_script(tmp_path / "cut_off")
@@ -117,12 +126,19 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert report.routes == {"columnar": FILES}
     assert json.loads((tmp_path / "metrics.json").read_text())["routes"] == {"columnar": 2}
     expected = delivered(whole.parent)
-    assert set(expected) == {"query=by_key", "query=top", "line", "other"}
+    assert set(expected) == {
+        *("query=by_key", "query=top", "query=large"),
+        *("line", "other", "in_order"),
+    }
     assert delivered(cut_off.parent) == expected
     assert {name: len(rows) for name, rows in expected.items()} == {
-        name if name in ("line", "other") else f"query={name}": count
+        name if name in ("line", "other", "in_order") else f"query={name}": count
         for name, count in report.queries.items()
     }
+    in_order = lines_of(cut_off.parent, "in_order")
+    assert in_order == lines_of(whole.parent, "in_order")
+    assert [line["ts"] for line in in_order] == sorted(line["ts"] for line in in_order)
+    assert len(in_order) > 5 * FILES
     assert late_rows(tmp_path / "cut_off" / "home") == late_rows(tmp_path / "whole" / "home")
     assert report.rows_late == FILES - 1
 
@@ -146,7 +162,6 @@ def test_control_c_stops_a_continuous_run(tmp_path: Path) -> None:
     assert all(" tick " in line for line in lines[:-1]), rest
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_home_belongs_to_one_process(tmp_path: Path) -> None:
     write_input(tmp_path)
     script = write_script(tmp_path / "here")

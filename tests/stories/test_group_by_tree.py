@@ -12,7 +12,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pytest
 
 from tests.share.plans import PACKETS
 from tidemill.clock import ManualClock
@@ -50,7 +49,6 @@ def expected(keys: str) -> list[tuple[object, ...]]:
     return found.fetchall()
 
 
-@pytest.mark.usefixtures("spark")
 def test_answers_below_a_set_in_between(tmp_path: Path) -> None:
     with Engine(tmp_path / "home") as engine:
         # A machine that reads rows slowly, so that all sets are rolled up from one.

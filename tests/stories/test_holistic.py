@@ -62,7 +62,6 @@ GROUP BY s, k
 """
 
 
-@pytest.mark.usefixtures("spark")
 def test_aggregates_of_counted_values_equal_duckdb(tmp_path: Path) -> None:
     rows = [row for row in random_rows(random.Random(5), "ordered", 300) if _is_finite(row["x"])]
     write_files(tmp_path / "in", cut(rows, 3))

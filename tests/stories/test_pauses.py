@@ -36,6 +36,7 @@ from tidemill.engine.tick.report import TickReport
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PATIENCE_S = 300
 RESTS = Case(
     name="rests",
     stream="s",
@@ -122,15 +123,17 @@ def test_a_pause_while_the_streams_run(spark: SparkSession, tmp_path: Path) -> N
         engine.sql(SCRIPT + "SET poll_ms = 20;", tmp_path)
         runs = threading.Thread(target=engine.run, args=("stopped", ticks.put))
         runs.start()
-        assert ticks.get(timeout=120).answers["rests"] > 0
-        engine.sql("PAUSE QUERY rests;")
-        write_part(tmp_path, 1)
-        paused = ticks.get(timeout=120)
-        engine.sql("RESUME QUERY rests;")
-        write_part(tmp_path, 2)
-        resumed = ticks.get(timeout=120)
-        engine.stop()
-        runs.join()
+        try:
+            assert ticks.get(timeout=PATIENCE_S).answers["rests"] > 0
+            engine.sql("PAUSE QUERY rests;")
+            write_part(tmp_path, 1)
+            paused = ticks.get(timeout=PATIENCE_S)
+            engine.sql("RESUME QUERY rests;")
+            write_part(tmp_path, 2)
+            resumed = ticks.get(timeout=PATIENCE_S)
+        finally:
+            engine.stop()
+            runs.join()
         assert paused.answers["rests"] == 0
         assert paused.answers["stays"] > 0
         assert resumed.answers["rests"] > 0

@@ -111,7 +111,6 @@ def test_every_sink_has_the_top_of_each_length(
     assert counts[1] > counts[0] > 5
 
 
-@pytest.mark.usefixtures("spark")
 def test_all_lengths_are_shown(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     with Engine(tmp_path / "home") as engine:

@@ -253,6 +253,7 @@ def test_what_the_script_itself_declares_is_not_held(tmp_path: Path) -> None:
         assert engine.run("flush").queries["again"] > 0
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_table_that_the_script_declares_is_not_held(tmp_path: Path) -> None:
     for folder, label in (("in", ""), ("old", "old"), ("new", "new")):
         (tmp_path / folder).mkdir()

@@ -140,7 +140,6 @@ def test_code_that_raises_harms_nobody_else(folder: Path, scan: str) -> None:
     assert described.endswith(f"-- the first that raised: {report.troubles['bad']}")
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_restart_runs_the_text_that_was_registered(folder: Path) -> None:
     total = text_of(arguments='{"x": "BIGINT"}')
     (folder / "broken.py").write_text(total)
@@ -158,7 +157,6 @@ def test_a_restart_runs_the_text_that_was_registered(folder: Path) -> None:
     assert {row["k"]: row["total"] for row in rows} == {"a": 14.0, "b": 7.0}
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_class_is_registered_from_python(folder: Path) -> None:
     spec = importlib.util.spec_from_file_location("written_here", folder / "written.py")
     assert spec is not None
@@ -188,7 +186,6 @@ SELECT k, spread_out(m, least => 3) AS s FROM s [RANGE 20 s SLIDE 10 s] GROUP BY
 """
 
 
-@pytest.mark.usefixtures("spark")
 def test_equal_calls_share_a_lane_and_questions_are_answered(folder: Path) -> None:
     (folder / "in").mkdir()
     with Engine(folder / "home") as engine:

@@ -28,14 +28,14 @@ _WIDTHS = (np.uint8, np.uint16, np.int32, np.int64)
 
 
 class ValueCounts(Protocol):
-    """How often each value is there, by cell or by window; of no values there is nothing."""
+    """The count of each value, by cell or by window; a value without a row has none."""
 
     @property
     def dictionary(self) -> pa.Array:
         """The values of all, in their order."""
 
     def total(self) -> IntArray:
-        """How many values there are."""
+        """The number of values."""
 
     def extreme_codes(self, is_last: bool) -> IntArray:
         """The code of the least or of the greatest value; -1 where there is none."""
@@ -82,7 +82,7 @@ class Bags:
         return Bags(begin, end, self.codes[places], self.weights[:, places], self.dictionary)
 
     def total(self) -> IntArray:
-        """How many values each cell counts."""
+        """The number of values that each cell counts."""
         before = np.concatenate([[0], np.cumsum(self.weights[0])])
         totals: IntArray = before[self.end] - before[self.begin]
         return totals

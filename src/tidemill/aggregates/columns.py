@@ -51,10 +51,11 @@ class ChunkRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def column(self, name: str) -> ColumnRows: ...
+    def column_of(self, scalar: Scalar) -> ColumnRows:
+        """The column that an expression is, or computes."""
 
-    def values(self, name: str, rows: Array) -> pa.Array:
-        """A column of some rows, in its declared type."""
+    def values_of(self, scalar: Scalar, rows: Array) -> pa.Array:
+        """Its values in some rows, in their own type."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,10 @@ class GroupedRows:
     count: int
 
     def column(self, scalar: Scalar) -> ColumnRows:
-        return self.chunk.column(scalar.names[0])
+        return self.chunk.column_of(scalar)
 
     def values(self, scalar: Scalar, rows: Array) -> pa.Array:
-        return self.chunk.values(scalar.names[0], rows)
+        return self.chunk.values_of(scalar, rows)
 
     @property
     def every_row(self) -> IntArray:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions.finish import Finished, evaluate
 from tidemill.answer.ordering import top_per_window
 from tidemill.arrays import IntArray
+from tidemill.evaluation.finish import Finished, evaluate
 from tidemill.plan.expressions import Node
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 

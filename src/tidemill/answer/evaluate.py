@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions.columns import ALL_VALID, NONE_RAISED, MaskedColumn, to_arrow
 from tidemill.answer.ordering import LARGEST, cut_runs, order_keys
 from tidemill.answer.request import Evaluations
 from tidemill.answer.rows import (
@@ -29,6 +28,7 @@ from tidemill.answer.rows import (
 )
 from tidemill.answer.slots import GroupKeys, Slots
 from tidemill.arrays import Array, BoolArray, IntArray
+from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, to_arrow
 from tidemill.plan.query import Ordering
 from tidemill.state.layouts.bundles import Block, Naming
 

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.answer.expressions.columns import MaskedColumn, to_arrow
 from tidemill.arrays import Array, IntArray
+from tidemill.evaluation.columns import MaskedColumn, to_arrow
 from tidemill.types import Type
 
 # A column; true if it descends; true if its NULLs come first.

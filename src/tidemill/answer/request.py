@@ -19,9 +19,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.answer.shapes import LiftedQuery, Shape
 from tidemill.arrays import IntArray
+from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall

@@ -20,7 +20,9 @@ from tidemill.answer.ordering import top_per_window
 from tidemill.answer.request import AnswerRequest, Evaluations, QueryBatch
 from tidemill.answer.shapes import Shape
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.query import WINDOW_END, WINDOW_START
+from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.state.row_pieces import row_schema
 from tidemill.types import TIMESTAMP
 
 QUERY, RAISED = "_query", "_raised"
@@ -206,8 +208,10 @@ def merge_buckets(batch: QueryBatch, tables: Sequence[pa.Table]) -> MergedAnswer
     return MergedAnswers(_visible(batch, rows), counts, raised)
 
 
-def answer_schema(plan: QueryPlan) -> pa.Schema:
+def answer_schema(plan: AnyQuery) -> pa.Schema:
     """The columns that a query's answers have."""
+    if isinstance(plan, RowQuery):
+        return row_schema(plan)
     bounds = [(slot.name, slot.type.arrow) for slot in (WINDOW_START, WINDOW_END)]
     return pa.schema([*bounds, *((o.name, o.node.type.arrow) for o in plan.outputs)])
 

@@ -21,7 +21,10 @@ from tidemill.aggregates import (
     lower_numbers,
 )
 from tidemill.aggregates.estimates import Estimates
-from tidemill.answer.expressions.columns import (
+from tidemill.answer.ordering import order_rows
+from tidemill.answer.request import Evaluations
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.evaluation.columns import (
     ALL_VALID,
     NONE_RAISED,
     MaskedColumn,
@@ -29,10 +32,7 @@ from tidemill.answer.expressions.columns import (
     numpy_type,
     to_arrow,
 )
-from tidemill.answer.expressions.finish import evaluate_column
-from tidemill.answer.ordering import order_rows
-from tidemill.answer.request import Evaluations
-from tidemill.arrays import BoolArray, IntArray
+from tidemill.evaluation.finish import evaluate_column
 from tidemill.plan.expressions import Node, Slot
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, Key
 from tidemill.state.cells import Cells

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import refuse
 from tidemill.language.names import Name, needs_quotes
-from tidemill.language.statements import CreateAggregate, Expr, Select
+from tidemill.language.statements import CreateAggregate, Expr, RowSelect, Select, SelectItem
 
 SCHEME = "python"
 
@@ -68,8 +68,8 @@ def _check_name(statement: CreateAggregate) -> None:
         )
 
 
-def calls(select: Select, name: Name) -> bool:
-    """True if a query calls a function of this name."""
+def calls(select: Select | RowSelect, name: Name) -> bool:
+    """True if a query, or a derived stream, calls a function of this name."""
     return any(
         # To look at the text first is a hundred times cheaper.
         name in expr.sql.lower() and any(Name(node.name) == name for node in _functions(expr))
@@ -81,8 +81,10 @@ def _functions(expr: Expr) -> Iterator[exp.Expr]:
     return expr.tree.find_all(exp.Anonymous)
 
 
-def _expressions(select: Select) -> Iterator[Expr]:
-    yield from (item.expr for item in select.items)
-    yield from (expr for expr in (select.where, select.having) if expr is not None)
-    yield from select.group_by
-    yield from (item.expr for item in select.order_by)
+def _expressions(select: Select | RowSelect) -> Iterator[Expr]:
+    yield from (item.expr for item in select.items if isinstance(item, SelectItem))
+    yield from filter(None, (select.where,))
+    if isinstance(select, Select):
+        yield from filter(None, (select.having,))
+        yield from select.group_by
+        yield from (item.expr for item in select.order_by)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from tidemill.catalog.aggregates import Code, calls, code_of
+from tidemill.catalog.aggregates import Code, code_of
 from tidemill.catalog.definitions import (
     KINDS,
     Sink,
@@ -18,7 +18,8 @@ from tidemill.catalog.definitions import (
     stream_of,
     table_of,
 )
-from tidemill.catalog.differences import check_columns_stay, check_updates_stay, refuse_difference
+from tidemill.catalog.differences import check_replacement, refuse_difference
+from tidemill.catalog.users import DefinitionKey, Definitions, Users, users_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
 from tidemill.language.names import Name
@@ -26,6 +27,7 @@ from tidemill.language.statements import (
     AlterQuery,
     Change,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -34,13 +36,12 @@ from tidemill.language.statements import (
     Drop,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
+    Select,
     Set,
 )
 from tidemill.settings import Settings
 
-# By kind and by name: a statement copies those of its own kind alone.
-Definitions = Mapping[str, Mapping[Name, Definition]]
-DefinitionKey = tuple[str, Name]  # a kind of definition, and the name of one
 D = TypeVar("D", bound=Definition)
 R = TypeVar("R")
 
@@ -80,10 +81,34 @@ class Catalog:
                 return self._create(statement)
 
     def stream(self, name: str, place: Place | None = None) -> Stream:
-        self._refuse_table(name, place)
-        statement = self._find("stream", name, place)
+        """A stream that has rows of its own, and not those of another one."""
+        statement = self.stream_definition(name, place)
         assert isinstance(statement, CreateStream)
         return self._resolve(statement, stream_of)
+
+    def stream_definition(
+        self, name: str, place: Place | None = None
+    ) -> CreateStream | CreateDerivedStream:
+        self._refuse_table(name, place)
+        statement = self._find("stream", name, place)
+        assert isinstance(statement, CreateStream | CreateDerivedStream)
+        return statement
+
+    def derived_streams(self) -> tuple[CreateDerivedStream, ...]:
+        streams = self.of_kind("stream")
+        return tuple(stream for stream in streams if isinstance(stream, CreateDerivedStream))
+
+    def read_by(self, select: Select | RowSelect) -> tuple[Definition | None, ...]:
+        """The definitions of all streams and tables that are read."""
+        return tuple(self.definition(kind, name) for kind, name in self._reads(select))
+
+    def _reads(self, select: Select | RowSelect) -> Iterator[DefinitionKey]:
+        """Streams and tables by kind and name, with those that the streams are made of."""
+        yield "stream", Name(select.stream)
+        yield from (("table", Name(join.table)) for join in select.joins)
+        below = self.definition("stream", select.stream)
+        if isinstance(below, CreateDerivedStream):
+            yield from self._reads(below.select)
 
     def table(self, name: str, place: Place | None = None) -> Table:
         self._refuse_stream(name, place)
@@ -110,6 +135,12 @@ class Catalog:
 
     def definition(self, kind: str, name: str) -> Definition | None:
         return self.definitions.get(kind, {}).get(Name(name))
+
+    def users(self, kind: str, name: str) -> Users:
+        """The streams and queries that need a definition; nothing needs a query."""
+        if kind == "query":
+            return Users()
+        return users_of((kind, Name(name)), self.derived_streams(), self.queries(), self._reads)
 
     def all_definitions(self) -> Iterator[tuple[str, Name, Definition]]:
         """Each with its kind and name."""
@@ -161,6 +192,8 @@ class Catalog:
                 refuse_difference(kind, standing, statement)
             return self
         check_definition(statement)
+        if isinstance(statement, CreateDerivedStream):
+            self._check_inputs(statement)
         self._check_free(kind, statement)
         if standing is not None:
             self._check_replacement(kind, standing, statement)
@@ -186,13 +219,27 @@ class Catalog:
         stopped = self._stopped_without(standing.name)
         return replace(self, definitions=self._with(altered), stopped=stopped)
 
+    def _check_inputs(self, stream: CreateDerivedStream) -> None:
+        """What a derived stream reads is there, and is not the stream itself."""
+        select = stream.select
+        if Name(select.stream) == Name(stream.name):
+            refuse(
+                "E_RELATION",
+                f"stream {stream.name} cannot read itself",
+                hint="give the new stream another name",
+                place=select.stream_place,
+            )
+        self.stream_definition(select.stream, select.stream_place)
+        for join in select.joins:
+            self.table(join.table, join.place)
+
     def _check_free(self, kind: str, statement: Definition) -> None:
         other, is_new = _RELATIONS.get(kind, ""), self.definition(kind, statement.name) is None
-        if kind == "aggregate" and is_new and (users := self._users(kind, statement.name)):
+        if kind == "aggregate" and is_new and (users := self.users(kind, statement.name)):
             refuse(
                 "E_IN_USE",
-                f"standing queries call a function {statement.name} already",
-                detail=listing("queries", users),
+                f"{users.kinds} call a function {statement.name} already",
+                detail=users.names,
                 hint="give the aggregate another name",
                 place=statement.place,
             )
@@ -205,23 +252,9 @@ class Catalog:
             )
 
     def _check_replacement(self, kind: str, standing: Definition, statement: Definition) -> None:
-        """State was made from the old definition, and while queries stand it goes on with it."""
-        if not (users := self._users(kind, standing.name)):
-            return
-        is_other = standing != replace(statement, or_replace=False)
-        if isinstance(standing, CreateTable | CreateAggregate) and is_other:
-            refuse(
-                "E_IN_USE",
-                f"{kind} {standing.name} cannot be replaced while queries "
-                f"{'join' if kind == 'table' else 'call'} it",
-                detail=listing("queries", users),
-                hint=f"drop the queries first, or declare another {kind} beside it",
-                place=statement.place,
-            )
-        if isinstance(standing, CreateStream) and isinstance(statement, CreateStream):
-            check_columns_stay(standing, statement, users)
-            soft = [name for name in users if self.query(name).select.window.is_soft]
-            check_updates_stay(standing, statement, soft)
+        if users := self.users(kind, standing.name):
+            soft = [name for name in users.queries if self.query(name).select.is_soft]
+            check_replacement(kind, standing, statement, users, soft)
 
     def _drop(self, statement: Drop) -> Catalog:
         kind = statement.kind.lower()
@@ -229,12 +262,12 @@ class Catalog:
         if statement.if_exists and name not in self.definitions[kind]:
             return self
         self._find(kind, statement.name, statement.place)
-        users = self._users(kind, statement.name)
+        users = self.users(kind, statement.name)
         if users:
             refuse(
                 "E_IN_USE",
-                f"{kind} {statement.name} is used by standing queries",
-                detail=listing("queries", users),
+                f"{kind} {statement.name} is used by {users.kinds}",
+                detail=users.names,
                 hint="drop those first",
                 place=statement.place,
             )
@@ -243,15 +276,6 @@ class Catalog:
         paused = self.paused - {name} if kind == "query" else self.paused
         stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
         return replace(self, definitions=definitions, paused=paused, stopped=stopped)
-
-    def _users(self, kind: str, name: str) -> list[str]:
-        """The queries that need the definition; none needs another query."""
-        if kind == "query":
-            return []
-        if kind == "aggregate":
-            return [query.name for query in self.queries() if calls(query.select, Name(name))]
-        key = (kind, Name(name))
-        return [query.name for query in self.queries() if key in _used_by(query)]
 
     def _refuse_table(self, name: str, place: Place | None) -> None:
         if self.definition("table", name) is not None:
@@ -290,10 +314,3 @@ class Catalog:
 
 def _key(definition: Definition) -> DefinitionKey:
     return KINDS[type(definition)], Name(definition.name)
-
-
-def _used_by(query: CreateQuery) -> set[DefinitionKey]:
-    """The definitions that the query needs."""
-    tables = {("table", Name(join.table)) for join in query.select.joins}
-    sinks = {("sink", Name(query.into))} if query.into is not None else set()
-    return {("stream", Name(query.select.stream)), *tables, *sinks}

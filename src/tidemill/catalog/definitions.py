@@ -14,6 +14,7 @@ from tidemill.language.names import Name, by_name
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -28,6 +29,7 @@ ARRIVAL_COLUMN = "current_time"
 UPDATE_US = 1_000_000
 KINDS: dict[type, str] = {
     CreateStream: "stream",
+    CreateDerivedStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
     CreateAggregate: "aggregate",
@@ -167,8 +169,8 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How late rows may be, how often soft queries see something new, and the stream's share
-    of the time that is spent on them."""
+    """The lateness of rows, the time between two updates for soft queries, and the stream's
+    share of the time that is spent on them."""
 
     lateness_us: int = 0
     update_us: int = UPDATE_US
@@ -193,10 +195,10 @@ def priority_of(query: CreateQuery) -> int:
     values = _texts(query.options, "query", _QUERY_OPTIONS, query.place)
     if "priority" not in values:
         return 0
-    if not query.select.window.is_soft:
+    if not query.select.is_soft:
         refuse(
             "E_OPTION",
-            f"query {query.name} answers every window in turn, so it has no priority",
+            f"query {query.name} has no soft period, so it has no priority",
             hint="priorities are for soft periods: [RANGE r SLIDE UP TO s]",
             place=query.place,
         )
@@ -271,7 +273,7 @@ def check_definition(statement: Definition) -> None:
         sink_of(statement)
     elif isinstance(statement, CreateAggregate):
         code_of(statement)
-    else:
+    elif isinstance(statement, CreateQuery):
         priority_of(statement)
 
 

@@ -6,9 +6,13 @@ from dataclasses import replace
 from typing import NoReturn
 
 from tidemill.catalog.definitions import stream_options
+from tidemill.catalog.users import Users
 from tidemill.errors import listing, refuse
 from tidemill.language import render
 from tidemill.language.statements import CreateAggregate, CreateStream, Definition
+
+# What users do with a definition that cannot change under them.
+_READ_AS = {"stream": "read", "table": "join", "aggregate": "call"}
 
 
 def refuse_difference(kind: str, standing: Definition, declared: Definition) -> NoReturn:
@@ -32,20 +36,40 @@ def _lines(definition: Definition) -> list[str]:
     return render(definition).splitlines()
 
 
-def check_columns_stay(standing: CreateStream, changed: CreateStream, users: list[str]) -> None:
+def check_replacement(
+    kind: str, standing: Definition, changed: Definition, users: Users, soft: list[str]
+) -> None:
+    """State was made from the old definition, and while users stand it goes on with it.
+
+    `soft` are the queries with soft periods among them.
+    """
+    if isinstance(standing, CreateStream) and isinstance(changed, CreateStream):
+        _check_columns_stay(standing, changed, users)
+        _check_updates_stay(standing, changed, soft)
+    elif kind in _READ_AS and standing != replace(changed, or_replace=False):
+        refuse(
+            "E_IN_USE",
+            f"{kind} {standing.name} cannot be replaced while {users.kinds} {_READ_AS[kind]} it",
+            detail=users.names,
+            hint=f"drop those first, or declare another {kind} beside it",
+            place=changed.place,
+        )
+
+
+def _check_columns_stay(standing: CreateStream, changed: CreateStream, users: Users) -> None:
     """Columns may only be added."""
     lost = [column.name for column in standing.columns if column not in changed.columns]
     if lost or standing.order_by != changed.order_by:
         refuse(
             "E_IN_USE",
-            f"stream {standing.name} cannot lose or change columns while queries read it",
-            detail=f"{listing('columns', lost)}\n{listing('queries', users)}",
-            hint="drop the queries first, or keep the columns and add others",
+            f"stream {standing.name} cannot lose or change columns while {users.kinds} read it",
+            detail=f"{listing('columns', lost)}\n{users.names}",
+            hint="drop those first, or keep the columns and add others",
             place=changed.place,
         )
 
 
-def check_updates_stay(standing: CreateStream, changed: CreateStream, soft: list[str]) -> None:
+def _check_updates_stay(standing: CreateStream, changed: CreateStream, soft: list[str]) -> None:
     """Windows with soft periods end at updates, so slices were cut there."""
     before, after = stream_options(standing).update_us, stream_options(changed).update_us
     if soft and before != after:

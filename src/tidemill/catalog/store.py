@@ -31,7 +31,7 @@ class CatalogStore:
 
     @property
     def format(self) -> int:
-        """How the texts are meant: one of `HOME_FORMAT`, or an earlier one."""
+        """The format of the texts: `HOME_FORMAT`, or an earlier one."""
         (number,) = self._connection.execute("PRAGMA user_version").fetchone()
         return int(number)
 

@@ -55,7 +55,8 @@ class Board:
     def watcher(self, query: CreateQuery) -> Callable[[pa.Table], None]:
         """A function to be called with each tick's answers of a query."""
         name = query.name
-        self._windows[name] = window_clause(query.select.window).strip("[]").lower()
+        window = query.select.window
+        self._windows[name] = window_clause(window).strip("[]").lower() if window else "rows"
         self._counts[name] = 0
 
         def watch(rows: pa.Table) -> None:
@@ -66,7 +67,7 @@ class Board:
         return watch
 
     def working(self, what: str) -> None:
-        """What the engine does while there are no ticks."""
+        """Shows the engine's work while there are no ticks."""
         self._progress.working(what)
         self._line = f"{what} …"
         if self._console.is_terminal:
@@ -92,11 +93,15 @@ class Board:
 
 
 def _newest(rows: pa.Table) -> str:
-    """The first row of the last window: for ordered queries, its top."""
+    """The first row of the last window: for ordered queries, its top; of rows the last."""
+    if "window_end" not in rows.column_names:
+        return _values(rows.slice(len(rows) - 1))
     ends = rows.column("window_end").cast(pa.int64()).to_pylist()
     row = rows.slice(ends.index(ends[-1]), 1)
-    names = row.column_names[_BOUNDS:]
-    texts = [cell_texts(column)[0] for column in row.columns[_BOUNDS:]]
     end = cell_texts(row.column("window_end"))[0].split(" ")[1]
-    values = ", ".join(f"{name}={text}" for name, text in zip(names, texts, strict=True))
-    return f"{end}  {values}"
+    return f"{end}  {_values(row.select(row.column_names[_BOUNDS:]))}"
+
+
+def _values(row: pa.Table) -> str:
+    texts = [cell_texts(column)[0] for column in row.columns]
+    return ", ".join(f"{name}={text}" for name, text in zip(row.column_names, texts, strict=True))

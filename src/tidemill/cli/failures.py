@@ -17,6 +17,11 @@ def reported() -> Iterator[None]:
     """Print what went wrong on standard error and leave with status 1."""
     try:
         yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who read the output has left, as `head` does: there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
     except TidemillError as error:
         print(error.render(), file=sys.stderr)
         raise typer.Exit(1) from None

@@ -50,7 +50,7 @@ def command(
             if replies:
                 print("\n\n".join(replies), flush=True)
             until = "flush" if flush else "idle" if once else "stopped"
-            report = engine.run(until, progress.tick) if engine.plan.queries else RunReport()
+            report = engine.run(until, progress.tick) if engine.plan.every_query else RunReport()
             refuse_if_nothing_was_read(report)
     if metrics is not None:
         write_metrics(metrics, report, memory.peak_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,12 +20,27 @@ from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldConte
 from tidemill.engine.tick.journal import Journal
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
+from tidemill.language.names import Name
 from tidemill.plan.relation import source_name
+from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import SparkOnDemand
+from tidemill.state.row_pieces import RowFeed
 from tidemill.state.synopsis import Synopsis
 
 # Of tasks for each core, so that large and small ones even out.
 _TASKS_PER_CORE = 2
+
+
+def _open_row_feeds(plan: SharedPlan, paused: AbstractSet[str]) -> dict[Name, tuple[RowFeed, ...]]:
+    """By stream, those whose rows are wanted: paused, only one that holds them may want some."""
+    return {
+        stream: tuple(
+            feed
+            for feed in plan.rows_of(stream)
+            if feed.query.ordered or Name(feed.query.name) not in paused
+        )
+        for stream in plan.streams
+    }
 
 
 class Facts(Protocol):
@@ -90,7 +106,7 @@ class Assembly:
         if not self.registry.home.exists:
             return
         journal = Journal(self.registry.home.open())
-        streams = {source_name(synopsis.relation) for synopsis in self.registry.plan.synopses}
+        streams = self.registry.plan.streams
         for stream in streams:
             journal.abandon_undecided(stream)
         if any(journal.unfinished(stream) for stream in streams):
@@ -120,6 +136,7 @@ class Assembly:
                 journal=journal,
                 scan=settings.scan,
                 feeds=planner.all_feeds(plan, catalog),
+                row_feeds=_open_row_feeds(plan, paused),
                 tables=self.registry.tables.frame,
                 buckets=buckets,
                 failpoint=failpoint,
@@ -131,6 +148,7 @@ class Assembly:
                 paused=paused,
                 folders=AnswerFolders(home.synopses, home.staging, failpoint),
                 buckets=buckets,
+                snapshot_pieces=settings.snapshot_pieces,
                 sinks=sinks,
                 subscribers=self.subscribers,
                 states=states,

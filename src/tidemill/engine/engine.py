@@ -46,6 +46,7 @@ from tidemill.language import render
 from tidemill.language.statements import RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import SparkOnDemand
 from tidemill.spark.readers import measure_files
@@ -209,7 +210,7 @@ class Engine(AbstractContextManager["Engine"]):
     def sink_of(self, query: str) -> SinkWriter:
         return self._registry.outlets.of_query(query, self.catalog)
 
-    def plan_of(self, query: str) -> QueryPlan:
+    def plan_of(self, query: str) -> AnyQuery:
         """The plan of a query, also of one that has been stopped."""
         return self._registry.bind(self.catalog.query(query), self.catalog)
 

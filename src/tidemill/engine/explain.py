@@ -16,17 +16,20 @@ from tidemill.explain.drawing import draw
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.query import explain_newcomer, explain_query
 from tidemill.explain.replies import Explanation
+from tidemill.explain.row_queries import explain_row_query
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Explain, Expr, Select
+from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.settings import Settings
-from tidemill.share import SharedPlan
+from tidemill.share import SharedPlan, windowed
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.explain import explain_partials
 from tidemill.state.feed import Feed
+from tidemill.state.row_pieces import RowFeed
 
 # The name a SELECT has that is explained before it is registered.
 THIS_QUERY = "this_query"
@@ -41,6 +44,7 @@ class Explainer:
     settings: Settings  # by which that plan was made
     catalog: Catalog
     bind: Bind
+    branch: Callable[[str], Branch]
     planner: Planner
     tables: Tables
 
@@ -67,8 +71,9 @@ class Explainer:
         return [self.catalog.query(statement.target, statement.place)]
 
     def arrangements(self) -> list[Arrangement]:
-        """The standing plan, stream by stream, with what it costs."""
-        return self._arranged(self._shared([]))
+        """The standing plan of queries with windows, stream by stream, with what it costs."""
+        plan = self._shared([])
+        return [self._arrangement(plan, stream) for stream in plan.shared_streams]
 
     def soft_queries(self) -> list[QueryPlan]:
         return [query for query in self._shared([]).queries if query.is_soft]
@@ -87,8 +92,11 @@ class Explainer:
     ) -> Callable[[], str]:
         if statement.target is None:
             return partial(explain_shared, self._arranged(plan))
-        query = plan.query(queries[0].name)
         is_newcomer = isinstance(statement.target, Select)
+        row_query = plan.row_query(queries[0].name)
+        if row_query is not None:
+            return partial(explain_row_query, row_query, is_newcomer)
+        query = plan.query(queries[0].name)
         remaining = [other for other in plan.queries if other != query]
         without = (
             self._shared([]) if is_newcomer else self.planner.change(plan, self.catalog, remaining)
@@ -106,8 +114,9 @@ class Explainer:
         plan = self._shared(queries)
         soft = [query for query in plan.queries if query.is_soft]
         if statement.target is not None:
-            synopsis = plan.synopsis_of(queries[0].name)
-            soft = [query for query in soft if plan.synopsis_of(query.name) == synopsis]
+            stints = plan.stints.get(queries[0].name, ())
+            near = {stint.synopsis_id for stint in stints[-1:]}
+            soft = [query for query in soft if plan.synopsis_of(query.name).id in near]
         streams = dict.fromkeys(source_name(query.relation) for query in soft)
         page = "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
         return Explanation("SCHEDULE", tuple(soft), page)
@@ -133,24 +142,32 @@ class Explainer:
 
     def _spark(self, queries: list[CreateQuery]) -> Explanation:
         """The passes that feed these queries."""
-        plan = self._shared(queries)
-        ids = {plan.synopsis_of(query.name).id for query in queries}
-        streams = dict.fromkeys(source_name(plan.query(query.name).relation) for query in queries)
-        feeds = [self.planner.feeds(plan, stream, self.catalog) for stream in streams]
-        shown = [[feed for feed in fed if ids & feed.by_id.keys()] for fed in feeds]
-        page = "\n\n".join(map(self._spark_plan, feeds, shown))
-        return Explanation("SPARK", tuple(feed for fed in shown for feed in fed), page)
+        plan, names = self._shared(queries), {query.name for query in queries}
+        chosen = [query for query in plan.every_query if query.name in names]
+        ids = {plan.synopsis_of(query.name).id for query in windowed(chosen)}
+        streams = dict.fromkeys(source_name(query.relation) for query in chosen)
+        pages: list[str] = []
+        shown: list[Feed | RowFeed] = []
+        for stream in streams:
+            feeds = self.planner.feeds(plan, stream, self.catalog)
+            feeding = [feed for feed in feeds if ids & feed.by_id.keys()]
+            rows = [feed for feed in plan.rows_of(stream) if feed.query.name in names]
+            pages.append(self._spark_plan(stream, feeds, feeding, rows))
+            shown += [*feeding, *rows]
+        return Explanation("SPARK", tuple(shown), "\n\n".join(pages))
 
-    def _spark_plan(self, feeds: Sequence[Feed], shown: Sequence[Feed]) -> str:
+    def _spark_plan(
+        self, name: Name, feeds: Sequence[Feed], shown: Sequence[Feed], rows: Sequence[RowFeed]
+    ) -> str:
         """Spark's plans for some of a stream's feeds."""
-        stream = self.catalog.stream(source_name(feeds[0].scan.relation))
+        stream = self.catalog.stream(name)
         session, source = self.planner.session("its plan"), self.planner.open_source(stream)
         settings = self.catalog.settings
-        return explain_partials(session, stream, source, feeds, shown, settings, self.tables)
+        return explain_partials(session, stream, source, feeds, shown, settings, self.tables, rows)
 
 
 def _worked_out(explanation: Explanation) -> Explanation:
-    """What took the time was to decide."""
+    """The explanation as it is: only deciding it took time."""
     return explanation
 
 

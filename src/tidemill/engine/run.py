@@ -182,7 +182,7 @@ def describe_run(
     report.streams = {runner.stream.name: runner.describe() for runner in runners}
     report.plan = {
         "version": plan.version,
-        "queries": len(plan.queries),
+        "queries": len(plan.every_query),
         "synopses": [
             {
                 "id": s.id,

@@ -19,7 +19,7 @@ from tidemill.engine.register.aggregates import (
 )
 from tidemill.engine.register.script import ReadStatement
 from tidemill.engine.tick.journal import QueryState
-from tidemill.errors import refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.explain.replies import (
     DURATION,
     INTEGER,
@@ -37,6 +37,7 @@ from tidemill.language import render
 from tidemill.language.names import Name
 from tidemill.language.statements import (
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -45,10 +46,12 @@ from tidemill.language.statements import (
     Describe,
     Show,
 )
+from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.words import span
 
+BranchOf = Callable[[str], Branch]
 QueryStates = Mapping[str, QueryState]
 Write = Callable[[Wording], PendingReply]
 _QUERY_COLUMNS = {
@@ -87,9 +90,9 @@ _SCHEDULE_COLUMNS = {
 def reply_to(
     statement: ReadStatement, explainer: Explainer, states: QueryStates, write: Write
 ) -> PendingReply:
-    """What can take long is left to `write`; what changes with every tick is read now."""
+    """State that changes with every tick is read now; what can take long is left to `write`."""
     if isinstance(statement, Describe):
-        return describe(statement.name, explainer.catalog, states)
+        return describe(statement.name, explainer.catalog, states, explainer.branch)
     if not isinstance(statement, Show):
         return write(explainer.explain(statement))
     match statement.kind.upper():
@@ -98,16 +101,15 @@ def reply_to(
         case "SCHEDULE":
             return _schedule(explainer, states)
         case kind:
-            return show(kind, explainer.catalog, states)
+            return show(kind, explainer.catalog, states, explainer.branch)
 
 
-def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
+def show(kind: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> ReplyTable:
     """The definitions of a kind, or the settings."""
     match kind:
         case "STREAMS":
-            streams = [s for s in catalog.of_kind("stream") if isinstance(s, CreateStream)]
-            columns = dict.fromkeys(("stream", "time", "source"), TEXT)
-            return ReplyTable.of(columns, [(s.name, s.order_by, s.source) for s in streams])
+            rows = [_stream_row(stream, branch) for stream in catalog.of_kind("stream")]
+            return ReplyTable.of(dict.fromkeys(("stream", "time", "source"), TEXT), rows)
         case "TABLES":
             tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
             rows = [(t.name, tuple(c.name for c in t.columns), t.source) for t in tables]
@@ -125,19 +127,38 @@ def show(kind: str, catalog: Catalog, states: QueryStates) -> ReplyTable:
             return ReplyTable.of({"setting": TEXT, "value": SETTING}, values)
 
 
-def describe(name: str, catalog: Catalog, states: QueryStates) -> Description:
-    """The canonical statement of a definition; of a query also the first error of its values."""
+def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
+    """Its time, and the address or the stream that its rows come from."""
+    if isinstance(stream, CreateStream):
+        return stream.name, stream.order_by, stream.source
+    assert isinstance(stream, CreateDerivedStream)
+    return stream.name, branch(stream.name).time_column, f"stream {stream.select.stream}"
+
+
+def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
+    """The canonical statement of a definition, and what it does not say itself.
+
+    That is, of a derived stream, its columns, and of a query the first error of its values.
+    """
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):
             statement = render(replace(definition, text=None))
             remarks = aggregate_remarks(code_of(definition))
             return Description(kind, definition.name, statement, tuple(remarks))
+        if isinstance(definition, CreateDerivedStream):
+            columns = tuple(_stream_remarks(branch(definition.name)))
+            return Description(kind, definition.name, render(definition), columns)
         if definition is not None:
             remarks = _user_errors(definition, states)
             return Description(kind, definition.name, render(definition), tuple(remarks))
     names = [definition.name for _, _, definition in catalog.all_definitions()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def _stream_remarks(branch: Branch) -> Iterator[str]:
+    yield listing("columns", (f"{column.name} {column.type}" for column in branch.columns))
+    yield f"ordered by {branch.time_column}; its rows are those of stream {branch.source.name}"
 
 
 def _user_errors(definition: Definition, states: QueryStates) -> list[str]:

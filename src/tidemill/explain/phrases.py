@@ -8,6 +8,7 @@ from tidemill.language.statements import Window
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.row_query import RowQuery
 from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
@@ -71,3 +72,10 @@ def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate,
         forbid = [f"not {named[bit]}" for bit in term.bits if term.forbid >> bit & 1]
         terms.append(" and ".join([*must, *forbid]) or "all rows")
     return " or ".join(terms)
+
+
+def leaving(query: RowQuery) -> str:
+    """When the rows of a query without a window leave."""
+    if query.ordered:
+        return "in the order of time, once the watermark has passed them"
+    return "with the tick that takes them"

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemill.explain import phrases
 from tidemill.language import render_duration
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
 from tidemill.plan.relation import Relation, TableJoin
+from tidemill.plan.row_query import AnyQuery, RowQuery
 
 
-def explain_plan(plan: QueryPlan) -> str:
+def explain_plan(plan: AnyQuery) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
-    return in_users_words("\n".join(_lines(plan)), plan.relation.joins)
+    lines = list(_row_lines(plan)) if isinstance(plan, RowQuery) else _lines(plan)
+    return in_users_words("\n".join(lines), plan.relation.joins)
+
+
+def _row_lines(plan: RowQuery) -> Iterator[str]:
+    yield f"query {plan.name} → {plan.sink or 'default sink'}"
+    yield from _tree(plan.tree)
+    if plan.where:
+        yield f"  where      {_scalar(plan.where)}"
+    for column in plan.columns:
+        yield f"  output     {column.name} {column.scalar.type} = {_scalar(column.scalar)}"
+    yield f"  leaves     {phrases.leaving(plan)}"
 
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
-    lines += _tree(plan.relation)
+    lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")

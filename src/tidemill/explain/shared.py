@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tidemill import words
 from tidemill.explain.parts import explain_pass, explain_synopsis
+from tidemill.explain.row_queries import explain_rows
 from tidemill.explain.stream_model import Arrangement, SharingReason
 from tidemill.share.costs.sample import GUESSED_VALUES
 from tidemill.share.model import specs_of
@@ -26,6 +27,15 @@ def explain_shared(arrangements: Sequence[Arrangement]) -> str:
 
 
 def _page(arrangement: Arrangement) -> Iterator[str]:
+    if arrangement.queries:
+        yield from _windows(arrangement)
+    if arrangement.queries and arrangement.row_queries:
+        yield ""
+    if arrangement.row_queries:
+        yield from explain_rows(arrangement)
+
+
+def _windows(arrangement: Arrangement) -> Iterator[str]:
     yield from _summary(arrangement)
     yield from _why([rule for query in arrangement.queries for rule in arrangement.rules(query)])
     for number, feeds in enumerate(arrangement.passes[:MOST_PASSES], 1):

@@ -9,6 +9,7 @@ from functools import cached_property
 from tidemill.language.names import Name
 from tidemill.plan.predicates import TRUE, Predicate
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.row_query import RowQuery
 from tidemill.settings import Settings
 from tidemill.share.companions import Companions
 from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
@@ -89,6 +90,10 @@ class Arrangement:
     @cached_property
     def queries(self) -> tuple[QueryPlan, ...]:
         return self.plan.queries_of(self.stream)
+
+    @cached_property
+    def row_queries(self) -> tuple[RowQuery, ...]:
+        return tuple(feed.query for feed in self.plan.rows_of(self.stream))
 
     @cached_property
     def predicate_names(self) -> dict[Predicate, str]:

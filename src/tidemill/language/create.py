@@ -12,10 +12,12 @@ from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
+from tidemill.language.row_select import parse_row_select
 from tidemill.language.select import parse_select
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -95,11 +97,11 @@ class _Clauses:
         setattr(self, clause, value)
 
 
-def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream:
+def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream | CreateDerivedStream:
     place = cursor.here
     name = cursor.name("the name of a stream")
-    if cursor.at("AS"):
-        refuse_not_built("CREATE STREAM … AS SELECT", cursor.text, cursor.here)
+    if cursor.take("AS"):
+        return CreateDerivedStream(name, parse_row_select(cursor), or_replace, place=place)
     columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
     clauses = _parse_clauses(cursor, "ORDER BY", "SOURCE", "WITH", "ON OVERLOAD")
     if clauses.source is None:

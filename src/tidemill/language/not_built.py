@@ -19,9 +19,12 @@ HINTS = {
     "a query over several streams": _ONE_STREAM,
     "LATERAL": _ONE_STREAM,
     "a set operation": "register each SELECT as its own query",
-    "SELECT DISTINCT": "GROUP BY the columns instead",
+    "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
     "WITH before SELECT": _ONE_STREAM,
-    "SELECT *": "name group keys and aggregates, for example SELECT src, COUNT(*) … GROUP BY src",
+    "SELECT * with words": "write SELECT * alone, or name the columns",
+    "SELECT * over a window": (
+        "name group keys and aggregates, for example SELECT src, COUNT(*) … GROUP BY src"
+    ),
     "a grouping set": "write one query per set of group keys",
     "OFFSET": "LIMIT n gives the first n rows of each window",
     "QUALIFY": "HAVING filters the groups of a window",
@@ -29,7 +32,10 @@ HINTS = {
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "INTERNAL": _RANGE,
-    "CREATE STREAM … AS SELECT": "put the condition into the WHERE of each query",
+    "a stream of answers": "windows and GROUP BY stand in the queries that read the stream",
+    "a union of streams": "declare a stream for each SELECT, and register queries over each",
+    "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
+    "WITH on a derived stream": "lateness, update and weight are those of the stream it reads",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
 }
 

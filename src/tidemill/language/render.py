@@ -17,6 +17,7 @@ from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -29,11 +30,13 @@ from tidemill.language.statements import (
     OrderItem,
     PauseQuery,
     ResumeQuery,
+    RowSelect,
     RunSelect,
     Select,
     SelectItem,
     Set,
     Show,
+    Star,
     Statement,
     Window,
 )
@@ -41,7 +44,7 @@ from tidemill.language.statements import (
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
-def render(statement: Statement | Select) -> str:
+def render(statement: Statement | Select | RowSelect) -> str:
     """The canonical text, without a final semicolon."""
     return _render(statement)
 
@@ -59,6 +62,12 @@ def _(stream: CreateStream) -> str:
         lines.append(f"ORDER BY {quote_name(stream.order_by)}")
     lines.append(f"SOURCE {quote_text(stream.source)}")
     return "\n".join(lines + _options(stream.options))
+
+
+@_render.register
+def _(stream: CreateDerivedStream) -> str:
+    head = f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)} AS"
+    return f"{head}\n{_render(stream.select)}"
 
 
 @_render.register
@@ -142,7 +151,8 @@ def _(run: RunSelect) -> str:
 
 @_render.register
 def _(select: Select) -> str:
-    stream = f"{quote_name(select.stream)} [{_window(select.window)}]{_alias(select.stream_alias)}"
+    window = "" if select.window is None else f" [{_window(select.window)}]"
+    stream = f"{quote_name(select.stream)}{window}{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(_item(item) for item in select.items)),
         ("FROM", "\n".join([stream, *map(_join, select.joins)])),
@@ -153,6 +163,23 @@ def _(select: Select) -> str:
         ("LIMIT", "" if select.limit is None else str(select.limit)),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+@_render.register
+def _(select: RowSelect) -> str:
+    stream = f"{quote_name(select.stream)}{_alias(select.stream_alias)}"
+    clauses = (
+        ("SELECT", ", ".join(map(_row_item, select.items))),
+        ("FROM", "\n".join([stream, *map(_join, select.joins)])),
+        ("WHERE", select.where.sql if select.where else ""),
+    )
+    return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+def _row_item(item: SelectItem | Star) -> str:
+    if isinstance(item, SelectItem):
+        return _item(item)
+    return "*" if item.qualifier is None else f"{quote_name(item.qualifier)}.*"
 
 
 def _alias(alias: str | None) -> str:

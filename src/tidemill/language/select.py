@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from sqlglot import exp
@@ -13,9 +14,9 @@ from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause, OrderItem, Select, SelectItem, Window
 
-_SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
+SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _TRAILING = {
-    **dict.fromkeys(_SETS, "a set operation"),
+    **dict.fromkeys(SETS, "a set operation"),
     "OFFSET": "OFFSET",
     "QUALIFY": "QUALIFY",
 }
@@ -34,12 +35,13 @@ def parse_select(cursor: Cursor) -> Select:
     if cursor.at("DISTINCT"):
         refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
     cursor.take("ALL")
-    items = cursor.separated(lambda: _parse_item(cursor))
+    items = cursor.separated(lambda: parse_item(cursor))
     cursor.expect("FROM")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
-    joins = _parse_joins(cursor)
-    _refuse_other_relations(cursor)
+    _refuse_star(items, window, cursor.text)
+    joins = parse_joins(cursor)
+    refuse_other_relations(cursor)
     return Select(
         items,
         stream,
@@ -52,31 +54,36 @@ def parse_select(cursor: Cursor) -> Select:
         limit=_parse_limit(cursor),
         joins=joins,
         place=cursor.since(start),
-        stream_place=_one_token(cursor, stream_index),
+        stream_place=one_token(cursor, stream_index),
     )
 
 
-def _one_token(cursor: Cursor, index: int) -> Place:
-    token = cursor.tokens[index]
-    return Place(token.start, token.end + 1)
-
-
-def _parse_item(cursor: Cursor) -> SelectItem:
+def parse_item(cursor: Cursor) -> SelectItem:
+    """The item of a select list that comes next."""
     start = cursor.index
     expr = cursor.expression()
-    if isinstance(expr.source, exp.Star):
-        refuse_not_built("SELECT *", cursor.text, expr.place)
     named = cursor.take("AS") or cursor.name_ahead()
     alias = cursor.name("a name after AS") if named else None
     return SelectItem(expr, alias, place=cursor.since(start))
 
 
-def _parse_from(cursor: Cursor) -> tuple[str, Window, str | None]:
-    _refuse_other_relations(cursor)
+def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) -> None:
+    """All columns can be had of rows alone, and as they are."""
+    for item in items:
+        is_plain = item.expr.sql == "*" and item.alias is None and window is None
+        if isinstance(item.expr.source, exp.Star) and not is_plain:
+            refuse_not_built(
+                "SELECT * over a window" if window else "SELECT * with words", text, item.place
+            )
+
+
+def _parse_from(cursor: Cursor) -> tuple[str, Window | None, str | None]:
+    refuse_other_relations(cursor)
     stream = cursor.name("the name of a stream")
     _refuse_early_alias(cursor)
-    _refuse_other_relations(cursor)
-    window = _parse_window(cursor)
+    refuse_other_relations(cursor)
+    window = _parse_window(cursor) if cursor.at("[") else None
+    _refuse_bare_window(cursor)
     alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
     return stream, window, alias
 
@@ -139,11 +146,16 @@ def _limit_value(cursor: Cursor) -> int:
     return int(digits)
 
 
+def _refuse_bare_window(cursor: Cursor) -> None:
+    """`FROM s RANGE 5 SECONDS`: else the word would be taken for an alias."""
+    if cursor.word() in ("RANGE", "WINDOW") and cursor.word(1)[:1] in tuple("0123456789'"):
+        _fail(cursor, "a window stands in brackets", _WINDOW_FORM, cursor.here)
+
+
 def _parse_window(cursor: Cursor) -> Window:
     """The window that comes next; refuses what is no window or not built."""
     opening = cursor.index
-    if not cursor.take("["):
-        _fail(cursor, "this stream has no window", _WINDOW_FORM, cursor.here)
+    cursor.expect("[")
     _parse_range_word(cursor)
     range_us, *others_us = _parse_ranges(cursor)
     slide_us, is_soft = _parse_slide(cursor)
@@ -222,7 +234,13 @@ def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
     refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)
 
 
-def _parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
+def one_token(cursor: Cursor, index: int) -> Place:
+    """The place of a token."""
+    token = cursor.tokens[index]
+    return Place(token.start, token.end + 1)
+
+
+def parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
     """The joins that come next, if any; refuses the kinds that are not built."""
     joins = []
     while cursor.word() in _JOIN_STARTS:
@@ -230,7 +248,7 @@ def _parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
     return tuple(joins)
 
 
-def _refuse_other_relations(cursor: Cursor) -> None:
+def refuse_other_relations(cursor: Cursor) -> None:
     """Refuses what other dialects allow in FROM."""
     if cursor.at("("):
         refuse_not_built("a subquery", cursor.text, cursor.here)
@@ -242,7 +260,7 @@ def _refuse_other_relations(cursor: Cursor) -> None:
 
 def _parse_join(cursor: Cursor) -> JoinClause:
     kind = _parse_kind(cursor)
-    _refuse_other_relations(cursor)
+    refuse_other_relations(cursor)
     place = cursor.here
     table = cursor.name("the name of a table")
     _refuse_window(cursor)

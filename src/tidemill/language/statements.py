@@ -126,17 +126,41 @@ class JoinClause(_Placed):
 
 @dataclass(frozen=True)
 class Select(_Placed):
-    """One SELECT over one windowed stream and the tables joined to it."""
+    """One SELECT over one stream and the tables joined to it; without a window it gives rows."""
 
     items: tuple[SelectItem, ...]
     stream: str
     stream_alias: str | None
-    window: Window
+    window: Window | None
     where: Expr | None = None
     group_by: tuple[Expr, ...] = ()
     having: Expr | None = None
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None
+    joins: tuple[JoinClause, ...] = ()
+    stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_soft(self) -> bool:
+        """True if its window has a soft period."""
+        return self.window is not None and self.window.is_soft
+
+
+@dataclass(frozen=True)
+class Star(_Placed):
+    """All columns of what is read, or of the one part of it that is called so."""
+
+    qualifier: str | None = None
+
+
+@dataclass(frozen=True)
+class RowSelect(_Placed):
+    """One SELECT of rows, without a window: from a stream and the tables joined to it."""
+
+    items: tuple[SelectItem | Star, ...]
+    stream: str
+    stream_alias: str | None
+    where: Expr | None = None
     joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -153,6 +177,15 @@ class CreateStream(_Whole):
     or_replace: bool = False
     source_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
     options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class CreateDerivedStream(_Whole):
+    """A stream made of another one: of its rows those that are selected, with other columns."""
+
+    name: str
+    select: RowSelect
+    or_replace: bool = False
 
 
 @dataclass(frozen=True)
@@ -269,6 +302,8 @@ class RunSelect(_Whole):
     options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Definition: TypeAlias = CreateStream | CreateTable | CreateSink | CreateAggregate | CreateQuery
+Definition: TypeAlias = (
+    CreateStream | CreateDerivedStream | CreateTable | CreateSink | CreateAggregate | CreateQuery
+)
 Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | Drop | Set
 Statement: TypeAlias = Change | Show | Describe | Explain | RunSelect

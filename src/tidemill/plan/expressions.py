@@ -13,7 +13,7 @@ div(cast(total AS DOUBLE), cast(rows AS DOUBLE))
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -37,13 +37,14 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A tuple-level expression, evaluated by Catalyst once per row.
+    """A tuple-level expression, evaluated once per row by Catalyst or on arrays.
 
     `sql` is the user's meaning in canonical text: equal text means equal value, and that
     is what sharing compares. `try_sql` is the form that never raises where Spark has one.
     `raised_sql` is true for the rows where Spark would have raised (empty: never).
     `guarded` asks for a catch-all around functions that have no such form. `columns` are the
-    stream's, in its own words; `joined` are those of tables.
+    stream's, in its own words; `joined` are those of tables. `node` is the typed tree if arrays
+    compute the expression; it follows from the text and the types of the columns.
     """
 
     sql: str
@@ -53,6 +54,7 @@ class Scalar:
     raised_sql: str = ""
     guarded: bool = False
     joined: tuple[TableColumn, ...] = ()
+    node: Node | None = field(default=None, compare=False, repr=False)
 
     @property
     def may_raise(self) -> bool:
@@ -67,6 +69,11 @@ class Scalar:
     def is_column(self) -> bool:
         """True if the expression is a column as it is."""
         return self.names[:1] != () and self.sql == quote_name(self.names[0])
+
+    @property
+    def is_on_arrays(self) -> bool:
+        """True if arrays have its values: a column as it is, or a computed one."""
+        return self.is_column or self.node is not None
 
 
 @dataclass(frozen=True)

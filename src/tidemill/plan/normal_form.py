@@ -201,7 +201,7 @@ class _Rewriting:
         return tree if self._type(tree) is None else self._known_call(tree, name, arguments)
 
     def _is_identity(self, name: str, argument: exp.Expr) -> bool:
-        """Whether the function gives its argument back; POSITIVE is a plus sign."""
+        """True if the function gives its argument back; POSITIVE is a plus sign."""
         if _is_constant(argument):
             return False
         kind = self._type(argument)
@@ -243,7 +243,7 @@ def _are_ordered(left: exp.Expr, right: exp.Expr) -> bool:
 
 
 def _is_constant(tree: exp.Expr) -> bool:
-    """Whether no column is read; Spark may find a constant's type by where it stands."""
+    """True if no column is read; Spark may find a constant's type by where it stands."""
     return tree.find(exp.Column) is None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
@@ -50,7 +51,7 @@ class AggregateCall:
         """The expressions that are worked out for each row."""
         return (*([self.argument] if self.argument else []), *self.others)
 
-    @property
+    @cached_property
     def sql(self) -> str:
         distinct = "DISTINCT " if self.function == "COUNT_DISTINCT" else ""
         name = "COUNT" if distinct else self.function
@@ -84,10 +85,15 @@ class Ordering:
 @hash_once
 @dataclass(frozen=True)
 class QueryPlan:
-    """A window and a select list over a relation."""
+    """A window and a select list over a relation.
+
+    `tree` has the streams by way of which the query reads it; their columns and conditions are
+    in the expressions and the predicate.
+    """
 
     name: str
     relation: Relation
+    tree: Relation = field(compare=False)
     sink: str | None
     window: Window
     where: Scalar | None

@@ -27,7 +27,7 @@ from tidemill.ids import hash_once
 from tidemill.language.names import Name, quote_name
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, JoinTerms
-from tidemill.types import BOOLEAN
+from tidemill.types import BOOLEAN, VOID
 
 Terms = TypeVar("Terms", bound=JoinTerms)
 
@@ -115,20 +115,29 @@ class Projection:
     name: str
     scalar: Scalar
 
+    def __str__(self) -> str:
+        name = quote_name(self.name)
+        return name if self.scalar.sql == name else f"{self.scalar.sql} AS {name}"
+
 
 @dataclass(frozen=True)
 class Derived(Relation):
-    """The rows of a relation that pass a condition, with other columns in place of its own."""
+    """The rows of a stream: those of a relation that pass a condition, with other columns.
 
+    The expressions are over what that relation is based on, however many streams lie between,
+    and whoever reads this one has the same base and the same joins.
+    """
+
+    name: Name
     over: Relation
     projections: tuple[Projection, ...]
     where: Scalar | None = None
 
     def __post_init__(self) -> None:
-        _check_names("a derived relation", self.columns)
+        _check_names(f"stream {self.name.written}", self.columns)
         where = (self.where,) if self.where else ()
         check_reads(self.over, (*where, *(p.scalar for p in self.projections)))
-        if self.where and self.where.type != BOOLEAN:
+        if self.where and self.where.type not in (BOOLEAN, VOID):
             refuse("E_TYPE", f"the condition {self.where.sql} is {self.where.type}, not BOOLEAN")
 
     @property
@@ -141,8 +150,18 @@ class Derived(Relation):
 
     @property
     def title(self) -> str:
-        items = [f"{p.scalar.sql} AS {quote_name(p.name)}" for p in self.projections]
-        return f"select {', '.join(items)}{f' where {self.where.sql}' if self.where else ''}"
+        condition = f" where {self.where.sql}" if self.where else ""
+        return (
+            f"stream {self.name.written}: select {', '.join(map(str, self.projections))}{condition}"
+        )
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        return self.over.joins
+
+    @property
+    def base(self) -> Relation:
+        return self.over.base
 
 
 @dataclass(frozen=True)
@@ -217,11 +236,15 @@ def join_all(base: Relation, joins: Iterable[Join]) -> Relation:
     return reduce(TableJoin, ordered(joins), base)
 
 
-def ordered(joins: Iterable[Terms]) -> tuple[Terms, ...]:
-    """Each once and by name, as far as they do not build on others: those may change places."""
+def ordered(joins: Iterable[Terms], below: Iterable[JoinTerms] = ()) -> tuple[Terms, ...]:
+    """Each once and by name, as far as they do not build on others: those may change places.
+
+    `below` are there already.
+    """
     waiting, placed = sorted(dict.fromkeys(joins), key=lambda join: join.name), list[Terms]()
+    beneath = {join.name for join in below}
     while waiting:
-        names = {join.name for join in placed}
+        names = beneath | {join.name for join in placed}
         placed.append(next(join for join in waiting if join.builds_on <= names))
         waiting.remove(placed[-1])
     return tuple(placed)

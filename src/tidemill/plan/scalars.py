@@ -9,12 +9,19 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from tidemill.errors import TidemillError
 from tidemill.language.expressions.trees import parse_tree, to_sql
-from tidemill.plan.expressions import Scalar, TableColumn
+from tidemill.plan.builders import OutsideError
+from tidemill.plan.expressions import Call, Literal, Node, Scalar, TableColumn
 from tidemill.plan.normal_form import normal_form
 from tidemill.plan.raises import needs_guard, raised_sql
 from tidemill.plan.try_forms import to_spark_sql
-from tidemill.types import Type
+from tidemill.plan.typed_trees import slots_by_name, type_known
+from tidemill.types import BOOLEAN, Type
+
+_ARITHMETIC = ("add", "sub", "mul", "neg", "cast")
+_CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge", "same", "in", "is_null", "and", "or", "not")
+_OPERATORS = frozenset((*_ARITHMETIC, *_CONDITIONS))
 
 
 def make_scalar(
@@ -36,6 +43,7 @@ def make_scalar(
         joined=joined,
         raised_sql=raised_sql(normal, types),
         guarded=needs_guard(normal, types),
+        node=computed_node(normal, types, type),
     )
 
 
@@ -48,3 +56,44 @@ def restate(scalar: Scalar, types: Mapping[str, Type]) -> Scalar:
     """A scalar that an earlier release may have written, as it is made now."""
     normal = normal_form(parse_tree(scalar.sql), types)
     return make_scalar(normal, types, scalar.type, scalar.columns, scalar.joined)
+
+
+def computed_node(tree: exp.Expr, types: Mapping[str, Type], kind: Type) -> Node | None:
+    """The typed tree of an expression that arrays compute; None if they leave it to Catalyst.
+
+    They take `+`, `-`, `*`, comparisons and what joins them, over integers, floats and truth
+    values.
+
+    >>> from tidemill.types import BIGINT, parse_type
+    >>> types = {"length": BIGINT, "price": parse_type("DECIMAL(9,2)")}
+    >>> print(computed_node(parse_tree("length * 8"), types, BIGINT))
+    mul(length, cast(8 AS BIGINT))
+    >>> print(computed_node(parse_tree("price + 1"), types, parse_type("DECIMAL(11,2)")))
+    None
+    """
+    try:
+        node = type_known(tree, slots_by_name(types))
+    except (OutsideError, TidemillError):
+        return None
+    return node if node.type == kind and _is_computed(node) else None
+
+
+def _is_computed(node: Node) -> bool:
+    if isinstance(node, Call):
+        return node.op in _OPERATORS and _is_plain(node.type) and all(map(_is_operand, node.args))
+    return _is_operand(node)
+
+
+def _is_operand(node: Node) -> bool:
+    if isinstance(node, Call):
+        return _is_float_constant(node) or _is_computed(node)
+    return _is_plain(node.type)
+
+
+def _is_float_constant(node: Call) -> bool:
+    """A constant such as 1.5, which SQL reads as a decimal, where it meets a float."""
+    return node.op == "cast" and node.type.is_float and isinstance(node.args[0], Literal)
+
+
+def _is_plain(kind: Type) -> bool:
+    return kind.is_integer or kind.is_float or kind == BOOLEAN

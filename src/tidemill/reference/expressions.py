@@ -1,4 +1,4 @@
-"""The slow twin of `answer.expressions.finish`: one row, plain Python numbers, no arrays.
+"""The slow twin of `evaluation.finish`: one row, plain Python numbers, no arrays.
 
 Integers are Python's, decimals are fractions until the last step, FLOAT is a double rounded
 after every operation. It shares the typed tree with the fast one and nothing else.

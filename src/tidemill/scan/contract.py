@@ -16,6 +16,8 @@ aside. For that an implementation keeps the following.
   with the feed's lanes; `state.fold.fold_feed` makes pieces of them.
 - Tables. A scan meets a row once for each of its partners, or once without any. Tables never
   change what a row's verdict is, nor how often it is counted.
+- Rows. A row feed gets the rows that its query keeps, with the columns of its select list; they
+  become its piece in the order in which they came.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
   and has the oldest and the newest time among counted and filtered rows.
 - Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.
@@ -34,12 +36,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.failpoints import Failpoint
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
 from tidemill.state.pieces import Piece, write_piece
+from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import EdgeClass
 
@@ -107,11 +114,12 @@ def own_bits(feed: Feed) -> tuple[int, ...]:
 class FoldReport:
     """The outcome of one task of a fold, or of all tasks of a tick."""
 
-    pieces: Pieces = field(default_factory=dict)  # by synopsis
+    pieces: Pieces = field(default_factory=dict)  # by synopsis, and of rows by row feed
     rows: Mapping[int, int] = field(default_factory=dict)  # by verdict
     oldest_us: int | None = None
     newest_us: int | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by expression
+    raised_in_rows: Mapping[str, int] = field(default_factory=dict)  # by row feed
     seconds: float = 0.0  # of the slowest task, in the fold alone
     partial_rows: int = 0
     user_errors: Mapping[str, str] = field(default_factory=dict)  # first of each aggregate
@@ -125,6 +133,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised=_summed(self.raised, other.raised),
+            raised_in_rows=_summed(self.raised_in_rows, other.raised_in_rows),
             seconds=max(self.seconds, other.seconds),
             partial_rows=self.partial_rows + other.partial_rows,
             user_errors={**other.user_errors, **self.user_errors},
@@ -140,6 +149,7 @@ class FoldReport:
             oldest_us=_extreme(min, self.oldest_us, other.oldest_us),
             newest_us=_extreme(max, self.newest_us, other.newest_us),
             raised={**self.raised, **other.raised},
+            raised_in_rows={**self.raised_in_rows, **other.raised_in_rows},
             seconds=self.seconds + other.seconds,
             partial_rows=self.partial_rows + other.partial_rows,
             user_errors={**other.user_errors, **self.user_errors},
@@ -157,6 +167,15 @@ class FoldReport:
     @property
     def malformed(self) -> int:
         return self.rows.get(MALFORMED, 0)
+
+
+@dataclass(frozen=True)
+class PickedRows:
+    """Rows of one feed with their times."""
+
+    feed: RowFeed
+    rows: pa.Table
+    times_us: IntArray
 
 
 @dataclass(frozen=True)
@@ -178,6 +197,20 @@ class FoldPlace:
         }
         return {key: (piece,) for key, piece in written.items() if piece}
 
+    def write_rows(self, picked: Iterable[PickedRows]) -> dict[str, tuple[Piece, ...]]:
+        """The new piece of each row feed that got rows, by its id."""
+        by_feed: dict[RowFeed, list[PickedRows]] = {}
+        for part in picked:
+            by_feed.setdefault(part.feed, []).append(part)
+        pieces = {feed.id: self._write_rows(feed, parts) for feed, parts in by_feed.items()}
+        return {key: (piece,) for key, piece in pieces.items() if piece}
+
+    def _write_rows(self, feed: RowFeed, parts: Sequence[PickedRows]) -> Piece | None:
+        rows = pa.concat_tables([part.rows for part in parts])
+        return write_row_piece(
+            self.root, feed, rows, np.concatenate([part.times_us for part in parts])
+        )
+
     def take_back(self, report: FoldReport) -> None:
         """Remove pieces that were written in vain."""
         for key, pieces in report.pieces.items():
@@ -193,6 +226,7 @@ def read_report(raw: dict[str, Any]) -> FoldReport:
         oldest_us=raw.get("oldest_us"),  # not there in ticks of earlier versions
         newest_us=raw["newest_us"],
         raised=raw["raised"],
+        raised_in_rows=raw.get("raised_in_rows", {}),
         seconds=raw["seconds"],
         partial_rows=raw["partial_rows"],
         # Ticks of earlier versions call these `told` and `route`.

@@ -13,8 +13,13 @@ from dataclasses import dataclass
 
 from tidemill.catalog import Stream
 from tidemill.scan.arrays.lines import is_plain_kind
-from tidemill.scan.arrays.program import sampling_hindrances, scan_hindrances
+from tidemill.scan.arrays.program import (
+    row_feed_hindrances,
+    sampling_hindrances,
+    scan_hindrances,
+)
 from tidemill.state.feed import Feed, Scan
+from tidemill.state.row_pieces import RowFeed
 
 # The routes as reports name them.
 COLUMNAR, CATALYST = "columnar", "catalyst"
@@ -35,6 +40,8 @@ class Division:
 
     by_arrays: tuple[Feed, ...]
     by_catalyst: tuple[Feed, ...]
+    rows_by_arrays: tuple[RowFeed, ...] = ()
+    rows_by_catalyst: tuple[RowFeed, ...] = ()
 
 
 def planned_route(stream: Stream, scan_setting: str) -> str:
@@ -43,25 +50,33 @@ def planned_route(stream: Stream, scan_setting: str) -> str:
     return COLUMNAR if is_open else CATALYST
 
 
-def divide_feeds(stream: Stream, feeds: Sequence[Feed], scan_setting: str) -> Division:
+def divide_feeds(
+    stream: Stream, feeds: Sequence[Feed], scan_setting: str, row_feeds: Sequence[RowFeed] = ()
+) -> Division:
     """An odd query keeps just its own scan from arrays."""
-    plain = set()
-    if planned_route(stream, scan_setting) == COLUMNAR:
-        scans = dict.fromkeys(feed.scan for feed in feeds)
-        plain = {scan for scan in scans if not any(scan_hindrances(scan))}
+    if planned_route(stream, scan_setting) != COLUMNAR:
+        return Division((), tuple(feeds), (), tuple(row_feeds))
+    scans = dict.fromkeys(feed.scan for feed in feeds)
+    plain = {scan for scan in scans if not any(scan_hindrances(scan))}
+    plain_rows = {feed.id for feed in row_feeds if not any(row_feed_hindrances(feed))}
     return Division(
         tuple(feed for feed in feeds if feed.scan in plain),
         tuple(feed for feed in feeds if feed.scan not in plain),
+        tuple(feed for feed in row_feeds if feed.id in plain_rows),
+        tuple(feed for feed in row_feeds if feed.id not in plain_rows),
     )
 
 
-def hindrance(stream: Stream, feeds: Sequence[Feed], scan_setting: str) -> str:
+def hindrance(
+    stream: Stream, feeds: Sequence[Feed], scan_setting: str, row_feeds: Sequence[RowFeed] = ()
+) -> str:
     """The reason why the rows of these feeds are left to Catalyst; empty if they need not be."""
     if scan_setting != AUTO:
         return f"scan is '{scan_setting}'"
     scans = dict.fromkeys(feed.scan for feed in feeds)
     reasons = (reason for scan in scans for reason in scan_hindrances(scan))
-    return next(iter((*_source_hindrances(stream), *reasons)), "")
+    of_rows = (reason for feed in row_feeds for reason in row_feed_hindrances(feed))
+    return next(iter((*_source_hindrances(stream), *reasons, *of_rows)), "")
 
 
 def samples_on_arrays(stream: Stream, scan: Scan) -> bool:

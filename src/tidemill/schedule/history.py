@@ -49,7 +49,7 @@ class History:
         )
 
     def _aged_until(self, at: int) -> int:
-        """How old the last answer was at each update from its delivery to another, added up."""
+        """The sum of the last answer's ages at each update from its delivery to another."""
         if self.last is None or self.last_delivery is None:
             return 0
         youngest, oldest = self.last_delivery - self.last, at - self.last - 1

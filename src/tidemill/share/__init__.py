@@ -4,7 +4,7 @@ from tidemill.share.costs import EngineCosts
 from tidemill.share.costs.sample import Sample
 from tidemill.share.feeds import arrange_feeds
 from tidemill.share.growth import change_plan, rebuild_plan, retire_stints
-from tidemill.share.model import SharedPlan, Stint, specs_of
+from tidemill.share.model import SharedPlan, Stint, specs_of, windowed, with_row_queries
 from tidemill.share.optimiser import Context
 from tidemill.share.rates import follow_rate
 from tidemill.share.synopses import StreamPosition, first_window
@@ -23,4 +23,6 @@ __all__ = [
     "rebuild_plan",
     "retire_stints",
     "specs_of",
+    "windowed",
+    "with_row_queries",
 ]

@@ -1,4 +1,4 @@
-"""How far a plan that followed its queries by small steps may have drifted.
+"""The drift of a plan that followed its queries by small steps.
 
 Plans that are made anew leave points, numbers of queries and costs. The line through the last two
 says what another one should cost. That line is only as good as its points, and costs do not fall

@@ -230,12 +230,17 @@ def _scan(synopses: Sequence[Synopsis]) -> Scan:
 
 
 def _with_accounts(feeds: Sequence[Feed], number: int) -> tuple[Feed, ...]:
-    """With one that only counts the rows, where all others meet some of them several times."""
+    """With one that counts, where all others meet some of the rows several times."""
     if not feeds or not all(feed.relation.multiplies for feed in feeds):
         return tuple(feeds)
-    scan = Scan(feeds[0].scan.relation.base, keys=(), predicates=(), lanes=(ROWS,))
+    return (*feeds, counting_feed(feeds[0].scan.relation, number))
+
+
+def counting_feed(relation: Relation, pass_number: int = 0) -> Feed:
+    """A feed that counts the rows of a stream, each once, and nothing else."""
+    scan = Scan(relation.base, keys=(), predicates=(), lanes=(ROWS,))
     nodes = (FeedNode((), 0, ()),)
-    return (*feeds, Feed(scan, (), keeps_all=True, nodes=nodes, synopses=(), pass_number=number))
+    return Feed(scan, (), keeps_all=True, nodes=nodes, synopses=(), pass_number=pass_number)
 
 
 def _feed(scan: Scan, root: Root, costs: EngineCosts, pass_number: int) -> Feed:

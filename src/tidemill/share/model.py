@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -12,7 +12,9 @@ from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
+from tidemill.state.row_pieces import RowFeed
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
@@ -71,7 +73,10 @@ class RatePlans:
 
 @dataclass(frozen=True)
 class SharedPlan:
-    """All standing queries and the synopses behind them, at one version."""
+    """All standing queries and the synopses behind them, at one version.
+
+    `queries` have windows; those without are in `row_feeds`.
+    """
 
     version: int = 0
     queries: tuple[QueryPlan, ...] = ()
@@ -81,13 +86,19 @@ class SharedPlan:
     # By stream: numbers of queries and costs of the last plans that were made anew.
     rebuild_costs: Mapping[Name, CostPoints] = field(default_factory=dict)
     rates: Mapping[Name, RatePlans] = field(default_factory=dict)  # by stream, once measured
+    row_feeds: tuple[RowFeed, ...] = ()
 
     def query(self, name: str) -> QueryPlan:
         return self._by_name[name]
 
-    def stands(self, query: QueryPlan) -> bool:
+    @cached_property
+    def every_query(self) -> tuple[AnyQuery, ...]:
+        """With a window or without."""
+        return (*self.queries, *(feed.query for feed in self.row_feeds))
+
+    def stands(self, query: AnyQuery) -> bool:
         """Says whether the query stands in the plan, exactly as it is."""
-        return self._by_name.get(query.name) == query
+        return self._any_by_name.get(query.name) == query
 
     def synopsis(self, synopsis_id: str) -> Synopsis:
         return self._by_id[synopsis_id]
@@ -114,9 +125,23 @@ class SharedPlan:
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
 
-    @property
+    def row_query(self, name: str) -> RowQuery | None:
+        """The query of this name, if it has no window."""
+        query = self._any_by_name.get(name)
+        return query if isinstance(query, RowQuery) else None
+
+    def rows_of(self, stream: Name) -> tuple[RowFeed, ...]:
+        """The stream's queries without windows."""
+        return tuple(f for f in self.row_feeds if source_name(f.query.relation) == stream)
+
+    @cached_property
     def streams(self) -> tuple[Name, ...]:
         """The streams that queries read, in the order of these."""
+        return tuple(dict.fromkeys(source_name(query.relation) for query in self.every_query))
+
+    @property
+    def shared_streams(self) -> tuple[Name, ...]:
+        """Those that have queries with windows."""
         return tuple(self._by_stream)
 
     @cached_property
@@ -129,6 +154,10 @@ class SharedPlan:
     @cached_property
     def _by_name(self) -> dict[str, QueryPlan]:
         return {query.name: query for query in self.queries}
+
+    @cached_property
+    def _any_by_name(self) -> dict[str, AnyQuery]:
+        return {query.name: query for query in self.every_query}
 
     @cached_property
     def _by_id(self) -> dict[str, Synopsis]:
@@ -161,4 +190,31 @@ def _specs_of(window: Window) -> tuple[WindowSpec, ...]:
         return tuple(WindowSpec(r, every_us, -r % every_us) for r in window.ranges_us)
     return tuple(
         WindowSpec(range_us, window.slide_us, window.start_us) for range_us in window.ranges_us
+    )
+
+
+def windowed(queries: Iterable[AnyQuery]) -> list[QueryPlan]:
+    """The queries with a window."""
+    return [query for query in queries if isinstance(query, QueryPlan)]
+
+
+def with_row_queries(plan: SharedPlan, queries: Sequence[AnyQuery]) -> SharedPlan:
+    """The plan with just those of the queries that have no window; the same if it has them.
+
+    One that stays goes on with the rows that it holds.
+    """
+    wishes = [query for query in queries if isinstance(query, RowQuery)]
+    feeds = {feed.query: feed for feed in plan.row_feeds}
+    if list(feeds) == wishes:
+        return plan
+    number = plan.next_synopsis
+    for query in wishes:
+        if query not in feeds:
+            feeds[query] = RowFeed(f"r{number}", query)
+            number += 1
+    return replace(
+        plan,
+        version=plan.version + 1,
+        row_feeds=tuple(feeds[query] for query in wishes),
+        next_synopsis=number,
     )

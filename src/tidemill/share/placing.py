@@ -1,4 +1,4 @@
-"""Where queries that come belong, and what becomes of a group that some have left.
+"""The groups that new queries join, and the fate of a group that some have left.
 
 A newcomer is a group by itself, which then looks for groups to join: by weave rounds in the modes
 that weave by the count of operations, else by what it adds to the cost. A group that lost queries

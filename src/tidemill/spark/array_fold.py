@@ -20,10 +20,10 @@ from tidemill.spark.jobs import (
     cores,
     in_job,
     in_threads,
+    picking_work,
     scan_work,
 )
 from tidemill.state.fold import fold_feed
-from tidemill.state.pieces import Piece
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ class ArrayFold:
     place: FoldPlace
 
     def scan(self, parts: Sequence[Part]) -> Scanned:
-        """Accounts and cells of some parts of the files."""
+        """Accounts, cells and rows of some parts of the files."""
         return scan(self.program, read_batches(self.program, parts), self.since_us)
 
     def fold(self, scanned: Scanned) -> ArrayReport:
@@ -58,7 +58,7 @@ class ArrayFold:
         started = time.perf_counter()
         self.place.failpoint.reach("partials", self.place.tick)
         cells_by_feed = scanned.cells(self.program)
-        pieces: dict[str, tuple[Piece, ...]] = {}
+        pieces = self.place.write_rows(scanned.picked)
         for feed, cells in cells_by_feed:
             pieces |= self.place.write(fold_feed(feed, cells))
         self.place.failpoint.reach("fold", self.place.tick)
@@ -67,6 +67,7 @@ class ArrayFold:
             rows=scanned.rows,
             oldest_us=scanned.oldest_us,
             newest_us=scanned.newest_us,
+            raised=scanned.raised_by_expression(),
             seconds=time.perf_counter() - started,
             partial_rows=sum(len(cells) for _, cells in cells_by_feed),
             user_errors=take_told(),
@@ -88,7 +89,9 @@ def fold_on_arrays(
 ) -> ArrayReport | None:
     """Fold the files; None if a part of them cannot be read here after all."""
     rows = sum(part.rows for part in parts)
-    work = scan_work(rows, last_cells, fold.program.holds_interpreter)
+    work = picking_work(rows)
+    if fold.program.groups_rows:
+        work = scan_work(rows, last_cells, fold.program.holds_interpreter)
     if spark.workplace_of(work) is Workplace.JOB:
         return _fold_there(spark("a large input"), fold, parts)
     return _fold_here(fold, split(parts, min(MOST_SCANNING_THREADS, cores())))

@@ -15,8 +15,10 @@ from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.settings import Settings
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.catalyst.partials import catalyst_passes, partials
+from tidemill.spark.catalyst.row_pass import catalyst_row_passes, row_frame, with_arrival
 from tidemill.spark.rows import read_rows
 from tidemill.state.feed import Feed
+from tidemill.state.row_pieces import RowFeed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,20 +32,26 @@ def explain_partials(
     shown: Sequence[Feed],
     settings: Settings,
     tables: Tables,
+    row_feeds: Sequence[RowFeed] = (),
 ) -> str:
     """The route of a tick over some input of the source, and the passes of the feeds shown."""
     portion = source.any_input(settings)
     if portion is None:
         refuse("E_SOURCE", f"stream {stream.name} has no input yet, so there is no plan to show")
-    columns = [name for feed in shown for name in feed.scan.columns]
+    scans = [*(feed.scan for feed in shown), *(feed.scan for feed in row_feeds)]
+    columns = [name for scan in scans for name in scan.columns]
     rows = read_rows(session, stream, source, portion, columns)
-    passes = catalyst_passes(shown, Admission(stream, 0, 0, source.is_text))
-    plans = (_explained(session, partials(session, rows, p, tables)) for p in passes)
+    admission = Admission(stream, 0, 0, source.is_text)
+    frames = [partials(session, rows, p, tables) for p in catalyst_passes(shown, admission)]
+    for one_pass in catalyst_row_passes(row_feeds, admission):
+        timed = with_arrival(rows) if one_pass.is_ordered else rows
+        frames.append(row_frame(session, timed, one_pass, tables))
     plain = divide_feeds(stream, feeds, settings.scan).by_arrays
-    reason = hindrance(stream, shown, settings.scan) or _hindrance_in_files(
+    reason = hindrance(stream, shown, settings.scan, row_feeds) or _hindrance_in_files(
         stream, plain, source, portion
     )
-    return "\n\n".join((_sentence(stream, reason), *plans))
+    plans = (_explained(session, frame) for frame in frames)
+    return "\n\n".join((_sentence(stream, reason, bool(shown)), *plans))
 
 
 def _hindrance_in_files(
@@ -54,11 +62,14 @@ def _hindrance_in_files(
     return "" if parts is not None else "the files do not hold just what is declared"
 
 
-def _sentence(stream: Stream, reason: str) -> str:
+def _sentence(stream: Stream, reason: str, has_windows: bool) -> str:
+    makes, make = ("makes the partials", "make the partials")
+    if not has_windows:
+        makes, make = ("picks the rows", "pick the rows")
     if reason:
-        who = f"Spark makes the partials by the plan below, not arrays: {reason}"
+        who = f"Spark {makes} by the plan below, not arrays: {reason}"
     else:
-        who = "arrays make the partials, in place of the plan below; that is for files which"
+        who = f"arrays {make}, in place of the plan below; that is for files which"
         who += " do not hold just what is declared"
     return f"stream {stream.name}: {who}"
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.answer.by_spark import finish
-from tidemill.answer.expressions.finish import Finished
 from tidemill.answer.request import QueryBatch
 from tidemill.answer.rows import MergedAnswers, merge_buckets
 from tidemill.answer.shapes import finishes_here
+from tidemill.evaluation.finish import Finished
 from tidemill.plan.expressions import Node, Opaque
 from tidemill.plan.query import QueryPlan
 from tidemill.spark.catalyst.values import guard

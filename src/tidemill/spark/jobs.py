@@ -60,6 +60,7 @@ class WorkSize:
     scanned_cells: int = 0
     partial_rows: int = 0
     input_rows: int = 0
+    picked_rows: int = 0
     is_one_task: bool = False  # which nobody can share
 
 
@@ -77,9 +78,14 @@ LIMITS = {
     "partial_rows": Limits(here=100_000, threads=100_000),
     # A first tick has only its input to judge by, usually many times more than its partials.
     "input_rows": Limits(here=3_000_000, threads=3_000_000),
+    # Rows that leave as they are come over in half of the time that a Python stage takes to write
+    # them; so many of them do not fill the driver's memory.
+    "picked_rows": Limits(here=5_000_000, threads=5_000_000),
 }
 # To sketch a row takes as long as everything else that is done with so many.
 SKETCHED_ROW = 5
+# Of rows that are only counted or picked so many take as long as one that is grouped.
+PICKED_ROWS = 4
 # Threads share an interpreter: of those that scan, more than a few only wait for each other.
 MOST_SCANNING_THREADS = 4
 
@@ -112,6 +118,11 @@ def scan_work(rows: int, last_cells: int, is_sketched: bool) -> WorkSize:
     )
 
 
+def picking_work(rows: int) -> WorkSize:
+    """The same where nobody groups rows."""
+    return WorkSize(scanned_rows=rows // PICKED_ROWS)
+
+
 def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) -> WorkSize:
     """A fold of Catalyst's partial rows, whose number is guessed from the last tick.
 
@@ -121,6 +132,14 @@ def catalyst_work(last_partial_rows: int | None, most_input_rows: int | None) ->
         return WorkSize(partial_rows=last_partial_rows)
     limit = LIMITS["input_rows"].threads
     return WorkSize(input_rows=limit + 1 if most_input_rows is None else most_input_rows)
+
+
+def picked_work(last_picked_rows: int | None, most_input_rows: int | None) -> WorkSize:
+    """Rows that leave as they are, guessed in the same way."""
+    if last_picked_rows is not None:
+        return WorkSize(picked_rows=last_picked_rows)
+    limit = LIMITS["picked_rows"].threads
+    return WorkSize(picked_rows=limit + 1 if most_input_rows is None else most_input_rows)
 
 
 def cores() -> int:

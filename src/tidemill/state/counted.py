@@ -1,4 +1,4 @@
-"""What the values that one query counts take, as if it were alone with its synopsis.
+"""The memory for the values that one query counts, as if it were alone with its synopsis.
 
 Cells are cut finer for other queries, hold rows that other predicates take, and have lanes of
 others. So the pieces are read as that query would have had them written: its lane, its rows,
@@ -40,7 +40,7 @@ class CountedValues:
     def bytes_in(
         self, folder: Path, synopsis: Synopsis, pieces: Iterable[Piece], from_us: int
     ) -> int:
-        """What they take in the slices of these pieces from some time on."""
+        """Their bytes in the slices of these pieces from some time on."""
         lanes = tuple(kept for kept in synopsis.kept_lanes if kept.lane == self.lane)
         narrowed = replace(synopsis, kept_lanes=lanes)
         by_piece = (_sizes(self, narrowed, folder / piece.name) for piece in pieces)

@@ -59,7 +59,7 @@ def write_piece(folder: Path, partials: Partials, cells: Cells, buckets: int) ->
     table = code_rows(partials, cells, _order(cells, bucket))
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{uuid.uuid4().hex}.arrow"
-    _write(folder / name, table)
+    write_arrow_file(folder / name, table)
     counts = np.bincount(bucket[cells.group])
     first = np.cumsum(counts) - counts
     spans = [(int(b), int(first[b]), int(counts[b])) for b in np.flatnonzero(counts)]
@@ -107,7 +107,8 @@ def _value_bytes(partials: Partials, table: pa.Table) -> int:
     return sum(table.column(name).nbytes for name in names)
 
 
-def _write(path: Path, table: pa.Table) -> None:
+def write_arrow_file(path: Path, table: pa.Table) -> None:
+    """On disk before it returns."""
     with path.open("wb") as file:
         with pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)

@@ -18,7 +18,10 @@ from tidemill.state.pieces import Piece
 
 @dataclass(frozen=True)
 class Version:
-    """Pieces by synopsis id, oldest first; and from when on each synopsis has all its slices."""
+    """Pieces by synopsis id, oldest first; and from when on each synopsis has all its slices.
+
+    Rows that wait have pieces too, by the id of their row feed.
+    """
 
     pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
     complete_from: Mapping[str, int] = field(default_factory=dict)
@@ -87,7 +90,7 @@ def sweep(root: Path, version: Version, synopsis_ids: set[str], pending: set[str
     """
     named = {piece.name for pieces in version.pieces.values() for piece in pieces} | pending
     folders = [root / synopsis_id for synopsis_id in synopsis_ids]
-    strays = [p for folder in folders for p in folder.glob("*.arrow") if p.name not in named]
+    strays = [p for folder in folders for p in folder.glob("*.*") if p.name not in named]
     for path in strays:
         path.unlink(missing_ok=True)
     return len(strays)

@@ -192,7 +192,7 @@ def offsets_by_period(classes: Iterable[EdgeClass]) -> dict[int, set[int]]:
 
 
 def holds_edges(by_period: Mapping[int, set[int]], spec: WindowSpec) -> bool:
-    """Whether every start and end of the window is plainly an edge of these classes."""
+    """True if every start and end of the window is plainly an edge of these classes."""
     return all(_contained(edge, by_period) for edge in _paired(spec))
 
 

@@ -22,7 +22,7 @@ from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.explain.replies import ReplyTable
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 SECOND_US = 1_000_000
 # Rows begin just before an update, so the first window that is answered has some.
 STREAM = """

@@ -16,7 +16,7 @@ from tidemill.engine.beside.agenda import JointRun
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.runner import StreamRunner
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 RUNS = 42
 # By stream: its weight, and what a run of its soft queries takes in seconds.
 WEIGHTS = {"light": 1, "middle": 2, "heavy": 4}

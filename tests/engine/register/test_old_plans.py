@@ -16,7 +16,8 @@ from tidemill.engine.register.store import PlanStore, load_registered
 from tidemill.language import parse_script, render
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Drop
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.joins import Join
+from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
 from tidemill.state.synopsis import Synopsis
 
@@ -43,7 +44,7 @@ def with_query() -> Catalog:
     return CATALOG.apply(statement)
 
 
-def nothing_to_bind(catalog: Catalog, _synopses: Sequence[Synopsis]) -> tuple[QueryPlan, ...]:
+def nothing_to_bind(catalog: Catalog, _joins: Sequence[Join]) -> tuple[AnyQuery, ...]:
     assert not catalog.standing()
     return ()
 

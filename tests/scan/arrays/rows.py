@@ -34,10 +34,11 @@ from tidemill.language import parse_script
 from tidemill.language.statements import ColumnDef, CreateQuery
 from tidemill.plan.bind.binder import bind
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.expressions import Slot
+from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.functions.user import declared
 from tidemill.plan.predicates import Predicate, has_bit
 from tidemill.plan.query import AggregateCall, QueryPlan
+from tidemill.reference.expressions import evaluate_row
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, StreamPosition, arrange_feeds
 from tidemill.share.synopses import new_synopsis
@@ -69,12 +70,14 @@ STREAM = Stream(
 )
 SIGNATURES = signatures_with(CODES)
 SCHEMA = pa.schema([(column.name, column.type.arrow) for column in STREAM.columns])
-KEYS = ("k", "t", "n", "big", "flag", "day", "at")
+KEYS = ("k", "t", "n", "big", "flag", "day", "at", "n + 1", "t * t", "x > 0.5")
 CONDITIONS = (
     *("k = 'a'", "k <> 'b' AND n > 0", "k IS NULL", "k > 'a' OR flag", "NOT flag", "n IN (1, -7)"),
     *("n BETWEEN -10 AND 10 AND k < 'z'", "big >= 4294967296", "day < DATE '1970-01-02'"),
     *("at > TIMESTAMP '1970-01-01 00:00:00'", "price > 1.245", "t = 1 OR n = 1 OR k = 'ä'"),
     *("flag IS NULL AND big IS NOT NULL", "t < 100"),
+    *("n * 2 > 5", "x > 1.5", "x * 2.0 <= 3 OR flag", "NOT (t + t < n) AND flag"),
+    *("big + n BETWEEN -5 AND 5", "f - t IS NULL", "t * t IN (0, 1)"),
 )
 AGGREGATES = (
     "COUNT(*)",
@@ -104,6 +107,11 @@ AGGREGATES = (
     *(f"spread_out({c})" for c in ("t", "big", "x", "f")),
     *(f"longest(k, {c})" for c in ("t", "big")),
     *(f"last_steps({c})" for c in ("n", "big")),
+    *(f"SUM({c})" for c in ("n * 8", "big * 8", "big + n", "t * t", "x * 2.5", "f + f", "1")),
+    *(f"AVG({c})" for c in ("f - t", "big - n")),
+    *("MIN(-t)", "MAX(n * n)", "MIN(x - big)", "MAX(n > 5)", "COUNT(big * big)"),
+    *("TOP(k, 3, SUM(n * 2))", "COUNT(DISTINCT t + n)", "LAST(t - n)", "longest(k, t - 1)"),
+    *("COUNT(n + t * t)", "COUNT(t * t + n)", "COUNT(CAST(big AS INT))", "SUM(CAST(x AS INT))"),
 )
 Row = dict[str, Any]
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -145,7 +153,8 @@ def feeds(draw: st.DrawFn) -> tuple[Feed, ...]:
     for number in range(draw(st.integers(1, 5))):
         keys = tuple(draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True)))
         chosen = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3, unique=True))
-        items = [*keys, *(f"{sql} AS a{place}" for place, sql in enumerate(chosen))]
+        items = [f"{sql} AS b{place}" for place, sql in enumerate(keys)]
+        items += [f"{sql} AS a{place}" for place, sql in enumerate(chosen)]
         where = draw(st.just("") | st.sampled_from(CONDITIONS).map(lambda c: f" WHERE {c}"))
         slide = draw(st.integers(1, 40) | st.sampled_from((5, 10, 20, 3_600_000)))
         window = f"[RANGE {draw(st.integers(1, 60))} ms SLIDE {slide} ms]"
@@ -169,8 +178,37 @@ def holds(predicate: Predicate, row: Row) -> bool:
     )
 
 
+def value_of(scalar: Scalar, row: Row) -> Any:
+    """The value of a column, or of what is computed from several."""
+    if scalar.is_column:
+        return row[scalar.sql]
+    assert scalar.node is not None
+    return evaluate_row(scalar.node, row)[0]
+
+
+def plain_raised(feeds: Sequence[Feed], accepted: Sequence[Row]) -> dict[str, int]:
+    """How often each expression raised, as far as it did."""
+    scalars = {s.sql: s for feed in feeds for s in feed.scan.scalars if s.may_raise}
+    counts = {
+        sql: sum(_raises(scalar.node, row) for row in accepted if scalar.node)
+        for sql, scalar in scalars.items()
+    }
+    return {sql: count for sql, count in counts.items() if count}
+
+
+def _raises(node: Node, row: Row) -> bool:
+    """True if any part that is reached raises, whatever stands beside it."""
+    if isinstance(node, Call) and node.op in ("and", "or"):
+        left, right = node.args
+        is_reached = evaluate_row(left, row)[0] is not (node.op == "or")
+        return _raises(left, row) or (is_reached and _raises(right, row))
+    inner = any(_raises(part, row) for part in node.args) if isinstance(node, Call) else False
+    return inner or evaluate_row(node, row)[1]
+
+
 def _point(dimension: Any, row: Row) -> Any:
-    assert isinstance(dimension, Slot)
+    if isinstance(dimension, Scalar):
+        return value_of(dimension, row)
     value = row[dimension.name]
     if isinstance(value, str):
         return value.encode()
@@ -187,7 +225,7 @@ def plain_cells(feed: Feed, counted: Sequence[Row], since_us: int) -> dict[Any, 
         held = frozenset(bit for bit in feed.bits if holds(feed.scan.predicates[bit], row))
         if not held and not feed.keeps_all:
             continue
-        keys = tuple(row[feed.scan.keys[place].sql] for place in feed.nodes[0].keys)
+        keys = tuple(value_of(feed.scan.keys[place], row) for place in feed.nodes[0].keys)
         members.setdefault((slice_start(row["ts"], classes), keys, held), []).append(row)
     return {cell: [plain_lane(lane, mine) for lane in feed.lanes] for cell, mine in members.items()}
 
@@ -198,16 +236,16 @@ def plain_lane(lane: Lane, mine: list[Row]) -> Any:
     if isinstance(lane, BagLane):
         return plain_bag(lane, mine)
     if isinstance(lane, UserLane):
-        rows = [(row["ts"], tuple(row[s.sql] for s in lane.arguments)) for row in mine]
+        rows = [(row["ts"], tuple(value_of(s, row) for s in lane.arguments)) for row in mine]
         return UserFunction().reference(call_of(lane), rows, (0, 1))
     if isinstance(lane, LogSum | LogCount):
-        return lane.lift_plain([(row["ts"], (row[lane.argument.sql],)) for row in mine])[0]
+        return lane.lift_plain([(row["ts"], (value_of(lane.argument, row),)) for row in mine])[0]
     if isinstance(lane, Outermost):
-        pairs = [(row["ts"], row[lane.argument.sql]) for row in mine]
+        pairs = [(row["ts"], value_of(lane.argument, row)) for row in mine]
         known = [pair for pair in pairs if pair[1] is not None]
         pairs = known if lane.ignores_nulls else pairs
         return outermost(pairs, lane.is_last) if pairs else None
-    values = [row[lane.argument.sql] for row in mine]
+    values = [value_of(lane.argument, row) for row in mine]
     values = [value for value in values if value is not None]
     if isinstance(lane, SketchLane):
         return plain_sketch(lane, values)
@@ -226,7 +264,7 @@ def plain_bag(lane: Lane, mine: list[Row]) -> Any:
     """(value, weight) of every value, ascending, NaN last."""
     found: dict[Any, Any] = {}
     for row in mine:
-        value, *weight = (row[scalar.sql] for scalar in lane.arguments)
+        value, *weight = (value_of(scalar, row) for scalar in lane.arguments)
         if value is None or None in weight:
             continue
         key = _bag_key(value)

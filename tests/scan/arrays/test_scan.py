@@ -19,6 +19,7 @@ from tests.scan.arrays.rows import (
     listed_cells,
     one_feed,
     plain_cells,
+    plain_raised,
     plan_of,
     rows,
     table_of,
@@ -66,6 +67,7 @@ def test_cells_equal_plain_loops(
     accepted = verdicts.get(COUNTED, []) + verdicts.get(FILTERED, [])
     assert got.oldest_us == min((row["ts"] for row in accepted), default=None)
     assert got.newest_us == max((row["ts"] for row in accepted), default=None)
+    assert got.raised_by_expression() == plain_raised(some, accepted)
     cells = dict(got.cells(write_program(STREAM, some)))
     for feed in some:
         mine = list(listed_cells(feed, cells[feed])) if feed in cells else []

@@ -90,7 +90,7 @@ class FrequentFunction(Function):
 
 
 def subwindow_number(offset_us: int, range_us: int, length_us: int) -> int:
-    """Which sub-window a row is in, so far from the start of its window; some have no rows.
+    """The sub-window of a row, by its distance from the start of its window; -1: none.
 
     >>> [subwindow_number(offset, 5, 3) for offset in range(5)]
     [-1, -1, 0, 1, 1]

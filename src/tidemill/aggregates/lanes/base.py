@@ -94,7 +94,7 @@ class Lane(ABC):
     @property
     def lifts_arrays(self) -> bool:
         """True if `lift_rows` gives what Catalyst would."""
-        return all(scalar.is_column for scalar in self.arguments) and self._reads_types
+        return all(scalar.is_on_arrays for scalar in self.arguments) and self._reads_types
 
     @property
     @abstractmethod
@@ -112,9 +112,9 @@ class Lane(ABC):
         return False
 
     def derives_from(self, other: Lane) -> bool:
-        """Whether the other tells all that this lane would: the same, or within closer bounds.
+        """True if the other tells all that this lane would: the same, or within closer bounds.
 
-        What derives from a lane that derives from a third derives from the third, too.
+        A lane that derives from a lane that derives from a third derives from the third, too.
         """
         return False
 

@@ -13,17 +13,17 @@ from tidemill.errors import Place, TidemillError
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind_query
-from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo
-from tidemill.plan.joins import JoinTerms, TableExtent
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo, no_extent
+from tidemill.plan.bind.streams import branch_of
+from tidemill.plan.joins import Join, JoinTerms, TableExtent
+from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
 from tidemill.spark.analysis import spark_oracle
 from tidemill.spark.on_demand import AskSession
-from tidemill.state.synopsis import Synopsis
 from tidemill.types import Type
 
-_READ = ("stream", "table")
-Bind = Callable[[CreateQuery], QueryPlan]
+Bind = Callable[[CreateQuery], AnyQuery]
 
 
 @dataclass
@@ -32,19 +32,23 @@ class Binder:
 
     tables: JoinedTables
     session: AskSession
-    _plans: dict[tuple[object, ...], QueryPlan] = field(default_factory=dict)
+    _plans: dict[tuple[object, ...], AnyQuery] = field(default_factory=dict)
     # By the aggregates of users, with which expressions may have another meaning.
     _memos: dict[tuple[Code, ...], Memo] = field(default_factory=dict)
 
-    def bind(self, query: CreateQuery, catalog: Catalog, standing: SharedPlan) -> QueryPlan:
+    def bind(self, query: CreateQuery, catalog: Catalog, standing: SharedPlan) -> AnyQuery:
         """The plan of a query beside those that stand; nothing of it is remembered."""
         return bind_query(query, catalog, self._beside(catalog, standing))
+
+    def branch(self, stream: str, catalog: Catalog) -> Branch:
+        """A stream of a catalog as its readers see it."""
+        return branch_of(stream, catalog, self._environment(catalog))
 
     def recall(self, catalog: Catalog, standing: SharedPlan) -> Bind:
         """Binds queries too, but each only once: its plan is good until a table has other rows."""
         environment = self._beside(catalog, standing)
 
-        def recalled(query: CreateQuery) -> QueryPlan:
+        def recalled(query: CreateQuery) -> AnyQuery:
             key = _key(query, catalog)
             plan = self._plans.get(key)
             if plan is None or not self._is_current(plan, query, catalog, standing):
@@ -53,14 +57,13 @@ class Binder:
 
         return recalled
 
-    def recall_all(self, catalog: Catalog, standing: SharedPlan) -> tuple[QueryPlan, ...]:
+    def recall_all(self, catalog: Catalog, standing: SharedPlan) -> tuple[AnyQuery, ...]:
         """Plans of the standing queries; a refusal says whose, as no script may show it."""
         recalled = self.recall(catalog, standing)
         return tuple(_named(recalled, query) for query in catalog.standing())
 
-    def restore(self, catalog: Catalog, synopses: Iterable[Synopsis]) -> tuple[QueryPlan, ...]:
-        """Plans of the standing queries of a home: their joins read the rows of its synopses."""
-        joins = (join for synopsis in synopses for join in synopsis.relation.joins)
+    def restore(self, catalog: Catalog, joins: Iterable[Join]) -> tuple[AnyQuery, ...]:
+        """Plans of the standing queries of a home: their joins read the rows of those there."""
         extents = {join.name: join.extent for join in joins}
         environment = self._environment(catalog, lambda terms, *_: extents[terms.name])
         plans = {_key(q, catalog): bind_query(q, catalog, environment) for q in catalog.standing()}
@@ -78,7 +81,7 @@ class Binder:
 
         return self._environment(catalog, extent_of)
 
-    def _environment(self, catalog: Catalog, extent_of: ExtentOracle) -> Environment:
+    def _environment(self, catalog: Catalog, extent_of: ExtentOracle = no_extent) -> Environment:
         def type_of(sql: str, columns: Mapping[str, Type]) -> Type:
             return spark_oracle(self.session(f"the type of {sql[:60]}"), sql, columns)
 
@@ -89,27 +92,26 @@ class Binder:
         return Environment(signatures_with(catalog.aggregates), type_of, extent_of, memo)
 
     def _is_current(
-        self, plan: QueryPlan, query: CreateQuery, catalog: Catalog, standing: SharedPlan
+        self, plan: AnyQuery, query: CreateQuery, catalog: Catalog, standing: SharedPlan
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
-        files = {Name(join.table): join.file for join in plan.relation.joins}
+        places = {Name(part.table): part.place for part in query.select.joins}
         return all(
-            self.tables.file_of(catalog.table(part.table), standing, part.place)
-            == files[Name(part.table)]
-            for part in query.select.joins
+            self.tables.file_of(catalog.table(join.table), standing, places.get(Name(join.table)))
+            == join.file
+            for join in plan.relation.joins
         )
 
 
 def _key(query: CreateQuery, catalog: Catalog) -> tuple[object, ...]:
     """The query and all that a catalog declares for it: equal keys have equal plans."""
-    reads = [query.select.stream, *(join.table for join in query.select.joins)]
-    definitions = [catalog.definition(kind, name) for name in reads for kind in _READ]
+    definitions = catalog.read_by(query.select)
     sink = catalog.definition("sink", query.into) if query.into is not None else None
     called = [code for code in catalog.aggregates if calls(query.select, Name(code.name))]
     return query, sink, *definitions, *called
 
 
-def _named(recalled: Bind, query: CreateQuery) -> QueryPlan:
+def _named(recalled: Bind, query: CreateQuery) -> AnyQuery:
     try:
         return recalled(query)
     except TidemillError as error:

@@ -20,7 +20,8 @@ from tidemill.language.statements import (
     Expr,
     SelectItem,
 )
-from tidemill.plan.bind.binder import column_name, source_of
+from tidemill.plan.bind.branch import source_of
+from tidemill.plan.bind.clauses import column_name
 from tidemill.plan.bind.scope import function_name
 from tidemill.plan.expressions import Slot, TableColumn
 from tidemill.plan.joins import Join

@@ -15,6 +15,7 @@ from tidemill.language.names import Name
 from tidemill.language.statements import CreateStream
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.plan.row_query import AnyQuery
 from tidemill.scan.routes import COLUMNAR, planned_route
 from tidemill.settings import Settings
 from tidemill.share import (
@@ -29,8 +30,10 @@ from tidemill.share import (
     follow_rate,
     rebuild_plan,
     specs_of,
+    windowed,
+    with_row_queries,
 )
-from tidemill.share.feeds import scan_of
+from tidemill.share.feeds import counting_feed, scan_of
 from tidemill.share.growth import Around
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
@@ -62,20 +65,21 @@ class Planner:
         self,
         plan: SharedPlan,
         catalog: Catalog,
-        queries: Sequence[QueryPlan],
+        queries: Sequence[AnyQuery],
         settings: Settings | None = None,
     ) -> SharedPlan:
         """The plan for these queries; made anew if the `settings` before shared otherwise."""
+        sharing = windowed(queries)
 
         def around(stream: Name) -> tuple[StreamPosition, Context]:
-            self._sample(catalog, stream, queries)
+            self._sample(catalog, stream, sharing)
             return self.position(stream), self.context(stream, catalog, plan)
 
-        changed = change_plan(plan, queries, around)
+        changed = change_plan(plan, sharing, around)
         if settings is not None and _sharing(settings) != _sharing(catalog.settings):
-            for stream in changed.streams:
+            for stream in changed.shared_streams:
                 changed = rebuild_plan(changed, stream, around)
-        return changed
+        return with_row_queries(changed, queries)
 
     def follow_rate(
         self, plan: SharedPlan, stream: Name, rows_per_second: float, catalog: Catalog
@@ -88,8 +92,11 @@ class Planner:
         return follow_rate(plan, stream, rows_per_second, around)
 
     def feeds(self, plan: SharedPlan, stream: Name, catalog: Catalog) -> tuple[Feed, ...]:
+        """The feeds of a stream's synopses, or one that just counts its rows."""
         context = self.context(stream, catalog, plan)
-        return arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
+        feeds = arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
+        rows = plan.rows_of(stream)
+        return feeds or tuple(counting_feed(feed.query.relation) for feed in rows[:1])
 
     def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, tuple[Feed, ...]]:
         """By stream."""
@@ -130,6 +137,10 @@ class Planner:
             position = positions[source_name(query.relation)]
             if not before.stands(query) and (first := self.first_window(plan, query, position)):
                 yield Message(f"query {query.name}: its first window starts at {first}")
+        for feed in plan.row_feeds:
+            position = positions[source_name(feed.query.relation)]
+            if not before.stands(feed.query) and position.newest_us is not None:
+                yield Message(f"query {feed.query.name}: its first rows come with the next tick")
 
     def first_window(
         self, plan: SharedPlan, query: QueryPlan, position: StreamPosition
@@ -141,11 +152,12 @@ class Planner:
         since_us, watermark_us = stint.from_us, position.watermark_us
         return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
 
-    def renew_samples(self, catalog: Catalog, queries: Sequence[QueryPlan]) -> None:
+    def renew_samples(self, catalog: Catalog, queries: Sequence[AnyQuery]) -> None:
         """Takes those that are lost, or of streams that have been declared otherwise."""
-        for stream in dict.fromkeys(source_name(query.relation) for query in queries):
+        sharing = windowed(queries)
+        for stream in dict.fromkeys(source_name(query.relation) for query in sharing):
             if declaration_of_stream(catalog, stream) not in self.samples:
-                self._sample(catalog, stream, queries)
+                self._sample(catalog, stream, sharing)
 
     def samples_of(self, catalog: Catalog) -> dict[Declared, Sample]:
         """Those of streams as they are declared now."""

@@ -59,7 +59,9 @@ def to_plain(value: Any) -> Any:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    """All but the typed tree of a scalar, which follows from the rest."""
+    names = [field.name for field in fields(value) if field.name != "node"]
+    return {name: to_plain(getattr(value, name)) for name in names}
 
 
 def from_plain(raw: Any) -> Any:

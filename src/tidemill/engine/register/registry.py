@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
@@ -19,10 +20,12 @@ from tidemill.engine.register.store import Registered, load_registered, save_pla
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
+from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery, RunSelect
+from tidemill.language.statements import CreateDerivedStream, CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.row_query import AnyQuery
 from tidemill.share import Sample, SharedPlan
 from tidemill.words import many
 
@@ -61,23 +64,37 @@ class Registry:
         self.planner.machines = load_machines(connection)
         self.planner.samples = load_samples(connection)
 
-    def check(self, query: CreateQuery, catalog: Catalog) -> None:
-        """Refuses a query that has no meaning under a catalog."""
-        check_calls(self.bind(query, catalog))
+    def check(self, statement: CreateQuery | CreateDerivedStream, catalog: Catalog) -> None:
+        """Refuses a query, or a derived stream, that has no meaning under a catalog."""
+        if isinstance(statement, CreateDerivedStream):
+            self.binder.branch(statement.name, catalog)
+        elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
+            check_calls(plan)
 
-    def bind(self, query: CreateQuery, catalog: Catalog) -> QueryPlan:
+    def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)
 
     def bind_once(self, run: RunSelect, catalog: Catalog) -> QueryPlan:
         """For a query that will not stand."""
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
-        return replace(self.binder.bind(query, catalog, self.plan), priority=priority)
+        plan = self.binder.bind(query, catalog, self.plan)
+        if isinstance(plan, QueryPlan):
+            return replace(plan, priority=priority)
+        refuse(
+            "E_WINDOW",
+            "a SELECT by itself reads a window, and this stream has none",
+            hint="add a window: FROM stream [RANGE r SLIDE s]; or let the rows come: CREATE QUERY",
+            place=run.select.stream_place,
+        )
 
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)
         settings = self.catalog.settings
-        return Explainer(self.plan, settings, catalog, bind, self.planner, self.tables.frame)
+        branch = partial(self.binder.branch, catalog=catalog)
+        return Explainer(
+            self.plan, settings, catalog, bind, branch, self.planner, self.tables.frame
+        )
 
     def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
         """Make a checked catalog the standing one, on disk and here; all of it or nothing.

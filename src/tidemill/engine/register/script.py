@@ -17,6 +17,7 @@ from tidemill.language.statements import (
     AlterQuery,
     Change,
     CreateAggregate,
+    CreateDerivedStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -31,7 +32,7 @@ from tidemill.language.statements import (
 # Statements that ask and change nothing.
 ReadStatement = Show | Describe | Explain
 Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
-Check = Callable[[CreateQuery, Catalog], None]
+Check = Callable[[CreateQuery | CreateDerivedStream, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
 
@@ -84,7 +85,23 @@ def _apply(
     after = catalog.apply(_anchored(statement, base))
     if isinstance(statement, CreateQuery | AlterQuery):
         check(after.query(statement.name), after)
+    if isinstance(statement, CreateDerivedStream):
+        check(statement, after)
+    if isinstance(statement, CreateStream) and after is not catalog:
+        _check_readers(statement, after, check)
     return after
+
+
+def _check_readers(stream: CreateStream, catalog: Catalog, check: Check) -> None:
+    """Columns that a stream has now may get in the way of those of streams that read it."""
+    for name in catalog.users("stream", stream.name).streams:
+        derived = catalog.stream_definition(name)
+        assert isinstance(derived, CreateDerivedStream)
+        try:
+            check(derived, catalog)
+        except TidemillError as error:
+            detail = f"in stream {name}\n{error.problem.detail}".strip()
+            raise TidemillError(replace(error.problem, detail=detail, place=None)) from None
 
 
 def _with_aggregate(statement: CreateAggregate, catalog: Catalog) -> Catalog:

@@ -20,12 +20,14 @@ from tidemill.engine.register.plan_json import from_json, from_plain, to_json
 from tidemill.engine.tick.journal import Journal, QueryState
 from tidemill.engine.tick.outlets import Writers
 from tidemill.language.names import Name
-from tidemill.plan.query import QueryPlan
-from tidemill.share import SharedPlan
+from tidemill.plan.joins import Join
+from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.share import SharedPlan, windowed
+from tidemill.state.row_pieces import RowFeed
 from tidemill.state.synopsis import Synopsis
 
-Restore = Callable[[Catalog, Sequence[Synopsis]], tuple[QueryPlan, ...]]
-"""(catalog, synopses of a home) ⇒ the plans of the catalog's standing queries."""
+Restore = Callable[[Catalog, Sequence[Join]], tuple[AnyQuery, ...]]
+"""(catalog, joins of a home) ⇒ the plans of the catalog's standing queries."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS plan (
@@ -33,6 +35,7 @@ CREATE TABLE IF NOT EXISTS plan (
 CREATE TABLE IF NOT EXISTS synopses (id TEXT PRIMARY KEY, position INTEGER, body TEXT);
 CREATE TABLE IF NOT EXISTS stints (query TEXT PRIMARY KEY, body TEXT);
 CREATE TABLE IF NOT EXISTS rate_plans (stream TEXT PRIMARY KEY, body TEXT);
+CREATE TABLE IF NOT EXISTS row_feeds (id TEXT PRIMARY KEY, query TEXT, joins TEXT);
 """
 
 
@@ -46,7 +49,7 @@ class Registered:
 
     def followed_by(self, catalog: Catalog, plan: SharedPlan) -> Registered:
         """Counts go on for a query that stays as it is, and begin anew for any other."""
-        going_on = {query.name for query in self.plan.queries if plan.stands(query)}
+        going_on = {query.name for query in self.plan.every_query if plan.stands(query)}
         queries = {
             query.name: self.queries.get(query.name, QueryState())
             if query.name in going_on or catalog.is_stopped(query.name)
@@ -75,15 +78,25 @@ class PlanStore:
         synopses = tuple(_synopsis(body, catalog) for (body,) in bodies)
         stints = self._connection.execute("SELECT query, body FROM stints")
         rates = self._connection.execute("SELECT stream, body FROM rate_plans")
+        ids, joins_of_rows = self._row_feeds()
+        joins = (join for synopsis in synopses for join in synopsis.relation.joins)
+        queries = restore(catalog, (*joins, *joins_of_rows))
         return SharedPlan(
             version=row[0],
-            queries=restore(catalog, synopses),
+            queries=tuple(windowed(queries)),
             synopses=synopses,
             stints={query: from_json(body) for query, body in stints},
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
             rates={Name(stream): from_json(body) for stream, body in rates},
+            row_feeds=tuple(RowFeed(ids[q.name], q) for q in queries if isinstance(q, RowQuery)),
         )
+
+    def _row_feeds(self) -> tuple[dict[str, str], list[Join]]:
+        """The names of rows in the store, by query, and all tables that such queries join."""
+        rows = self._connection.execute("SELECT id, query, joins FROM row_feeds").fetchall()
+        ids = {query: key for key, query, _ in rows}
+        return ids, [join for _, _, joins in rows for join in from_json(joins)]
 
     def save(self, before: SharedPlan, plan: SharedPlan) -> None:
         """Write the difference; within the caller's transaction."""
@@ -108,6 +121,10 @@ class PlanStore:
         moved = {s: rates for s, rates in plan.rates.items() if before.rates.get(s) != rates}
         bodies = [(stream, to_json(rates)) for stream, rates in moved.items()]
         self._replace("rate_plans", "stream", {*before.rates} - {*plan.rates}, bodies)
+        removed = {feed.id for feed in before.row_feeds} - {feed.id for feed in plan.row_feeds}
+        fresh = [feed for feed in plan.row_feeds if feed not in before.row_feeds]
+        names = [(f.id, f.query.name, to_json(f.query.relation.joins)) for f in fresh]
+        self._replace("row_feeds", "id", removed, names)
 
     def _replace(
         self, table: str, key: str, removed: AbstractSet[str], rows: Sequence[tuple[object, ...]]

@@ -73,7 +73,7 @@ def oversized(
 def _alone_bytes(
     query: QueryPlan, stint: Stint, synopsis: Synopsis, state: StreamState, synopses: Path
 ) -> int:
-    """What the values that the query counts for its open windows would take alone."""
+    """The memory that the query alone would need for the values it counts for open windows."""
     specs, pieces = specs_of(query), state.version.of(synopsis.id)
     from_us, watermark_us = stint.from_us, state.time.watermark_us
     if watermark_us is not None:

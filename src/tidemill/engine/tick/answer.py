@@ -121,7 +121,7 @@ class QueryBatches:
         return query.shape, delivery, names, id(self._context.sinks[query.name]), alone
 
     def _question(self, number: int) -> Hashable:
-        """What sets a query apart in its batch: who asks the very same has the same answers.
+        """The identity of a query in its batch: those that ask the very same share their answers.
 
         Soft queries are answered one by one, and of twins one may be paused alone.
         """

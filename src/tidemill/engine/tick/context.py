@@ -22,6 +22,7 @@ from tidemill.share import SharedPlan
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.jobs import SparkAccess
 from tidemill.state.feed import Feed
+from tidemill.state.row_pieces import RowFeed
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class FoldContext:
     journal: Journal
     scan: str  # the setting
     feeds: Mapping[Name, tuple[Feed, ...]]  # by stream
+    row_feeds: Mapping[Name, tuple[RowFeed, ...]]  # by stream
     tables: Tables
     buckets: Mapping[str, int]  # by synopsis
     failpoint: Failpoint
@@ -57,11 +59,13 @@ class AnswerContext:
     paused: frozenset[str]
     folders: AnswerFolders
     buckets: Mapping[str, int]  # by synopsis
+    snapshot_pieces: int  # of rows that wait, the most pieces of a query
     sinks: Mapping[str, SinkWriter]  # by query
     subscribers: Subscribers
     states: dict[str, QueryState]  # by query; a commit brings them up to date
 
     def queries_of(self, stream: Stream) -> tuple[QueryPlan, ...]:
+        """Those with a window."""
         return self.plan.queries_of(stream.key)
 
 

@@ -24,6 +24,7 @@ class Decider:
         synopses = plan.of_stream(stream.key)
         self._readers = {s.id: _Readers.of(plan.readers_of(s, False)) for s in synopses}
         self._soft = {s.id: _Readers.of(plan.readers_of(s, True)) for s in synopses}
+        self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
 
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
@@ -41,7 +42,8 @@ class Decider:
         )
         if record.flush:
             ends = [run.last_end_us for run in due]
-            after = after.flushed(max([*ends, *self._next_update(after)], default=None))
+            lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
+            after = after.flushed(max(lasts, default=None))
         return Decision(after, folded, due)
 
     def horizon(self, synopsis_id: str, decision: Decision) -> int:
@@ -76,6 +78,10 @@ class Decider:
         if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
         return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
+
+    def _past_newest(self, time: StreamTime) -> list[int]:
+        """The time at which every row has left, if rows wait for it."""
+        return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 
     def _due(self, key: str, readers: _Readers, runs: list[list[WindowRun]]) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.tick.row_answers import RowAnswer
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
 
@@ -23,19 +25,28 @@ class Deliverer:
     def __init__(self, context: AnswerContext, stream: Stream) -> None:
         self._context = context
         self._queries = context.queries_of(stream)
+        self._row_feeds = context.plan.rows_of(stream.key)
         self._published: dict[str, list[pa.Table]] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
 
-    def deliver(self, tick: int, folded: FoldReport, results: list[TaskResult]) -> dict[str, int]:
+    def deliver(
+        self,
+        tick: int,
+        folded: FoldReport,
+        results: list[TaskResult],
+        rows: Sequence[RowAnswer] = (),
+    ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised = {}, self._raised_in_rows(folded)
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
-        for place, (request, buckets) in enumerate(requests):
-            self._deliver(tick, request, buckets)
-            if place == len(requests) // 2:
+        parts = [partial(self._deliver, tick, *part) for part in requests]
+        parts += [partial(self._deliver_rows, answer) for answer in rows]
+        for place, deliver_part in enumerate(parts):
+            deliver_part()
+            if place == len(parts) // 2:
                 self._context.folders.failpoint.reach("deliver", tick)
         return self._answers
 
@@ -53,7 +64,9 @@ class Deliverer:
 
     def _writers(self) -> list[SinkWriter]:
         """The sinks of the stream's queries, each once."""
-        return distinct_writers(self._context.sinks[query.name] for query in self._queries)
+        names = [query.name for query in self._queries]
+        names += [feed.query.name for feed in self._row_feeds]
+        return distinct_writers(self._context.sinks[name] for name in names)
 
     @contextmanager
     def taken_back_on_failure(self) -> Iterator[None]:
@@ -106,6 +119,14 @@ class Deliverer:
             for name in by_number[number]:
                 self._raised[name] = self._raised.get(name, 0) + int(raised[number])
 
+    def _deliver_rows(self, answer: RowAnswer) -> None:
+        name = answer.feed.query.name
+        for batch in answer.batches:
+            self._context.sinks[name].deliver(batch)
+            if batch.rows is not None and name in self._context.subscribers:
+                self._published.setdefault(name, []).append(batch.rows)
+        self._answers[name] = answer.rows
+
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
         by_number = request.batch.names
         if not any(name in self._context.subscribers for names in by_number for name in names):
@@ -130,10 +151,12 @@ class Deliverer:
     def _raised_in_rows(self, folded: FoldReport) -> dict[str, int]:
         """Errors in tuple-level expressions, charged to every query that uses them."""
         by_sql = {sql: count for sql, count in folded.raised.items() if count}
+        by_feed = folded.raised_in_rows
         raised = {
             query.name: sum(by_sql.get(sql, 0) for sql in {s.sql for s in query.scalars})
             for query in (self._queries if by_sql else ())
         }
+        raised |= {feed.query.name: by_feed.get(feed.id, 0) for feed in self._row_feeds}
         return {name: count for name, count in raised.items() if count}
 
 

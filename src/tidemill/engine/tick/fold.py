@@ -10,6 +10,7 @@ from functools import partial
 from tidemill.catalog import Stream
 from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.contract import Files
 from tidemill.connect.sources.parts import array_parts
 from tidemill.engine.tick.context import FoldContext
 from tidemill.engine.tick.journal import TickRecord
@@ -21,11 +22,18 @@ from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.spark.array_fold import ArrayFold, ArrayReport, fold_on_arrays
 from tidemill.spark.catalyst.fold import fold_in_catalyst
 from tidemill.spark.catalyst.partials import catalyst_passes, partials
-from tidemill.spark.jobs import catalyst_work
+from tidemill.spark.catalyst.row_pass import (
+    catalyst_row_passes,
+    row_frame,
+    rows_in_catalyst,
+    with_arrival,
+)
+from tidemill.spark.jobs import catalyst_work, picked_work
 from tidemill.spark.readers import unreadable_parts
 from tidemill.spark.rows import Rows, read_rows, set_aside_in_catalyst
 from tidemill.spark.session import Session
 from tidemill.state.feed import Feed
+from tidemill.state.row_pieces import RowFeed
 
 
 class ScanFolder:
@@ -33,13 +41,16 @@ class ScanFolder:
 
     def __init__(self, context: FoldContext, stream: Stream, source: AnySource) -> None:
         self._context, self._stream, self._source = context, stream, source
-        self._feeds = context.feeds[stream.key]
+        self._feeds, self._row_feeds = context.feeds[stream.key], context.row_feeds[stream.key]
         self._last_partial_rows: int | None = None
-        division = divide_feeds(stream, self._feeds, context.scan)
-        self._others = division.by_catalyst
-        plain = division.by_arrays
+        self._last_picked_rows: int | None = None
+        division = divide_feeds(stream, self._feeds, context.scan, self._row_feeds)
+        self._others, self._other_rows = division.by_catalyst, division.rows_by_catalyst
+        plain, plain_rows = division.by_arrays, division.rows_by_arrays
         tables = context.home.tables
-        self._program = write_program(stream, plain, tables) if plain else None
+        self._program = (
+            write_program(stream, plain, tables, plain_rows) if plain or plain_rows else None
+        )
 
     def fold(self, record: TickRecord, watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
         """The record without files that cannot be read, and the report of the fold."""
@@ -62,9 +73,12 @@ class ScanFolder:
         by_arrays = self._on_arrays(record, watch)
         report = by_arrays.fold if by_arrays else FoldReport()
         by_catalyst = self._others if by_arrays else self._feeds
-        if by_catalyst:
-            report = report.beside(self._in_catalyst(record, by_catalyst, watch))
+        rows = self._other_rows if by_arrays else self._row_feeds
+        if by_catalyst or rows:
+            report = report.beside(self._in_catalyst(record, by_catalyst, rows, watch))
         self._last_partial_rows = report.partial_rows
+        pieces = (report.pieces.get(feed.id, ()) for feed in self._other_rows)
+        self._last_picked_rows = sum(piece.rows for several in pieces for piece in several)
         # Both steps may be one Spark job; the tasks say how long they folded.
         watch.add("fold", report.seconds)
         watch.add("partials", -report.seconds)
@@ -85,21 +99,31 @@ class ScanFolder:
             return fold_on_arrays(context.session, fold, parts, self._last_partial_rows or 0)
 
     def _in_catalyst(
-        self, record: TickRecord, feeds: Sequence[Feed], watch: Stopwatch
+        self,
+        record: TickRecord,
+        feeds: Sequence[Feed],
+        row_feeds: Sequence[RowFeed],
+        watch: Stopwatch,
     ) -> FoldReport:
-        context = self._context
+        context, admission = self._context, self._admission(record)
+        row_passes = catalyst_row_passes(row_feeds, admission, self._paths(record))
         with watch.phase("admit"):
-            rows = self._rows(record, feeds)
-            passes = catalyst_passes(feeds, self._admission(record))
-        readings = len(passes) + sum(p.looks_up_slices for p in passes)
+            rows = self._rows(record, (*feeds, *row_feeds))
+            if any(one_pass.is_ordered for one_pass in row_passes):
+                rows = with_arrival(rows)
+            passes = catalyst_passes(feeds, admission)
+        readings = len(passes) + sum(p.looks_up_slices for p in passes) + len(row_passes)
         with self._cached(rows, readings):
             with watch.phase("admit"):
-                session = self._session()
-                frames = [(p, partials(session, rows, p, context.tables)) for p in passes]
+                session, tables = self._session(), context.tables
+                frames = [(p, partials(session, rows, p, tables)) for p in passes]
+                row_frames = [(p, row_frame(session, rows, p, tables)) for p in row_passes]
             with watch.phase("partials"):
                 most_rows = self._source.most_rows(self._input(record))
-                work = catalyst_work(self._last_partial_rows, most_rows)
-                return fold_in_catalyst(frames, self._place(record), work)
+                work, place = catalyst_work(self._last_partial_rows, most_rows), self._place(record)
+                report = fold_in_catalyst(frames, place, work) if frames else FoldReport()
+                row_work = picked_work(self._last_picked_rows, most_rows)
+                return report.beside(rows_in_catalyst(row_frames, place, row_work))
 
     def _place(self, record: TickRecord) -> FoldPlace:
         context = self._context
@@ -110,12 +134,17 @@ class ScanFolder:
             self._stream, record.time.watermark_us, record.batch_time_us, self._source.is_text
         )
 
-    def _rows(self, record: TickRecord, feeds: Sequence[Feed]) -> Rows:
+    def _rows(self, record: TickRecord, feeds: Sequence[Feed | RowFeed]) -> Rows:
         columns = [name for feed in feeds for name in feed.scan.columns]
         return read_rows(self._session(), self._stream, self._source, self._input(record), columns)
 
+    def _paths(self, record: TickRecord) -> tuple[str, ...]:
+        """The files of the input, if it is in files."""
+        reading = self._source.read(self._input(record), [])
+        return reading.paths if isinstance(reading, Files) else ()
+
     def _session(self) -> Session:
-        reason = hindrance(self._stream, self._others, self._context.scan)
+        reason = hindrance(self._stream, self._others, self._context.scan, self._other_rows)
         return self._context.session(
             f"stream {self._stream.name}: {reason or 'its input is not plain'}"
         )

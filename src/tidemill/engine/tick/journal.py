@@ -141,8 +141,8 @@ class StreamState:
 
 @dataclass(frozen=True)
 class QueryState:
-    """What a query has had so far: answers, values that raised, of a user's aggregate the
-    first thing that it raised, and of a soft one its runs."""
+    """The counts of a query so far: answers and values that raised; the first error that a user's
+    aggregate raised; the runs of a soft query."""
 
     answers: int = 0
     raised: int = 0

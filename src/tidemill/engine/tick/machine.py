@@ -10,7 +10,7 @@ record, or from the decision if all pieces that it names are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +25,7 @@ from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
+from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
@@ -72,6 +73,7 @@ class Answered:
 
     tick: Decided
     results: list[TaskResult]
+    rows: list[RowAnswer]
 
 
 Stage = Begun | Folded | Decided | Answered
@@ -98,11 +100,14 @@ class TickMachine:
         self._stream, self._plan, self._folder = stream, answer.plan, folder
         self._decider = Decider(decide, stream)
         self._answerer = Answerer(answer, stream)
+        self._row_answerer = RowAnswerer(answer, stream)
         self._deliverer = Deliverer(answer, stream)
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
-        sweep(self._folders.synopses, state.version, self._synopses, self._pending())
+        self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
+        kept_ids = self._synopses | self._row_feeds
+        sweep(self._folders.synopses, state.version, kept_ids, self._pending())
 
     def begin(
         self, portion: Input | None, flush: bool = False, carried: tuple[str, ...] = ()
@@ -179,15 +184,18 @@ class TickMachine:
         number, due = tick.record.number, tick.decision.due
         with tick.watch.phase("answer"):
             results = self._answerer.answer(number, due, tick.version, tick.snapshots)
-        return Answered(tick, results)
+            rows = []
+            if self._row_feeds:
+                rows = self._row_answerer.answer(number, tick.decision, tick.version)
+        return Answered(tick, results, rows)
 
     def deliver(self, answered: Answered) -> TickReport:
-        tick, results = answered.tick, answered.results
+        tick, results, rows = answered.tick, answered.results, answered.rows
         record, decision = tick.record, tick.decision
         with tick.watch.phase("deliver"):
             with self._deliverer.taken_back_on_failure():
-                answers = self._deliverer.deliver(record.number, decision.folded, results)
-                state = self._state_after(record, decision, self._version_after(tick, results))
+                answers = self._deliverer.deliver(record.number, decision.folded, results, rows)
+                state = self._state_after(record, decision, self._version_after(answered))
                 self._commit(record, state, self._deliverer.query_states())
             self.publish()
             self._remove_pieces(tick.version)
@@ -231,15 +239,17 @@ class TickMachine:
             flush=flush,
         )
 
-    def _version_after(self, tick: Decided, results: Sequence[TaskResult]) -> Version:
+    def _version_after(self, answered: Answered) -> Version:
         """The store after the tick: snapshots in place of pieces, nothing past its use."""
-        version = tick.version
+        tick, results, version = answered.tick, answered.results, answered.tick.version
         for key in self._synopses:
             if key in tick.snapshots:
                 pieces = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
                 version = version.replaced(key, pieces)
             version = version.expired(key, self._decider.horizon(key, tick.decision))
-        return version.only(self._synopses)
+        for answer in answered.rows:
+            version = version.replaced(answer.feed.id, answer.pieces)
+        return version.only(self._synopses | self._row_feeds)
 
     def _state_after(self, record: TickRecord, decision: Decision, version: Version) -> StreamState:
         folded, before = decision.folded, self.state

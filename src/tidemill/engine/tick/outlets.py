@@ -51,14 +51,14 @@ class Outlets:
         """Refuse places that are taken, before a new home is made for the answers."""
         home = self._home
         connection = home.open() if home.exists else sqlite3.connect(":memory:")
-        for query in plan.queries:
+        for query in plan.every_query:
             if query.name not in standing:
                 writer = self._open(self._sink(query.sink, catalog), connection, catalog)
                 writer.check(query.name)
 
     def settle_changed(self, catalog: Catalog, before: SharedPlan, after: SharedPlan) -> None:
         """Staged answers of a replaced query are delivered as its own, under its old columns."""
-        for query in before.queries:
+        for query in before.every_query:
             if not after.stands(query):
                 writer = self.standing(catalog)[query.name]
                 writer.recover()
@@ -66,7 +66,7 @@ class Outlets:
 
     def close(self, plan: SharedPlan) -> None:
         for writer in distinct_writers(self._standing.values()):
-            queries = [query for query in plan.queries if self._standing[query.name] is writer]
+            queries = [query for query in plan.every_query if self._standing[query.name] is writer]
             writer.close({query.name: answer_schema(query) for query in queries})
 
     def _sink(self, name: str | None, catalog: Catalog) -> Sink:

@@ -106,7 +106,7 @@ def _needs_parentheses(tree: exp.Expr, place: str, operand: exp.Expr) -> bool:
 
 
 def _least(tree: exp.Expr, place: str) -> int:
-    """How tightly an operand has to bind at least; operators of one rank group from the left."""
+    """The least rank that an operand must have; operators of one rank group from the left."""
     if isinstance(tree, _PREDICATES):
         return _TIES[exp.EQ] if place == "this" else _TIES[exp.EQ] + 1
     return _TIES[type(tree)] + (place != "this")

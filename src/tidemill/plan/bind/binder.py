@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
 from typing import NoReturn
@@ -11,19 +11,30 @@ from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
-from tidemill.errors import Place, listing, refuse, suggest
+from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
+from tidemill.plan.bind.branch import (
+    Branch,
+    joins_met,
+    source_branch,
+    source_of,
+    tree_over,
+    where_over,
+)
 from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_output_name,
+    column_name,
+    predicate_of,
     refuse_aggregates,
     type_placed,
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
-from tidemill.plan.bind.joins import JoinBinder
+from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
     Scope,
     check_replayable,
@@ -31,13 +42,12 @@ from tidemill.plan.bind.scope import (
     in_own_words,
     place_in,
     refuse_filter,
-    stream_entry,
+    written_name,
 )
+from tidemill.plan.bind.streams import bind_joins, branch_of
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import JoinTerms
-from tidemill.plan.predicates import Predicate, canonical
-from tidemill.plan.predicates.predicate import where as only_where
-from tidemill.plan.predicates.values import compared
+from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import (
     WINDOW_END,
     WINDOW_START,
@@ -47,46 +57,64 @@ from tidemill.plan.query import (
     Output,
     QueryPlan,
 )
-from tidemill.plan.relation import Relation, Source, join_all, ordered
+from tidemill.plan.relation import join_all
+from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.types import BOOLEAN
 
 _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
+_NAMED_TWICE = "name one of them with AS; window_start and window_end are always there"
 
 
-def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> QueryPlan:
+def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> AnyQuery:
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
-    stream = catalog.stream(query.select.stream, query.select.stream_place)
+    branch = branch_of(query.select.stream, catalog, environment, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
-    return bind(query, stream, environment, tables)
+    if query.select.window is None:
+        return bind_rows(query, branch, environment, tables)
+    return bind_over(query, branch, environment, tables)
 
 
 def bind(
     query: CreateQuery, stream: Stream, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> QueryPlan:
-    """The plan of a query over its stream; `tables` are those of its joins, in order."""
-    query = replace(query, select=with_updates(query.select, stream))
-    entry = stream_entry(query.select, stream)
-    memo = environment.memo.recall((stream, entry.qualifier.written), Memo)
-    scope = memo.recall(
-        "scope", lambda: Scope((entry,), environment.signatures, stream.time_column)
-    )
-    joins: list[JoinTerms] = []
-    for clause, table in zip(query.select.joins, tables, strict=True):
-        names = [join.name for join in joins]
-        scope, join = JoinBinder(scope, clause, table, environment.type_of).bind(names)
-        joins.append(join)
+    """The plan of a query over windows of a stream with rows of its own."""
+    branch = environment.memo.recall(("branch", stream), lambda: source_branch(stream))
+    return bind_over(query, branch, environment, tables)
+
+
+def bind_over(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
+) -> QueryPlan:
+    """The same over a branch; `tables` are those of the query's joins, in order."""
+    query = replace(query, select=with_updates(query.select, branch.source))
+    scope, joins, memo = _scope(query, branch, environment, tables)
     with in_own_words(scope):
         memo = Memo() if joins else memo
-        return _Binder(query, scope, tuple(joins), environment, memo).plan(stream, tables)
+        return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
 
 
-def source_of(stream: Stream) -> Source:
-    """A stream as a relation."""
-    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
+def bind_rows(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
+) -> RowQuery:
+    """The plan of a query over the rows of a branch."""
+    scope, joins, _ = _scope(query, branch, environment, tables)
+    with in_own_words(scope):
+        scalars = ScalarBinder(scope, environment.type_of)
+        return RowBinder(query, branch, scalars, joins, environment.extent_of).plan(tables)
+
+
+def _scope(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
+) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
+    """The columns that a query may name, the terms of its joins, and what is known without them."""
+    select, qualifier = query.select, query.select.stream_alias or query.select.stream
+    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
+    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
+    return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)
 
 
 class _Binder:
@@ -99,32 +127,39 @@ class _Binder:
         self,
         query: CreateQuery,
         scope: Scope,
+        branch: Branch,
         joins: tuple[JoinTerms, ...],
         environment: Environment,
         memo: Memo,
     ) -> None:
         self._memo = memo  # of this scope
-        self._query, self._select, self._joins = query, query.select, joins
+        self._query, self._select = query, query.select
+        self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
         self._aliases = {Name(i.alias): i.expr for i in query.select.items if i.alias}
         self._keys: list[Key] = []
-        self._calls = CallBinder(self._scalars, query.select.window)
+        assert query.select.window is not None
+        self._window = query.select.window
+        self._calls = CallBinder(self._scalars, self._window)
 
-    def plan(self, stream: Stream, tables: tuple[Table, ...]) -> QueryPlan:
+    def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
         having = self._having()
         order_by = self._order_by()
         priority = priority_of(self._query)
+        clauses, extent_of = self._select.joins, self._environment.extent_of
+        joins = joins_met(self._branch, self._joins, tables, clauses, extent_of)
         return QueryPlan(
             name=self._query.name,
-            relation=self._relation(stream, tables),
+            relation=join_all(source_of(self._branch.source), joins.values()),
+            tree=tree_over(self._branch, self._joins, joins),
             sink=self._query.into,
-            window=self._select.window,
+            window=self._window,
             where=where,
-            predicate=self._predicate(where),
+            predicate=self._predicate(where, joins),
             keys=tuple(self._keys),
             aggregates=self._calls.calls,
             outputs=outputs,
@@ -134,35 +169,17 @@ class _Binder:
             priority=priority,
         )
 
-    def _relation(self, stream: Stream, tables: tuple[Table, ...]) -> Relation:
-        """The stream with the rows of its tables, which are asked for when all else is bound."""
-        parts = zip(self._joins, tables, self._select.joins, strict=True)
-        extent_of = self._environment.extent_of
-        joins = [terms.over(extent_of(terms, table, part.place)) for terms, table, part in parts]
-        return join_all(source_of(stream), joins)
-
-    def _predicate(self, where: Scalar | None) -> Predicate:
-        """The rows that count: those that pass WHERE and have the partners they must have."""
-        inner = (join.partner for join in ordered(self._joins) if join.kind == "inner")
-        partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
-        rows = self._memo.recall(
-            ("predicate", where.sql if where else ""), lambda: canonical(where, self._scalars.types)
-        )
-        return reduce(Predicate.__and__, partners, rows)
+    def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
+        question = ("predicate", where.sql if where else "", *(join.name for join in joins))
+        return self._memo.recall(question, lambda: predicate_of(where, joins, self._scalars.types))
 
     def _where(self) -> Scalar | None:
-        expr = self._select.where
-        if expr is None:
-            return None
-        return self._memo.recall(("where", expr.sql), partial(self._where_scalar, expr))
-
-    def _where_scalar(self, expr: Expr) -> Scalar:
-        tree = self._scope.resolve(expr)
-        hint = "a condition on aggregates goes into HAVING"
-        refuse_aggregates("WHERE", expr, tree, self._scope.aggregates, hint)
-        scalar = self._scalars.bind(expr, tree)
-        check_condition("WHERE", scalar.type, expr.place)
-        return scalar
+        """The condition of the query, and before it those of the streams that it reads."""
+        expr, hint = self._select.where, "a condition on aggregates goes into HAVING"
+        return self._memo.recall(
+            ("where", expr.sql if expr else None),
+            partial(where_over, self._branch, self._scalars, expr, hint),
+        )
 
     def _group_keys(self) -> list[Key]:
         keys: list[Key] = []
@@ -207,11 +224,11 @@ class _Binder:
         names = set(_BOUNDS)
         for item in self._select.items:
             for output in self._item(item):
-                _check_output_name(output.name, names, item.expr.place)
+                check_output_name(output.name, names, item.expr.place, _NAMED_TWICE)
                 names.add(Name(output.name))
                 outputs.append(output)
         if estimated := self._calls.estimated():
-            _check_output_name(_ESTIMATED, names, self._select.items[0].expr.place)
+            check_output_name(_ESTIMATED, names, self._select.items[0].expr.place, _NAMED_TWICE)
             outputs.append(Output(_ESTIMATED, reduce(_larger, estimated)))
         return tuple(outputs)
 
@@ -254,14 +271,14 @@ class _Binder:
         keys = tuple(key.scalar.sql for key in self._keys)
         named = tuple((alias, self._aliases[Name(alias)].sql) for alias in sorted(aliases))
         texts = (expr.sql, *(sql for _, sql in named))
-        window = self._select.window if any(map(self._by_window, texts)) else None
+        window = self._window if any(map(self._by_window, texts)) else None
         question = (expr.sql, named, keys, before, window)
         node, calls = self._memo.recall(question, partial(self._finish_anew, expr, aliases))
         self._calls.add(calls)
         return node
 
     def _by_window(self, text: str) -> bool:
-        """Whether a text may call what has another meaning in another window."""
+        """True if a text may call a function that has another meaning in another window."""
         return any(name in text for name in self._scope.aggregates.by_subwindow)
 
     def _finish_anew(
@@ -297,11 +314,17 @@ class _Binder:
         name = function_name(called(node))
         if name and (function := self._scope.aggregates.canonical(name)):
             return exp.column(self._calls.bind(expr, node, function).slot.name)
-        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
-            self._refuse_ungrouped(expr, node)
+        if column := self._column_name(node):
+            self._refuse_ungrouped(expr, node, column)
         for child in list(node.iter_expressions()):
             child.replace(self._to_slots(expr, child))
         return node
+
+    def _column_name(self, node: exp.Expr) -> str:
+        """The column that a node is, as the query calls it; empty if it is none."""
+        if isinstance(node, exp.Column) and Name(node.name) in self._scope.columns:
+            return written_name(node) or str(node.name)
+        return written_name(node)
 
     def _key_of(self, node: exp.Expr) -> Key | None:
         """The key that a tree is, however it is written."""
@@ -310,8 +333,8 @@ class _Binder:
         text = self._scalars.normal_text(node) if keys else ""
         return next((key for key in keys if key.scalar.sql == text), None)
 
-    def _refuse_ungrouped(self, expr: Expr, column: exp.Column) -> NoReturn:
-        around = column.find_ancestor(exp.Anonymous)
+    def _refuse_ungrouped(self, expr: Expr, node: exp.Expr, column: str) -> NoReturn:
+        around = node.find_ancestor(exp.Anonymous)
         if around is not None and (guess := suggest(around.name, self._scope.aggregates.names)):
             # SMU(length) is more likely a slip of the pen than a function over a lone column.
             refuse(
@@ -323,38 +346,12 @@ class _Binder:
             )
         refuse(
             "E_UNGROUPED",
-            f"column '{column.name}' is neither grouped nor inside an aggregate",
+            f"column '{column}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
-            hint=f"add {column.name} to GROUP BY, or take MIN({column.name}) or the like",
-            place=place_in(expr, column),
+            hint=f"add {column} to GROUP BY, or take MIN({column}) or the like",
+            place=place_in(expr, node),
         )
 
 
 def _larger(left: Node, right: Node) -> Node:
     return Call("case", (Call("gt", (left, right), BOOLEAN), left, right), left.type)
-
-
-def _check_output_name(name: str, names: set[str], place: Place | None) -> None:
-    if name.startswith("_"):
-        refuse(
-            "E_NAME",
-            f"answer column '{name}' begins with '_', which is kept for the engine",
-            place=place,
-        )
-    if Name(name) in names:
-        refuse(
-            "E_DUPLICATE",
-            f"two answer columns would be called '{name}'",
-            hint="name one of them with AS; window_start and window_end are always there",
-            place=place,
-        )
-
-
-def column_name(item: SelectItem) -> str:
-    """The alias, the column's own name, or the text, lower-cased as Spark does for calls."""
-    if item.alias:
-        return item.alias
-    tree = item.expr.tree
-    if isinstance(tree, exp.Column):
-        return str(tree.name)
-    return item.expr.sql.lower().replace("count(*)", "count(1)")

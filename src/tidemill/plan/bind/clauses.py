@@ -16,9 +16,9 @@ spark[total || 'x']
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from sqlglot import exp
 
@@ -27,13 +27,18 @@ from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.durations import render_duration
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
-from tidemill.language.statements import Expr, Select
+from tidemill.language.statements import Expr, Select, SelectItem
 from tidemill.plan.bind.scope import Scope, aggregate_calls, check_replayable, place_in
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Opaque, Scalar
 from tidemill.plan.functions import Signatures
+from tidemill.plan.joins import JoinTerms
 from tidemill.plan.normal_form import normal_form
+from tidemill.plan.predicates import Predicate, canonical
+from tidemill.plan.predicates.predicate import where as only_where
+from tidemill.plan.predicates.values import compared
 from tidemill.plan.raises import raised_sql
+from tidemill.plan.relation import ordered
 from tidemill.plan.scalars import make_scalar
 from tidemill.plan.try_forms import to_spark_sql
 from tidemill.plan.typed_trees import slots_by_name, type_known
@@ -117,10 +122,42 @@ def refuse_aggregates(
         )
 
 
+def predicate_of(
+    where: Scalar | None, joins: Iterable[JoinTerms], types: Mapping[str, Type]
+) -> Predicate:
+    """The rows that pass WHERE and have the partners they must have."""
+    inner = (join.partner for join in ordered(joins) if join.kind == "inner")
+    partners = (only_where(slot, compared("eq", True, BOOLEAN)) for slot in inner)
+    return reduce(Predicate.__and__, partners, canonical(where, types))
+
+
+def column_name(item: SelectItem) -> str:
+    """The alias, the column's own name, or the text, lower-cased as Spark does for calls."""
+    if item.alias:
+        return item.alias
+    tree = item.expr.tree
+    if isinstance(tree, exp.Column):
+        return str(tree.name)
+    return item.expr.sql.lower().replace("count(*)", "count(1)")
+
+
+def check_output_name(name: str, names: Set[str], place: Place | None, hint: str) -> None:
+    """Refuses the name of an answer's column that the engine needs or another one has."""
+    if name.startswith("_"):
+        refuse(
+            "E_NAME",
+            f"answer column '{name}' begins with '_', which is kept for the engine",
+            place=place,
+        )
+    if Name(name) in names:
+        primary = f"two answer columns would be called '{name}'"
+        refuse("E_DUPLICATE", primary, hint=hint, place=place)
+
+
 def with_updates(select: Select, stream: Stream) -> Select:
     """Soft windows end where the stream's updates are; strict ones are left as they are."""
     window, update_us = select.window, stream.update_us
-    if not window.is_soft:
+    if window is None or not window.is_soft:
         return select
     if 0 < window.slide_us < update_us:
         refuse(

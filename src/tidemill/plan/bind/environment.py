@@ -23,12 +23,13 @@ def _no_type(sql: str, _columns: Mapping[str, Type]) -> NoReturn:
     raise AssertionError(f"{sql} should be in the typed set")
 
 
-def _no_extent(terms: JoinTerms, _table: Table, _place: Place | None) -> NoReturn:
+def no_extent(terms: JoinTerms, _table: Table, _place: Place | None) -> NoReturn:
+    """For what is bound without any rows of tables."""
     raise AssertionError(f"table {terms.table} should not be joined")
 
 
 class Memo:
-    """What has been worked out before, to be recalled; all of it is forgotten when it is much."""
+    """Earlier results by key. When there are too many, all of them are forgotten."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
@@ -53,6 +54,6 @@ class Environment:
 
     signatures: Signatures
     type_of: TypeOracle = _no_type
-    extent_of: ExtentOracle = _no_extent
+    extent_of: ExtentOracle = no_extent
     # Of queries bound before with these signatures.
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)

@@ -19,7 +19,7 @@ from tidemill.language.names import Name, quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
 from tidemill.plan.bind.clauses import ScalarBinder, TypeOracle, check_condition
-from tidemill.plan.bind.join_conditions import condition_of
+from tidemill.plan.bind.join_conditions import Condition, condition_of
 from tidemill.plan.bind.scope import Scope, in_own_words, table_entry
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import JoinTerms
@@ -29,14 +29,20 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave this to WHERE"
 
 
+def where_passed(condition: exp.Expr, tree: exp.Expr) -> exp.Expr:
+    """The value of a tree for rows that pass a condition, and NULL for others."""
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=tree.copy())])
+
+
 @dataclass(frozen=True)
 class JoinBinder:
-    """Binds one clause over the relations before it."""
+    """Binds one clause over the relations before it, whose rows have passed a condition."""
 
     before: Scope
     clause: JoinClause
     table: Table
     oracle: TypeOracle
+    passed: exp.Expr | None = None
 
     def bind(self, names: Collection[str]) -> tuple[Scope, JoinTerms]:
         """The scope with the table in it, and the terms; `names` are those of joins before it."""
@@ -48,7 +54,7 @@ class JoinBinder:
 
     def _check_qualifier(self) -> None:
         qualifier = self.clause.alias or self.clause.table
-        if Name(qualifier) in (entry.qualifier for entry in self.before.entries):
+        if Name(qualifier) in (entry.qualifier for entry in self.before.visible):
             refuse(
                 "E_DUPLICATE",
                 f"two parts of FROM are called '{qualifier}'",
@@ -63,14 +69,28 @@ class JoinBinder:
     def _name(self, names: Collection[str]) -> str:
         # The name is made from the condition, so this is first read under a plain one.
         plain = f"_{_NOT_PLAIN.sub('_', Name(self.table.name))}"
-        condition = condition_of(self.clause, self._scope(plain))
+        condition = self._condition(self._scope(plain))
         text = f"{Name(self.table.name)} {condition.sql}"
         while (name := f"{plain}_{_digest(text)}") in names:
             text += " once more"  # joined twice in one way, a table multiplies rows twice
         return name
 
+    def _condition(self, scope: Scope) -> Condition:
+        """The condition; sides that may raise are worked out for the rows of the stream alone."""
+        condition = condition_of(self.clause, scope)
+        if self.passed is None:
+            return condition
+        passed, scalars = self.passed, ScalarBinder(scope, self.oracle)
+        pairs = (
+            (where_passed(passed, before), table)
+            if scalars.bind(self._expr, before).may_raise
+            else (before, table)
+            for before, table in condition.pairs
+        )
+        return replace(condition, pairs=tuple(pairs))
+
     def _terms(self, name: str, scope: Scope) -> JoinTerms:
-        scalars, condition = ScalarBinder(scope, self.oracle), condition_of(self.clause, scope)
+        scalars, condition = ScalarBinder(scope, self.oracle), self._condition(scope)
         residual = self._bind_residual(scalars, condition.residual)
         if not condition.pairs:
             refuse_not_built("a JOIN without an equality", "", self._expr.place)

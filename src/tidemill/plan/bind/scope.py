@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.catalog import Stream, Table
+from tidemill.catalog import Table
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
+from tidemill.language.expressions.trees import place_of_tree
 from tidemill.language.names import Name, by_name, needs_quotes
-from tidemill.language.statements import ColumnDef, Expr, JoinClause, Select
+from tidemill.language.statements import ColumnDef, Expr, JoinClause
 from tidemill.plan.expressions import TableColumn
 from tidemill.plan.functions import Signatures
 
@@ -33,11 +34,16 @@ NOT_REPLAYABLE = frozenset(
 )
 
 
+# In the meta of a tree that stands for a column of a derived stream: the name of the column.
+_WRITTEN = "written"
+
+
 @dataclass(frozen=True)
 class ScopeEntry:
     """A stream or a table. `join` is the name of the join that brings in a table's columns.
 
-    Those that USING has merged with earlier ones need their qualifier.
+    Those that USING has merged with earlier ones need their qualifier. The columns of a derived
+    stream are `trees` over those of entries that are `hidden`: no name means these.
     """
 
     qualifier: Name
@@ -46,6 +52,8 @@ class ScopeEntry:
     declared: Mapping[Name, ColumnDef]
     join: str = ""
     merged: frozenset[Name] = frozenset()
+    trees: Mapping[Name, exp.Expr] = field(default_factory=dict)
+    hidden: bool = False
 
     @property
     def title(self) -> str:
@@ -53,23 +61,27 @@ class ScopeEntry:
 
     @cached_property
     def columns(self) -> dict[Name, ColumnDef]:
-        """By the names that expressions have after resolution."""
-        return by_name(self.resolved(column) for column in self.declared.values())
+        """By the names that expressions have after resolution; a derived stream has none."""
+        return {} if self.trees else by_name(map(self.resolved, self.declared.values()))
 
     @property
     def unqualified(self) -> frozenset[Name]:
-        return frozenset(self.declared) - self.merged
+        return frozenset(() if self.hidden else self.declared) - self.merged
+
+    def tree(self, name: Name) -> exp.Expr:
+        """A column as a resolved tree, the caller's to change."""
+        if name not in self.trees:
+            return _column(self.resolved(self.declared[name]))
+        tree = self.trees[name].copy()
+        tree = tree if isinstance(tree, exp.Column) else exp.Paren(this=tree)
+        tree.meta[_WRITTEN] = self.declared[name].name
+        return tree
 
     def resolved(self, column: ColumnDef) -> ColumnDef:
         return replace(column, name=self.origin(column).name) if self.join else column
 
     def origin(self, column: ColumnDef) -> TableColumn:
         return TableColumn(self.join, column.name)
-
-
-def stream_entry(select: Select, stream: Stream) -> ScopeEntry:
-    qualifier = Name(select.stream_alias or select.stream)
-    return ScopeEntry(qualifier, "stream", stream.name, by_name(stream.columns))
 
 
 def table_entry(clause: JoinClause, table: Table, join: str) -> ScopeEntry:
@@ -105,7 +117,7 @@ def _columns_of(entry: ScopeEntry, count: int) -> str:
 
 def _guess(entries: Sequence[ScopeEntry], name: str) -> str:
     if Name(name) in ("window_start", "window_end"):
-        return "window_start and window_end are for SELECT, HAVING and ORDER BY"
+        return "window_start and window_end are for SELECT, HAVING and ORDER BY over a window"
     renamed = [e for e in entries if Name(e.name) == Name(name) != e.qualifier]
     return f"{renamed[0].title} is called {renamed[0].qualifier.written} here" if renamed else ""
 
@@ -121,7 +133,7 @@ def function_name(node: exp.Expr) -> str | None:
 class Scope:
     """The columns that a query may name: those of its stream, and of the tables joined to it.
 
-    `time_column` is the stream's, where it is known.
+    The first entry is the source of the rows; `time_column` is its own, where it is known.
     """
 
     entries: tuple[ScopeEntry, ...]
@@ -139,8 +151,24 @@ class Scope:
         return frozenset(name for entry in self.entries for name in entry.unqualified)
 
     @property
+    def visible(self) -> tuple[ScopeEntry, ...]:
+        """The parts of FROM."""
+        return tuple(entry for entry in self.entries if not entry.hidden)
+
+    @property
+    def starred(self) -> list[tuple[ScopeEntry, Name]]:
+        """The columns of `*` in Spark's order: what USING merges stands in front."""
+        columns: list[tuple[ScopeEntry, Name]] = []
+        for entry in self.visible:
+            merged = [column for column in columns if column[1] in entry.merged]
+            rest = [column for column in columns if column[1] not in entry.merged]
+            columns = [*merged, *rest]
+            columns += [(entry, name) for name in entry.declared if name not in entry.merged]
+        return columns
+
+    @property
     def time(self) -> exp.Column:
-        """The stream's own time, as a resolved tree."""
+        """The time of a row, as a resolved tree."""
         return _column(self.columns[Name(self.time_column)])
 
     def resolve(self, expr: Expr, also: frozenset[str] = frozenset()) -> exp.Expr:
@@ -166,16 +194,20 @@ class Scope:
         names = {Name(c.name) for c in tree.find_all(exp.Column)}
         return tuple(
             entry.origin(column)
-            for entry in self.entries[1:]
+            for entry in self._tables
             for column in entry.declared.values()
             if Name(entry.resolved(column).name) in names
         )
 
     def readable(self, text: str) -> str:
         """Names after resolution in the query's own words again."""
-        for entry in self.entries[1:]:
+        for entry in self._tables:
             text = text.replace(f"{entry.join}_", f"{entry.qualifier.written}.")
         return text
+
+    @property
+    def _tables(self) -> tuple[ScopeEntry, ...]:
+        return tuple(entry for entry in self.entries if entry.join)
 
     def _resolve_column(self, expr: Expr, column: exp.Column) -> exp.Expr:
         parts = [part.name for part in column.parts]
@@ -187,8 +219,10 @@ class Scope:
             refuse_ambiguous(holders, parts[0], place_in(expr, column))
         declared = holders[0].declared.get(Name(parts[0])) if holders else None
         if declared is None:
-            refuse_unknown(holders or self.entries, parts[0], place_in(expr, column))
-        node: exp.Expr = _column(holders[0].resolved(declared))
+            refuse_unknown(holders or self.visible, parts[0], place_in(expr, column))
+        node = holders[0].tree(Name(parts[0]))
+        if holders[0].trees and (place := place_of_tree(column)) is not None:
+            node.meta.update(start=place.start, end=place.end - 1)
         for part in parts[1:]:
             node = exp.Dot(this=node, expression=exp.to_identifier(part))
         return node
@@ -197,7 +231,7 @@ class Scope:
         if len(parts) == 1:
             return None
         qualifier = Name(parts[0])
-        return next((entry for entry in self.entries if entry.qualifier == qualifier), None)
+        return next((entry for entry in self.visible if entry.qualifier == qualifier), None)
 
     def _holders(self, name: str) -> list[ScopeEntry]:
         return [entry for entry in self.entries if Name(name) in entry.unqualified]
@@ -212,6 +246,11 @@ def in_own_words(scope: Scope) -> Iterator[None]:
         problem, say = error.problem, scope.readable
         primary, detail, hint = say(problem.primary), say(problem.detail), say(problem.hint)
         raise TidemillError(replace(problem, primary=primary, detail=detail, hint=hint)) from None
+
+
+def written_name(node: exp.Expr) -> str:
+    """The name by which a resolved tree has been called; empty if it is no column of a stream."""
+    return str(node.meta.get(_WRITTEN, ""))
 
 
 def _column(declared: ColumnDef) -> exp.Column:

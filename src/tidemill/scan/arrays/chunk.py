@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray
+from tidemill.plan.expressions import Scalar
+from tidemill.scan.arrays.computed import ComputedValues, compute
 from tidemill.types import BOOLEAN, DATE, STRING, TIMESTAMP, Type
 
 _MOST_MS = (2**63 - 1) // 1000
@@ -172,12 +174,21 @@ def _unscaled(array: pa.Array) -> pa.Array:
     return pa.array(lower, mask=absent)
 
 
+class ComputedColumn(ChunkColumn):
+    """The column that an expression computes, and in how many rows it raised."""
+
+    def __init__(self, values: ComputedValues, kind: Type) -> None:
+        super().__init__(values.array, kind)
+        self.values, self.raised = values.array, values.raised
+
+
 class Chunk:
     """Some rows; `kinds` are the declared types by name, and names are in lower case."""
 
     def __init__(self, table: pa.Table, kinds: Mapping[str, Type]) -> None:
         self._table, self._kinds = table, kinds
         self._columns: dict[str, ChunkColumn] = {}
+        self._computed: dict[str, ComputedColumn] = {}
 
     def __len__(self) -> int:
         return len(self._table)
@@ -189,6 +200,24 @@ class Chunk:
             array = flat(self._table.column(name))
             self._columns[name] = ChunkColumn(array, self._kinds[name])
         return self._columns[name]
+
+    def column_of(self, scalar: Scalar) -> ChunkColumn:
+        """The column that an expression is, or computes."""
+        return self.column(scalar.names[0]) if scalar.is_column else self.computed(scalar)
+
+    def computed(self, scalar: Scalar) -> ComputedColumn:
+        """The column of an expression over others."""
+        if scalar.sql not in self._computed:
+            assert scalar.node is not None, f"{scalar.sql} is for Catalyst to evaluate"
+            values = compute(scalar.node, self.column, len(self))
+            self._computed[scalar.sql] = ComputedColumn(values, scalar.type)
+        return self._computed[scalar.sql]
+
+    def values_of(self, scalar: Scalar, rows: Array) -> pa.Array:
+        """The values of an expression in some rows, in its own type."""
+        if scalar.is_column:
+            return self.values(scalar.names[0], rows)
+        return self.computed(scalar).values.take(pa.array(rows))
 
     def values(self, name: str, rows: Array) -> pa.Array:
         """A column of some rows, in its declared type."""

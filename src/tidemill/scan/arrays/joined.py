@@ -95,7 +95,7 @@ class JoinedChunk(Chunk):
         self, chunk: Chunk, rows: IntArray | None = None, tables: tuple[_Partners, ...] = ()
     ) -> None:
         self._chunk, self.rows, self._tables = chunk, rows, tables
-        self._columns = {}
+        self._columns, self._computed = {}, {}
 
     def __len__(self) -> int:
         return len(self._chunk) if self.rows is None else len(self.rows)

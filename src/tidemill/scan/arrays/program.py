@@ -15,10 +15,13 @@ from tidemill.aggregates.columns import has_codes, has_numbers
 from tidemill.catalog import Stream
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, equal_as_stored, in_users_words
+from tidemill.plan.predicates.boxes import Dimension
 from tidemill.scan.arrays.lines import Dialect
+from tidemill.scan.arrays.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.scan.arrays.signatures import Signing, signing
 from tidemill.scan.contract import Pass, passes_of
 from tidemill.state.feed import Feed, Scan
+from tidemill.state.row_pieces import RowFeed
 from tidemill.types import Type
 
 
@@ -27,6 +30,11 @@ class ArrayPass(Pass):
     """A pass, and the tables that sign its rows."""
 
     signing: Signing
+
+    @cached_property
+    def raising(self) -> tuple[Scalar, ...]:
+        """The expressions that may raise in a row."""
+        return tuple(scalar for scalar in self.scan.scalars if scalar.may_raise)
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -38,6 +46,8 @@ class ArrayPass(Pass):
 class Program:
     """All passes over a stream's rows; `columns` are those they read, in lower case.
 
+    `passes` make cells, `row_passes` pick rows.
+
     `tables` is the folder with the files of the tables that are joined.
     """
 
@@ -46,6 +56,7 @@ class Program:
     passes: tuple[ArrayPass, ...]
     dialect: Dialect | None = None  # of text files
     tables: Path = Path()
+    row_passes: tuple[RowPass, ...] = ()
 
     @cached_property
     def holds_interpreter(self) -> bool:
@@ -53,26 +64,36 @@ class Program:
         feeds = (feed for one_pass in self.passes for feed in one_pass.feeds)
         return any(lane.is_sketch for feed in feeds for lane in feed.lanes)
 
+    @property
+    def groups_rows(self) -> bool:
+        """True if somebody aggregates rows; else they are counted, or leave as they are."""
+        return any(feed.synopses for one_pass in self.passes for feed in one_pass.feeds)
+
     @cached_property
     def kinds(self) -> Mapping[str, Type]:
         return dict(self.columns)
 
 
-def write_program(stream: Stream, feeds: Sequence[Feed], tables: Path = Path()) -> Program:
+def write_program(
+    stream: Stream,
+    feeds: Sequence[Feed],
+    tables: Path = Path(),
+    row_feeds: Sequence[RowFeed] = (),
+) -> Program:
     """The program for feeds that `scan.routes` gives to arrays: all of them read rows once.
 
     Rows are counted before they are joined, so none is needed for that alone beside others.
     """
-    feeding = [feed for feed in feeds if feed.synopses] or feeds
+    feeding = [feed for feed in feeds if feed.synopses] or ([] if row_feeds else feeds)
     passes = tuple(ArrayPass(p.feeds, signing(p.scan.predicates)) for p in passes_of(feeding))
-    program = _program(stream, [name for p in passes for name in p.scan.columns], passes)
-    return replace(program, tables=tables)
+    scans = (*(p.scan for p in passes), *(feed.scan for feed in row_feeds))
+    program = _program(stream, [name for scan in scans for name in scan.columns], passes)
+    return replace(program, tables=tables, row_passes=row_passes(row_feeds))
 
 
 def sampling_program(stream: Stream, scan: Scan) -> Program:
     """A program without feeds, for the keys and predicates of a scan."""
-    sides = (side for predicate in scan.predicates for side in predicate.dimensions)
-    names = [side.name for side in sides if isinstance(side, Slot)]
+    names = [name for predicate in scan.predicates for name in predicate.columns]
     names += [name for key in scan.keys for name in key.columns]
     return _program(stream, names, (ArrayPass((), signing(scan.predicates)),))
 
@@ -120,6 +141,14 @@ def _hindrances(scan: Scan) -> Iterator[str]:
     yield from _predicate_hindrances(scan)
 
 
+def row_feed_hindrances(feed: RowFeed) -> Iterator[str]:
+    """The same for a row feed."""
+    joins = feed.query.relation.joins
+    conditions = (*_join_hindrances(feed.scan), *_predicate_hindrances(feed.scan))
+    yield from (in_users_words(text, joins) for text in conditions)
+    yield from row_hindrances(feed)
+
+
 def sampling_hindrances(scan: Scan) -> Iterator[str]:
     """As `scan_hindrances`, for a sample of the rows, which has no lanes and meets no tables."""
     yield from _key_hindrances(scan)
@@ -143,12 +172,17 @@ def _has_lookup(before: Scalar, compared: Scalar) -> bool:
 
 def _key_hindrances(scan: Scan) -> Iterator[str]:
     for key in scan.keys:
-        if not key.is_column or not has_codes(key.type):
+        if not key.is_on_arrays or not has_codes(key.type):
             yield f"grouped by {key.sql}"
 
 
 def _predicate_hindrances(scan: Scan) -> Iterator[str]:
     for predicate in scan.predicates:
         for side in predicate.dimensions:
-            if not isinstance(side, Slot) or not has_numbers(side.type):
+            if not _is_asked(side):
                 yield f"asks whether {predicate.sql}"
+
+
+def _is_asked(side: Dimension) -> bool:
+    """True if arrays can tell where a row stands on one side of a predicate."""
+    return has_numbers(side.type) if isinstance(side, Slot) else side.is_on_arrays

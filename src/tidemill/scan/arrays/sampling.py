@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import IntArray
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import has_bit
 from tidemill.scan.arrays.chunk import Chunk
 from tidemill.scan.arrays.program import Program
@@ -36,7 +37,7 @@ def sample_rows(program: Program, scan: Scan, tables: Iterable[pa.Table], files:
     return Sample(
         rows_per_second=input_rate(admitted.times_us, files),
         size=len(chunk),
-        keys={key.sql: _codes(chunk, key.columns[0]) for key in scan.keys},
+        keys={key.sql: _codes(chunk, key) for key in scan.keys},
         bits={predicate: has_bit(words, bit) for bit, predicate in enumerate(scan.predicates)},
     )
 
@@ -68,5 +69,5 @@ def input_rate(times_us: IntArray, files: int) -> float:
     return len(times_us) / max(1.0, span_us) * _US_PER_SECOND
 
 
-def _codes(chunk: Chunk, name: str) -> IntArray:
-    return chunk.column(name).coded.digit.codes.astype(np.int64)
+def _codes(chunk: Chunk, key: Scalar) -> IntArray:
+    return chunk.column_of(key).coded.digit.codes.astype(np.int64)

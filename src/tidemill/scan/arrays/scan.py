@@ -16,6 +16,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch
 from tidemill.scan.arrays.joined import joined_chunks
 from tidemill.scan.arrays.program import ArrayPass, Program
+from tidemill.scan.arrays.row_scan import RowPass, pick_rows
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
     COUNTED,
@@ -24,6 +25,7 @@ from tidemill.scan.contract import (
     LATE,
     LATEST_US,
     MALFORMED,
+    PickedRows,
     own_bits,
 )
 from tidemill.state.cells import Cells, factorise_words, joined, merged
@@ -97,11 +99,21 @@ class Scanned:
     oldest_us: int | None = None
     newest_us: int | None = None
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
+    raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
     refused_in: dict[Part, None] = field(default_factory=dict)  # parts with late or malformed rows
+    picked: list[PickedRows] = field(default_factory=list)  # in the order in which rows came
 
     def count(self, verdict: int, rows: int) -> None:
         if rows:
             self.rows[verdict] = self.rows.get(verdict, 0) + rows
+
+    def count_raised(self, number: int, sql: str, rows: int) -> None:
+        if rows:
+            self.raised[number, sql] = self.raised.get((number, sql), 0) + rows
+
+    def raised_by_expression(self) -> dict[str, int]:
+        """Passes that have an expression in common have met the same rows."""
+        return {sql: rows for (_, sql), rows in self.raised.items()}
 
     def saw(self, *times_us: int | None) -> None:
         times = [t for t in (self.oldest_us, self.newest_us, *times_us) if t is not None]
@@ -112,9 +124,12 @@ class Scanned:
         for verdict, rows in other.rows.items():
             self.count(verdict, rows)
         self.saw(other.oldest_us, other.newest_us)
+        for (number, sql), rows in other.raised.items():
+            self.count_raised(number, sql, rows)
         for place, parts in other.parts.items():
             self.parts.setdefault(place, []).extend(parts)
         self.refused_in.update(other.refused_in)
+        self.picked += other.picked
 
     def cells(self, program: Program) -> list[tuple[Feed, Cells]]:
         """The cells of each feed that got any, put together."""
@@ -141,6 +156,11 @@ def scan(program: Program, batches: Iterable[RowBatch], since_us: int) -> Scanne
 
 def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
+    for row_pass in program.row_passes:
+        for _, timed in _joined_rows(program, row_pass, admitted):
+            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
+    if not program.passes:
+        scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):
         kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
@@ -161,6 +181,8 @@ def _scan_pass(
     is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
     for rows, timed in _joined_rows(program, one_pass, admitted):
         signed = sign(one_pass.signing, timed.chunk)
+        for scalar in one_pass.raising:
+            scanned.count_raised(number, scalar.sql, timed.chunk.computed(scalar).raised)
         for place, feed in enumerate(one_pass.feeds):
             sliced = slices(timed.times_us, classes_from(feed.synopses, since_us))
             cells = cells_of(feed, timed, signed, *sliced)
@@ -173,7 +195,7 @@ def _scan_pass(
 
 
 def _joined_rows(
-    program: Program, one_pass: ArrayPass, admitted: Admitted
+    program: Program, one_pass: ArrayPass | RowPass, admitted: Admitted
 ) -> Iterator[tuple[IntArray | None, Admitted]]:
     """The rows with the tables of a pass beside them, and which of the chunk these are."""
     if not one_pass.joins:
@@ -194,7 +216,7 @@ def cells_of(
     count = len(chunk) if rows is None else len(rows)
     if not count:
         return None
-    keys = [chunk.column(feed.scan.keys[n].names[0]) for n in feed.nodes[0].keys]
+    keys = [chunk.column_of(feed.scan.keys[n]) for n in feed.nodes[0].keys]
     signs = Digit(signature[signed.ids], len(signatures))
     digits = [*(key.coded.digit for key in keys), signs, sliced]
     digits = digits if rows is None else [Digit(d.codes[rows], d.size) for d in digits]

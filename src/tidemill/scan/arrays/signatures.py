@@ -18,6 +18,7 @@ from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Slot
 from tidemill.plan.predicates import Predicate
+from tidemill.plan.predicates.boxes import Dimension
 from tidemill.plan.predicates.signatures import MaskLayout, lay_out_masks, mask_table
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 
@@ -26,7 +27,7 @@ from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 class Side:
     """A column's stretches between `cuts`, with NULL as the last, and their classes."""
 
-    column: str
+    dimension: Dimension  # a column, or a condition that is computed
     cuts: pa.Array
     classes: NDArray[np.int32]  # by stretch
     masks: IntArray  # what each class allows of every word
@@ -78,7 +79,7 @@ class Signed:
 
 
 def signing(predicates: Sequence[Predicate]) -> Signing:
-    """Tables for predicates without opaque conditions; each has the bit of its place."""
+    """Tables for predicates that arrays can ask; each has the bit of its place."""
     layout = lay_out_masks(dict(enumerate(predicates)))
     words = max((bit.word for bit in layout.placed), default=-1) + 1
     words = max(words, layout.words)
@@ -88,14 +89,13 @@ def signing(predicates: Sequence[Predicate]) -> Signing:
         for target in range(layout.words)
         for spare, mask in layout.spare_masks(target).items()
     ]
-    columns = [side for side in layout.dimensions() if isinstance(side, Slot)]
-    sides = tuple(_side(layout, words, column) for column in columns)
+    sides = tuple(_side(layout, words, dimension) for dimension in layout.dimensions())
     return Signing(layout.words, np.array(all_bits, dtype=np.int64), sides, tuple(spares))
 
 
 def sign(how: Signing, chunk: Chunk) -> Signed:
     """The signatures of some rows."""
-    digits = [side.digit(chunk.column(side.column)) for side in how.sides]
+    digits = [side.digit(_column(chunk, side.dimension)) for side in how.sides]
     numbers = number_rows(digits, len(chunk))
     classes = [digit.codes[numbers.rows] for digit in digits]
     return Signed(numbers.ids, how.of(classes, numbers.count))
@@ -112,9 +112,15 @@ def stretches(values: pa.Array, cuts: pa.Array) -> Array:
     return passed[len(cuts) :]
 
 
-def _side(layout: MaskLayout, words: int, column: Slot) -> Side:
-    cuts = layout.cuts(column)
-    tables = [mask_table(layout.in_word(word), column, cuts) for word in range(words)]
+def _column(chunk: Chunk, dimension: Dimension) -> ChunkColumn:
+    if isinstance(dimension, Slot):
+        return chunk.column(dimension.name)
+    return chunk.column_of(dimension)
+
+
+def _side(layout: MaskLayout, words: int, dimension: Dimension) -> Side:
+    cuts = layout.cuts(dimension)
+    tables = [mask_table(layout.in_word(word), dimension, cuts) for word in range(words)]
     masks, classes = np.unique(np.array(tables, dtype=np.int64).T, axis=0, return_inverse=True)
-    kind = pa.binary() if column.type.name == "STRING" else pa.int64()
-    return Side(column.name, pa.array(cuts, kind), classes.reshape(-1).astype(np.int32), masks)
+    kind = pa.binary() if dimension.type.name == "STRING" else pa.int64()
+    return Side(dimension, pa.array(cuts, kind), classes.reshape(-1).astype(np.int32), masks)

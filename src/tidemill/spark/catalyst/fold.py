@@ -145,7 +145,7 @@ def _rows_by_verdict(
 
 
 def _raised(one_pass: CatalystPass, rows: pa.Table) -> dict[str, int]:
-    """How often each expression raised, in rows of a relation whose queries have it."""
+    """The times that each expression raised, in rows of a relation whose queries have it."""
     raised: dict[str, int] = {}
     for first, *_ in one_pass.places_by_relation:
         accepted = _accepted(one_pass.feed_rows(first, rows))

@@ -77,8 +77,8 @@ def _condition(scan: Scan, join: Join, number: int, where: str) -> str:
 
 
 def _parts(scan: Scan, join: Join, number: int, where: str) -> Iterator[str]:
-    """What holds for partners. Where a table is not joined NULLs are compared, which are equal
-    to nothing: so the condition stays one that Spark looks up."""
+    """The conditions that partners meet. Where a table is not joined, NULLs are compared, which
+    equal nothing: so the condition stays one that Spark looks up."""
     for place, (before, scalar) in enumerate(join.equal):
         theirs = f"_on{number}_{place}.value" if scalar.guarded else scalar.try_sql
         value = _before(scan, before)

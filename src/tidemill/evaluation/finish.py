@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.expressions import decimals, numbers
-from tidemill.answer.expressions.columns import MaskedColumn, from_arrow, nulls, to_arrow
-from tidemill.answer.expressions.logic import OPERATORS as LOGIC
-from tidemill.answer.expressions.rounding import round_column
 from tidemill.arrays import Array, BoolArray
+from tidemill.evaluation import decimals, numbers
+from tidemill.evaluation.columns import MaskedColumn, from_arrow, nulls, to_arrow
+from tidemill.evaluation.logic import OPERATORS as LOGIC
+from tidemill.evaluation.rounding import round_column
 from tidemill.plan.expressions import Call, Literal, Node, Slot
 from tidemill.types import Type
 
@@ -78,19 +78,23 @@ def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int) -> Finished
     return Finished(to_arrow(full, node.type), full.raised)
 
 
-def evaluate_column(node: Node, read: ReadSlot) -> MaskedColumn:
-    """The expression over columns of any shapes that broadcast; the result's is theirs."""
+def evaluate_column(node: Node, read: ReadSlot, null_spares: bool = True) -> MaskedColumn:
+    """The expression over columns of any shapes that broadcast; the result's is theirs.
+
+    Errors in rows are counted without `null_spares`, as Catalyst's flags have them: an operand
+    that raises counts also beside a NULL.
+    """
     with np.errstate(all="ignore"):
-        return _evaluate(node, read)
+        return _evaluate(node, read, null_spares)
 
 
-def _evaluate(node: Node, read: ReadSlot) -> MaskedColumn:
+def _evaluate(node: Node, read: ReadSlot, null_spares: bool) -> MaskedColumn:
     if isinstance(node, Slot):
         return read(node)
     if isinstance(node, Literal):
         return _literal_column(node)
     if isinstance(node, Call):
-        return _call(node, [_evaluate(argument, read) for argument in node.args])
+        return _call(node, [_evaluate(arg, read, null_spares) for arg in node.args], null_spares)
     raise TypeError(f"{node} is for Spark to evaluate")
 
 
@@ -101,13 +105,13 @@ def _literal_column(node: Literal) -> MaskedColumn:
     return from_arrow(pa.array([node.value], node.type.arrow), node.type)
 
 
-def _call(node: Call, args: list[MaskedColumn]) -> MaskedColumn:
+def _call(node: Call, args: list[MaskedColumn], null_spares: bool) -> MaskedColumn:
     if node.op in LOGIC:
         return LOGIC[node.op](args)
     if node.op in _NUMBERS:
-        return _arithmetic(node, *args)
+        return _arithmetic(node, null_spares, *args)
     if node.op in _COMPARISONS:
-        return _comparison(node.op, *args)
+        return _comparison(node.op, null_spares, *args)
     source = node.args[0].type
     if node.op == "cast":
         return numbers.cast_column(args[0], source, node.type)
@@ -131,7 +135,9 @@ def _first_two(column: MaskedColumn) -> tuple[Array, BoolArray]:
     return column.values, column.valid
 
 
-def _arithmetic(node: Call, left: MaskedColumn, right: MaskedColumn) -> MaskedColumn:
+def _arithmetic(
+    node: Call, null_spares: bool, left: MaskedColumn, right: MaskedColumn
+) -> MaskedColumn:
     if node.type.is_decimal:
         types = (node.args[0].type, node.args[1].type)
         values, over = _DECIMALS[node.op](left.values, right.values, types, node.type)
@@ -139,13 +145,17 @@ def _arithmetic(node: Call, left: MaskedColumn, right: MaskedColumn) -> MaskedCo
         values, over = _NUMBERS[node.op](left.values, right.values)
     valid = left.valid & right.valid
     order = (right, left) if node.op in _RIGHT_FIRST else (left, right)
-    return MaskedColumn(values, valid & ~over, _raised_in_order(*order) | (valid & over))
+    raised = _raised_in_operands(*order, null_spares)
+    return MaskedColumn(values, valid & ~over, raised | (valid & over))
 
 
-def _comparison(op: str, left: MaskedColumn, right: MaskedColumn) -> MaskedColumn:
+def _comparison(
+    op: str, null_spares: bool, left: MaskedColumn, right: MaskedColumn
+) -> MaskedColumn:
     values = _COMPARISONS[op](left.values, right.values)
-    return MaskedColumn(values, left.valid & right.valid, _raised_in_order(left, right))
+    raised = _raised_in_operands(left, right, null_spares)
+    return MaskedColumn(values, left.valid & right.valid, raised)
 
 
-def _raised_in_order(first: MaskedColumn, second: MaskedColumn) -> BoolArray:
-    return first.raised | (first.valid & second.raised)
+def _raised_in_operands(first: MaskedColumn, second: MaskedColumn, null_spares: bool) -> BoolArray:
+    return first.raised | ((first.valid & second.raised) if null_spares else second.raised)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import Computed, MaskedColumn, numpy_type
-from tidemill.answer.expressions.decimals import fit, rescale
 from tidemill.arrays import Array, BoolArray
+from tidemill.evaluation.columns import Computed, MaskedColumn, numpy_type
+from tidemill.evaluation.decimals import fit, rescale
 from tidemill.types import Type
 
 # Products below this are surely right in 64 bits even as a double estimates them.

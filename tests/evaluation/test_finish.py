@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidemill.answer.expressions.finish import evaluate
-from tidemill.answer.expressions.rounding import round_doubles
+from tidemill.evaluation.finish import evaluate
+from tidemill.evaluation.rounding import round_doubles
 from tidemill.language.expressions.trees import parse_tree
 from tidemill.plan.bind.clauses import type_expression
 from tidemill.plan.expressions import Opaque, is_vectorised

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import INT64_DIGITS, Computed, MaskedColumn, numpy_type
 from tidemill.arrays import Array, BoolArray
+from tidemill.evaluation.columns import INT64_DIGITS, Computed, MaskedColumn, numpy_type
 from tidemill.types import Type
 
 # Spark divides to this scale first and rounds the quotient again to the result's scale.

@@ -14,9 +14,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import MaskedColumn, numpy_type
-from tidemill.answer.expressions.decimals import rescale, round_to
 from tidemill.arrays import Array
+from tidemill.evaluation.columns import MaskedColumn, numpy_type
+from tidemill.evaluation.decimals import rescale, round_to
 from tidemill.types import Type
 
 # Enough digits for the longest double with any scale asked for.

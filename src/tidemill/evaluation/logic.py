@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tidemill.answer.expressions.columns import MaskedColumn
-from tidemill.answer.expressions.numbers import equal
 from tidemill.arrays import BoolArray
+from tidemill.evaluation.columns import MaskedColumn
+from tidemill.evaluation.numbers import equal
 
 
 def logical_and(args: list[MaskedColumn]) -> MaskedColumn:

@@ -1,0 +1,42 @@
+"""EXPLAIN SHARED of queries without a window: the rows that they pick, and when these leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidemill import words
+from tidemill.explain import phrases
+from tidemill.explain.stream_model import Arrangement
+from tidemill.plan.joins import in_users_words
+from tidemill.plan.relation import source_name
+from tidemill.plan.row_query import RowQuery
+
+# Shown on a page, before the rest is counted.
+MOST_ROW_QUERIES = 24
+
+
+def explain_rows(arrangement: Arrangement) -> Iterator[str]:
+    """All of a stream, a line each."""
+    queries, stream = arrangement.row_queries, arrangement.stream.written
+    yield f"{words.many(len(queries), 'query')} on {stream} without a window"
+    for query in queries[:MOST_ROW_QUERIES]:
+        yield f"  {query.name}: {_rows(query)}, {phrases.leaving(query)}"
+    if len(queries) > MOST_ROW_QUERIES:
+        yield f"  and {len(queries) - MOST_ROW_QUERIES:,} more"
+
+
+def explain_row_query(query: RowQuery, is_newcomer: bool) -> str:
+    """One of them; it adds nothing to what is kept for others."""
+    on = f"on {source_name(query.relation).written}, without a window"
+    lines = [f"if registered, a query {on}" if is_newcomer else f"query {query.name} {on}"]
+    lines.append(f"  picks   {_rows(query)}")
+    lines.append(words.wrapped("  gives   ", [column.name for column in query.columns]))
+    lines.append(f"  leaves  {phrases.leaving(query)}")
+    lines.append(f"  keeps   {'the rows that wait' if query.ordered else 'nothing'}")
+    return "\n".join(lines)
+
+
+def _rows(query: RowQuery) -> str:
+    if query.predicate.is_true:
+        return "all rows"
+    return f"rows where {in_users_words(query.predicate.sql, query.relation.joins)}"

@@ -1,0 +1,50 @@
+"""The plan of a query without a window: which rows of a relation leave, and with what columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tidemill.ids import hash_once
+from tidemill.plan.expressions import Scalar
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import Projection, Relation, check_reads
+
+if TYPE_CHECKING:
+    from tidemill.plan.predicates import Predicate
+
+
+@hash_once
+@dataclass(frozen=True)
+class RowQuery:
+    """A select list over the rows of a relation that pass a condition.
+
+    They leave with the tick that takes them; if they are `ordered`, in the order of the stream's
+    time, each once the watermark has passed it. `tree` is as that of other queries.
+    """
+
+    name: str
+    relation: Relation
+    tree: Relation = field(compare=False)
+    sink: str | None
+    where: Scalar | None
+    predicate: Predicate  # WHERE in canonical form
+    columns: tuple[Projection, ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        check_reads(self.relation, self.scalars)
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """The expressions that say whether a row leaves."""
+        befores = (before for join in self.relation.joins for before in join.befores)
+        return (*befores, *([self.where] if self.where else []))
+
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Every expression of the query."""
+        return (*self.conditions, *(column.scalar for column in self.columns))
+
+
+AnyQuery = QueryPlan | RowQuery

@@ -1,0 +1,75 @@
+"""Rows that leave as they are: of each chunk, those that pass a condition, with their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tidemill.arrays import IntArray
+from tidemill.plan.joins import Join, in_users_words
+from tidemill.plan.predicates import WORD_BITS, Predicate
+from tidemill.plan.relation import Relation, merge_relations, multiplying
+from tidemill.scan.arrays.chunk import Chunk
+from tidemill.scan.arrays.signatures import Signed, Signing, sign, signing
+from tidemill.scan.contract import PickedRows
+from tidemill.state.row_pieces import RowFeed
+
+
+@dataclass(frozen=True)
+class RowPass:
+    """Row feeds that meet the same rows, and the tables that test these."""
+
+    feeds: tuple[RowFeed, ...]
+    relation: Relation
+    predicates: tuple[Predicate, ...]
+    signing: Signing
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        return self.relation.joins
+
+
+def row_passes(feeds: Sequence[RowFeed]) -> tuple[RowPass, ...]:
+    """One pass for all feeds whose tables leave the rows as many."""
+    by_relation: dict[Relation, list[RowFeed]] = {}
+    for feed in feeds:
+        by_relation.setdefault(multiplying(feed.query.relation), []).append(feed)
+    return tuple(map(_row_pass, by_relation.values()))
+
+
+def pick_rows(row_pass: RowPass, chunk: Chunk, times_us: IntArray) -> Iterator[PickedRows]:
+    """The rows that each feed takes of a chunk, whose tables are beside it."""
+    signed = sign(row_pass.signing, chunk)
+    for feed in row_pass.feeds:
+        rows = np.arange(len(chunk))
+        for predicate in feed.predicates:
+            rows = _rows_with(signed, row_pass.predicates.index(predicate))
+        if len(rows):
+            columns = [
+                chunk.values(column.scalar.names[0], rows).cast(column.scalar.type.arrow)
+                for column in feed.query.columns
+            ]
+            yield PickedRows(feed, pa.table(columns, schema=feed.schema), times_us[rows])
+
+
+def row_hindrances(feed: RowFeed) -> Iterator[str]:
+    """Everything that a row feed asks for and arrays do not do, in words."""
+    for column in feed.query.columns:
+        if not column.scalar.is_column:
+            text = f"selects {column.scalar.sql}"
+            yield in_users_words(text, feed.query.relation.joins)
+
+
+def _row_pass(feeds: Sequence[RowFeed]) -> RowPass:
+    predicates = tuple(dict.fromkeys(p for feed in feeds for p in feed.predicates))
+    relation = merge_relations(feed.query.relation for feed in feeds)
+    return RowPass(tuple(feeds), relation, predicates, signing(predicates))
+
+
+def _rows_with(signed: Signed, bit: int) -> IntArray:
+    """The rows whose signature has a bit."""
+    has_bit = (signed.words[:, bit // WORD_BITS] >> bit % WORD_BITS) & 1
+    return np.flatnonzero(has_bit.astype(np.bool_)[signed.ids])

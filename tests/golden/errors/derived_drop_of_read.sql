@@ -1,0 +1,6 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM big AS SELECT ts, src, length AS bytes FROM packets WHERE length > 1000;
+CREATE STREAM loud AS SELECT * FROM big WHERE bytes > 1400;
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM loud [RANGE 30 SECONDS SLIDE 5 SECONDS];
+DROP STREAM big;

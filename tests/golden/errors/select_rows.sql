@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+SELECT src, length FROM packets WHERE length > 1000;
