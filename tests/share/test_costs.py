@@ -71,6 +71,22 @@ def test_routing_is_for_conditions_that_hold_together_at_edges_of_their_own() ->
     assert not found.is_routing_cheaper(needs_of(queries[:1]))
 
 
+def test_what_is_handed_out_by_condition_grows_with_those_of_others() -> None:
+    """One sub-aggregation for both has cells for every set of conditions, at the edges of all."""
+    found, routed = sampled({"n = 1": 1.0, "n = 2": 1.0})
+    others, own = sampled({"n = 1": 0.5, "n = 3": 0.5})[1], replace(routed, routed=True)
+    assert found.cost_of_feed([own]) == pytest.approx(found.cost_of_feed([routed]))
+    assert found.cost_of_feed([own, others]) > 1.01 * found.cost_of_feed([routed, others])
+
+
+def test_a_tick_that_answers_opens_the_files_of_the_ticks_before() -> None:
+    """Of windows of ten minutes there are always some, and two of three ticks answer."""
+    needs, usual = needs_of([asking("SUM(n)")]), costs(RATE)
+    dearer = replace(usual, machine=replace(usual.machine, open_ns=usual.machine.open_ns + 1e6))
+    added = dearer.cost_by_signature(needs) - usual.cost_by_signature(needs)
+    assert added == pytest.approx(2 / 3 * 12 * 1e-3 / usual.sample.tick_seconds)
+
+
 def asking(item: str, number: int = 0) -> QueryPlan:
     window = "RANGE 600 s SLIDE 60 s"
     return plan_of(number, f"SELECT k, {item} AS c FROM s [{window}] GROUP BY k")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +42,7 @@ ITEMS: Mapping[CostFamily, str] = {
 _MERGED = {**ITEMS, CostFamily.NUMBERS: "SUM(delay)"}
 _FEW, _MANY = 16, 128  # slices: a tick's cells, too many to lie in the caches
 _GROUPS, _ROWS_EACH = 1_000, 8
+_HANDFUL, _BUCKETS = 20, 2
 _SECOND_US = 1_000_000
 
 
@@ -55,7 +56,9 @@ def lane_costs(watch: Watch, folder: Path, family: CostFamily) -> CellCosts:
     }
     merged = _Stage(_MERGED[family], folder)
     probe_ns = _share(_probe_ns(watch, merged), merged)
-    return CellCosts(max(LEAST_NS, row_ns), **figures, probe_ns=probe_ns)
+    open_ns = (_open_ns(watch, full) - _open_ns(watch, bare)) / len(full.lanes)
+    row_ns, open_ns = max(LEAST_NS, row_ns), max(LEAST_NS, open_ns)
+    return CellCosts(row_ns, **figures, probe_ns=probe_ns, open_ns=open_ns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +177,25 @@ def _read_ns(watch: Watch, stage: _Stage) -> float:
     return read_ns
 
 
-def _written(stage: _Stage, cells: Cells) -> Piece:
-    piece = write_piece(stage.folder, stage.synopses[1], cells, 1)
+def _open_ns(watch: Watch, stage: _Stage) -> float:
+    """By pieces: each of a handful of cells in every bucket."""
+    cells = stage.synopsis_cells(_FEW)
+    cells = cells.where((cells.group < _HANDFUL) & (cells.slice_index < 1))
+    pieces = [_written(stage, cells, _BUCKETS) for _ in range(_MANY)]
+
+    def opened(count: int) -> None:
+        for piece in pieces[:count]:
+            for bucket in range(_BUCKETS):
+                read_bucket(stage.folder, stage.synopses[1], piece, bucket, 0, piece.last_us + 1)
+
+    open_ns = watch.each_ns(*(Job(partial(opened, count), count) for count in (_FEW, _MANY)))
+    for piece in pieces:
+        _drop(stage, piece)
+    return open_ns
+
+
+def _written(stage: _Stage, cells: Cells, buckets: int = 1) -> Piece:
+    piece = write_piece(stage.folder, stage.synopses[1], cells, buckets)
     assert piece is not None
     return piece
 
@@ -226,7 +246,12 @@ _MEASURES: Mapping[str, Callable[[Watch, _Stage], float]] = {
     "combine_ns": _combine_ns,
     "answer_ns": _answer_ns,
 }
-assert {field.name for field in fields(CellCosts)} == {"row_ns", *_MEASURES, "probe_ns"}
+assert {field.name for field in fields(CellCosts)} == {
+    "row_ns",
+    *_MEASURES,
+    "probe_ns",
+    "open_ns",
+}
 
 
 def _share(all_ns: float, stage: _Stage) -> float:

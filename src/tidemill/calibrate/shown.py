@@ -35,6 +35,7 @@ _LANES = {
     "combine_ns": "made ready for windows",
     "answer_ns": "answered",
     "probe_ns": "merged once more",
+    "open_ns": "in a file opened",
 }
 _ENTRIES = {
     CostFamily.NUMBERS: "a count or sum",

@@ -61,7 +61,7 @@ def _summary(arrangement: Arrangement) -> Iterator[str]:
     read = f"{passes} over the rows (plan {arrangement.plan.version})"
     yield f"{queries} on {arrangement.stream.written}: {synopses}, {read}"
     yield f"  cost      {_saving(arrangement)}"
-    if text := _windows(arrangement):
+    if text := _apart_or_together(arrangement):
         yield words.wrapped("  windows   ", text.split(" "), between=" ")
     yield f"  estimate  {_basis(arrangement)}"
     if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
@@ -79,7 +79,7 @@ def _saving(arrangement: Arrangement) -> str:
     return f"{shared}; each query alone: {apart}, {times:.1f} times that"
 
 
-def _windows(arrangement: Arrangement) -> str:
+def _apart_or_together(arrangement: Arrangement) -> str:
     """Whether all that can share slices do, and what the other way would cost."""
     if arrangement.settings.sharing != "auto":
         return ""

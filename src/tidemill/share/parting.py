@@ -21,8 +21,9 @@ from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
 
-# What may be saved at most has to be this share of what is paid, to be worth a search.
-LEAST_SAVING = 0.05
+# Of what is paid. Costs that are nearer to each other are equal, as far as anybody knows: of such
+# plans the one with fewer synopses is taken.
+LEAST_SAVING = 0.1
 # Slides that are looked at one by one; of more, those near each other stay together.
 MOST_SLIDES = 6
 
@@ -55,7 +56,7 @@ def part_queries(
     ]
     prices = [cost_of_family([part.needs for part in offer], costs, price) for offer in offers]
     best = min(range(len(offers)), key=prices.__getitem__)
-    if prices[best] >= shared_cost:
+    if prices[best] > shared_cost * (1 - LEAST_SAVING):
         return (tuple(queries),)
     places = {query.name: place for place, query in enumerate(queries)}
     return tuple(

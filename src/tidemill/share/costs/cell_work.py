@@ -76,8 +76,9 @@ _NAMES = tuple(field.name for field in fields(CellCosts))
 
 
 def _with_lane(cell: CellCosts, lane: CellCosts, entries: float, merges: bool) -> CellCosts:
-    """Rows are put into a lane one by one, whatever entries they make."""
-    times = dict.fromkeys(_NAMES, entries) | {"row_ns": 1.0, "probe_ns": entries * merges}
+    """Rows are put into a lane one by one and files opened, whatever entries there are."""
+    times = dict.fromkeys(_NAMES, entries) | {"row_ns": 1.0, "open_ns": 1.0}
+    times["probe_ns"] = entries * merges
     return CellCosts(*(getattr(cell, n) + times[n] * getattr(lane, n) for n in _NAMES))
 
 
@@ -92,6 +93,7 @@ def _bare(machine: MachineCosts) -> CellCosts:
         combine_ns=machine.combine_ns,
         answer_ns=machine.answer_ns,
         probe_ns=0.0,
+        open_ns=machine.open_ns,
     )
 
 

@@ -95,17 +95,21 @@ class EngineCosts:
     sample: Sample = field(default_factory=Sample)
     machine: MachineCosts = field(default_factory=MachineCosts)
     # What is asked again and again for one plan.
-    _rates: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
-    _reads: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
-    _opened: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
-    _ticks: dict[frozenset[WindowSpec], float] = field(default_factory=dict)
-    _spreads: dict[CellSet, Occurrences] = field(default_factory=dict)
-    _cells: dict[tuple[CellSet, frozenset[WindowSpec]], float] = field(default_factory=dict)
-    _matches: dict[tuple[frozenset[Predicate], bool], tuple[float, bool]] = field(
-        default_factory=dict
+    _rates: dict[frozenset[WindowSpec], float] = field(default_factory=dict, init=False)
+    _reads: dict[frozenset[WindowSpec], float] = field(default_factory=dict, init=False)
+    _opened: dict[frozenset[WindowSpec], float] = field(default_factory=dict, init=False)
+    _ticks: dict[frozenset[WindowSpec], float] = field(default_factory=dict, init=False)
+    _spreads: dict[CellSet, Occurrences] = field(default_factory=dict, init=False)
+    _cells: dict[tuple[CellSet, frozenset[WindowSpec]], float] = field(
+        default_factory=dict, init=False
     )
-    _work: dict[frozenset[Lane], LaneWork] = field(default_factory=dict)
-    _routed: dict[tuple[object, ...], tuple[float, CellCosts, float]] = field(default_factory=dict)
+    _matches: dict[tuple[frozenset[Predicate], bool], tuple[float, bool]] = field(
+        default_factory=dict, init=False
+    )
+    _work: dict[frozenset[Lane], LaneWork] = field(default_factory=dict, init=False)
+    _routed: dict[tuple[object, ...], tuple[float, CellCosts, float]] = field(
+        default_factory=dict, init=False
+    )
 
     def cost_of_passes(self, feeds: Sequence[Sequence[Needs]]) -> float:
         """The cost when each feed has a pass of its own."""
@@ -208,7 +212,7 @@ class EngineCosts:
         read_ns = work.read_ns + matches * (picked_ns + work.combine_ns)
         state_ns = cells * (self._written_ns(needs, work) + self.reads(needs.windows) * read_ns)
         probed = self._cost_of_probes(needs, work, needs.windows, needs.predicates)
-        return state_ns * _NS + self.cost_of_pieces(needs.windows) + probed
+        return state_ns * _NS + self.cost_of_pieces(needs) + probed
 
     def cost_by_predicate(self, needs: Needs, limit: float = math.inf) -> float:
         """The cost of cells by predicate: handed to each that holds, kept at its own edges.
@@ -223,7 +227,7 @@ class EngineCosts:
         reads = self.reads(needs.windows)
         partials = self.cells_per_second(needs)
         handed = partials * self._holding(frozenset(windows), needs.keeps_all)[0]
-        cost = handed * self._handed_ns(needs, partials) * _NS + self.cost_of_pieces(needs.windows)
+        cost = handed * self._handed_ns(needs, partials) * _NS + self.cost_of_pieces(needs)
         for predicate, specs in windows.items():
             if cost >= limit:
                 break
@@ -244,12 +248,13 @@ class EngineCosts:
             self._routed[key] = cells, work, probes
         return self._routed[key]
 
-    def cost_of_pieces(self, windows: frozenset[WindowSpec]) -> float:
+    def cost_of_pieces(self, needs: Needs) -> float:
         """What a synopsis costs a tick, however few cells: a piece written, and others opened."""
-        seconds = self.sample.tick_seconds
+        seconds, windows = self.sample.tick_seconds, needs.windows
         if windows not in self._opened:
             self._opened[windows] = opened_pieces(windows, seconds)
-        pieces_ns = self.machine.piece_ns + self._opened[windows] * self.machine.open_ns
+        open_ns = self.work(needs.lanes).open_ns
+        pieces_ns = self.machine.piece_ns + self._opened[windows] * open_ns
         return pieces_ns / seconds * _NS
 
     def _written_ns(self, needs: Needs, work: CellCosts) -> float:
