@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tidemill.aggregates import Lane
 from tidemill.plan.query import QueryPlan
 from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
 from tidemill.share.merging import merge_greedily
@@ -45,8 +46,8 @@ def part_queries(
     queries: Sequence[QueryPlan], costs: EngineCosts, price: CostOfCells
 ) -> tuple[tuple[QueryPlan, ...], ...]:
     """Queries of one relation and one set of keys, parted by their windows where that pays."""
-    parts = parts_by_slide(queries)
-    together = united_needs(part.needs for part in parts)
+    together = needs_of(queries)
+    parts = [_with_lanes(part, together.lanes) for part in parts_by_slide(queries)]
     shared_cost = cost_of_family([together], costs, price)
     most_saved = price(together) - max(price(part.needs) for part in parts)
     if len(parts) == 1 or most_saved < LEAST_SAVING * shared_cost:
@@ -62,6 +63,12 @@ def part_queries(
     return tuple(
         tuple(sorted(part.queries, key=lambda query: places[query.name])) for part in offers[best]
     )
+
+
+def _with_lanes(part: QueryPart, lanes: frozenset[Lane]) -> QueryPart:
+    """With the lanes of all: a lane is laid out for those windows alone that ask for it, so that
+    nothing is saved by keeping lanes apart."""
+    return replace(part, needs=replace(part.needs, lanes=lanes))
 
 
 def cost_of_family(family: Sequence[Needs], costs: EngineCosts, price: CostOfCells) -> float:
