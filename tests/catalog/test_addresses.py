@@ -15,7 +15,6 @@ from tidemill.catalog.addresses import (
     anchor_address,
     parse_address,
 )
-from tidemill.connect.loading import load_class
 from tidemill.connect.sinks import SinkWriter
 from tidemill.connect.sources.contract import SourceReader
 from tidemill.errors import Problem, TidemillError
@@ -65,9 +64,9 @@ def test_a_scheme_stands_once_in_a_register():
 
 def test_every_line_names_a_class_that_keeps_the_contract():
     for connector in SOURCES.connectors:
-        assert issubclass(load_class("sources", connector), SourceReader)
+        assert issubclass(connector.load("sources"), SourceReader)
     for connector in SINKS.connectors:
-        assert issubclass(load_class("sinks", connector), SinkWriter)
+        assert issubclass(connector.load("sinks"), SinkWriter)
 
 
 def test_tables_are_sources_whose_files_hold_the_rows():

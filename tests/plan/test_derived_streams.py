@@ -72,7 +72,9 @@ CATALOG = catalog_of(SOURCES + STREAMS)
 def bound(select: str) -> QueryPlan:
     (query,) = parse_script(f"CREATE QUERY q AS SELECT {select}")
     assert isinstance(query, CreateQuery)
-    return bind_query(query, CATALOG, ENVIRONMENT)
+    plan = bind_query(query, CATALOG, ENVIRONMENT)
+    assert isinstance(plan, QueryPlan)
+    return plan
 
 
 # Over streams, and over what they are made of.

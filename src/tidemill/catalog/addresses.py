@@ -15,7 +15,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from tidemill.errors import Place, listing, refuse, suggest
@@ -34,6 +36,15 @@ class Connector:
     # Of files that hold the rows as they are, as Spark calls it. Empty for all other kinds.
     format: str = ""
     is_table: bool = False  # all of it can be read at once, as a table
+
+    def load(self, folder: str) -> Any:
+        """The class that `made_by` names, imported when it is first needed.
+
+        >>> SINKS["discard"].load("sinks").__name__
+        'DiscardSink'
+        """
+        module, _, name = self.made_by.partition(".")
+        return getattr(import_module(f"tidemill.connect.{folder}.{module}"), name)
 
 
 @dataclass(frozen=True)

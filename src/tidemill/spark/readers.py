@@ -80,14 +80,20 @@ def measure_files(session: SparkSession, files: Files, time_column: str) -> Exte
 
 
 def unreadable_parts(
-    session: SparkSession, source: AnySource, portion: Input, columns: Sequence[str]
+    ask_session: Callable[[], SparkSession],
+    source: AnySource,
+    portion: Input,
+    columns: Sequence[str],
 ) -> dict[str, str]:
-    """After a failed read: the parts of the input that cannot be read, and why."""
+    """After a failed read: the parts of the input that cannot be read, and why.
+
+    Spark is asked for only if the source itself gives what is to be read.
+    """
     reasons = {}
     for name, part in source.parts(portion).items():
         try:
-            rows = frame_of(session, source.read(part, columns))
-            rows.write.format("noop").mode("overwrite").save()
+            rows = source.read(part, columns)
+            frame_of(ask_session(), rows).write.format("noop").mode("overwrite").save()
         except Exception as error:
             reasons[name] = short_reason(error)
     return reasons

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tidemill.catalog import Sink
 from tidemill.catalog.addresses import SINKS
-from tidemill.connect.loading import load_class
 from tidemill.connect.sinks.contract import (
     Batch,
     Printer,
@@ -19,5 +18,5 @@ __all__ = ["Batch", "Printer", "SinkTools", "SinkWriter", "distinct_writers", "o
 def open_sink(sink: Sink, tools: SinkTools) -> SinkWriter:
     """The writer for a sink; nothing is written yet."""
     connector = SINKS[sink.address.scheme]
-    writer: SinkWriter = load_class("sinks", connector)(sink, tools)
+    writer: SinkWriter = connector.load("sinks")(sink, tools)
     return writer

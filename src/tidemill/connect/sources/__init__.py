@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tidemill.catalog import Stream
 from tidemill.catalog.addresses import SOURCES
-from tidemill.connect.loading import load_class
 from tidemill.connect.sources.contract import (
     AnySource,
     ArrowBlocks,
@@ -34,5 +33,5 @@ __all__ = [
 def open_source(stream: Stream, tools: SourceTools) -> AnySource:
     """The source behind a stream; refuses an address that cannot be read."""
     connector = SOURCES[stream.source.scheme]
-    source: AnySource = load_class("sources", connector)(stream, tools)
+    source: AnySource = connector.load("sources")(stream, tools)
     return source

@@ -169,7 +169,7 @@ class ScanFolder:
         """Called while a failed read is being handled: goes on without its cause, or raises it."""
         portion = self._input(record)
         columns = [column.name for column in self._stream.stored_columns]
-        bad = unreadable_parts(self._context.session(), self._source, portion, columns)
+        bad = unreadable_parts(self._context.session, self._source, portion, columns)
         if not bad:
             raise
         rest = self._source.without(portion, bad)
