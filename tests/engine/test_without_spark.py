@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -39,6 +40,35 @@ def test_generated_rows_are_registered_sampled_scanned_and_answered_without_spar
     assert report.routes == {"columnar": 1}
     assert report.queries == {"busiest": 4, "long_ones": 3, "short_ones": 3}
     assert not [notice for notice in notices if notice.startswith(on_demand.STARTING_SPARK)]
+
+
+JOINED = """
+CREATE TABLE services (port INT, service STRING) SOURCE 'csv:services.csv?header=true';
+CREATE TABLE protocols (proto STRING, number BIGINT) SOURCE 'parquet:protocols.parquet';
+CREATE STREAM packets (ts TIMESTAMP, proto STRING, port INT, length BIGINT)
+  ORDER BY ts SOURCE 'generate:packets?rate=100&duration=6s&hosts=9&seed=7';
+CREATE QUERY by_service AS
+SELECT service, SUM(number) AS n FROM packets [RANGE 2 SECONDS SLIDE 2 SECONDS] AS p
+LEFT JOIN services AS s ON p.port = s.port JOIN protocols AS r ON p.proto = r.proto
+GROUP BY service;
+"""
+
+
+def test_tables_of_plain_files_are_read_and_joined_without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_demand, "running_session", lambda: None)
+    (tmp_path / "services.csv").write_text("port,service\n80,web\n443,web\n53,dns\n")
+    protocols = pa.table({"proto": ["TCP", "UDP", "UDP"], "number": [6, 17, 1]})
+    pq.write_table(protocols, tmp_path / "protocols.parquet")
+    with Engine(tmp_path / "home") as engine:
+        monkeypatch.setattr(engine._spark, "_start", _fail)
+        engine.sql(JOINED, tmp_path)
+        report = engine.run("flush")
+        answers = engine.query("by_service").answers().to_arrow().to_pylist()
+    assert report.routes == {"columnar": 1}
+    assert {row["service"] for row in answers} == {"web", "dns", None}
+    assert all(row["n"] % 6 == 0 for row in answers)
 
 
 LATE_ONES = """

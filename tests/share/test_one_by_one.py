@@ -34,14 +34,19 @@ PERCENT = Settings().rebuild_percent
 
 
 def random_set(rng: random.Random) -> list[QueryPlan]:
+    return [query(number, *drawn) for number, drawn in enumerate(random_parts(rng))]
+
+
+def random_parts(rng: random.Random) -> list[tuple[str, str, str]]:
+    """Keys, condition and window of each query of a set."""
     count = rng.choice((2, 3, 4, 6, 10))
     slides = range(1, rng.choice(LONGEST_SLIDES_S) + 1)
     keys, conditions = rng.choice(KEYS), rng.choice(CONDITIONS)
     drawn = rng.choices(slides, [slide**-SKEW for slide in slides], k=count)
     ranges = [max(1, round(rng.uniform(1, MOST_SLIDES) * slide)) for slide in drawn]
     return [
-        query(number, rng.choice(keys), rng.choice(conditions), f"RANGE {length} s SLIDE {slide} s")
-        for number, (slide, length) in enumerate(zip(drawn, ranges, strict=True))
+        (rng.choice(keys), rng.choice(conditions), f"RANGE {length} s SLIDE {slide} s")
+        for slide, length in zip(drawn, ranges, strict=True)
     ]
 
 

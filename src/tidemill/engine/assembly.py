@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
@@ -84,16 +84,21 @@ class Assembly:
     selects: WaitingSelects
     one_time: OneTimeAnswerer
 
-    def runners(self) -> list[StreamRunner]:
-        """One for each stream that some query reads."""
+    def runners(self, before: Iterable[StreamRunner] = ()) -> list[StreamRunner]:
+        """One for each stream that some query reads; they go on where those before them end."""
         registry, journal = self.registry, Journal(self.registry.home.open())
         sinks = registry.outlets.standing(registry.catalog)
         for writer in distinct_writers(sinks.values()):
             writer.recover()
         context = self._tick_context(journal, sinks, self._buckets(journal))
+        ahead = {runner.stream.key: runner.ahead for runner in before}
         return [
             StreamRunner(
-                context, stream, registry.planner.open_source(stream), journal.load(stream.name)
+                context,
+                stream,
+                registry.planner.open_source(stream),
+                journal.load(stream.name),
+                ahead.get(stream.key, 0),
             )
             for stream in registry.registered.streams()
         ]

@@ -315,7 +315,7 @@ class Engine(AbstractContextManager["Engine"]):
         # A listener may have changed the plan too, so it is not asked what was served.
         current = [r for r in runners if r.follows(self.plan, self.catalog)]
         streams = self._registry.registered.streams()
-        return runners if len(current) == len(streams) else self._assembly.runners()
+        return runners if len(current) == len(streams) else self._assembly.runners(runners)
 
     def _serve(self, serve: Callable[[], None]) -> None:
         """After the last tick: statements, and the SELECTs among them, which wait for no run."""

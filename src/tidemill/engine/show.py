@@ -49,6 +49,7 @@ from tidemill.language.statements import (
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
+from tidemill.time import StreamTime
 from tidemill.words import span
 
 BranchOf = Callable[[str], Branch]
@@ -188,20 +189,20 @@ def _state(query: CreateQuery, catalog: Catalog) -> str:
 def _schedule(explainer: Explainer, states: QueryStates) -> ReplyTable:
     """The soft queries and how they fare, counted in updates."""
     soft = explainer.soft_queries()
-    watermarks = {
-        stream: explainer.planner.position(stream).watermark_us
+    times = {
+        stream: explainer.planner.load(stream).time
         for stream in dict.fromkeys(source_name(query.relation) for query in soft)
     }
-    rows = _schedule_rows(soft, states, watermarks)
+    rows = _schedule_rows(soft, states, times)
     return ReplyTable.of(_SCHEDULE_COLUMNS, rows, when_empty=NO_SOFT)
 
 
 def _schedule_rows(
-    queries: Sequence[QueryPlan], states: QueryStates, watermarks: Mapping[Name, int | None]
+    queries: Sequence[QueryPlan], states: QueryStates, times: Mapping[Name, StreamTime]
 ) -> Iterator[tuple[Any, ...]]:
     for query in queries:
         window, history = query.window, states.get(query.name, QueryState()).history
-        update = (watermarks[source_name(query.relation)] or 0) // window.update_us
+        update = times[source_name(query.relation)].updates(window.update_us) or 0
         achieved, has_run = history.achieved, history.runs > 0
         yield (
             query.name,

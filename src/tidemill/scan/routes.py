@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidemill.catalog import Stream
+from tidemill.catalog import Stream, Table
 from tidemill.scan.arrays.lines import is_plain_kind
 from tidemill.scan.arrays.program import (
     row_feed_hindrances,
@@ -84,17 +84,27 @@ def samples_on_arrays(stream: Stream, scan: Scan) -> bool:
     return not any((*_source_hindrances(stream), *sampling_hindrances(scan)))
 
 
+def table_is_plain(table: Table, scan_setting: str) -> bool:
+    """True if arrays may read a table, as long as its files are plain too."""
+    return scan_setting == AUTO and not any(_form_hindrances(table))
+
+
 def _source_hindrances(stream: Stream) -> Iterator[str]:
-    scheme = stream.source.scheme
+    yield from _form_hindrances(stream)
+    if stream.stamped_on_arrival:
+        yield "rows are stamped on arrival"
+
+
+def _form_hindrances(relation: Stream | Table) -> Iterator[str]:
+    """Of the form that rows have in their files, as far as it is declared."""
+    scheme = relation.source.scheme
     if scheme not in _READ_BY_ARRAYS:
         yield f"the source is {scheme}"
         return
-    for key, value in stream.source.options:
+    for key, value in relation.source.options:
         if not _READ_BY_ARRAYS[scheme].fullmatch(f"{key}={value}"):
             yield f"the source has the option {key}"
     if scheme == "csv":
-        for column in stream.columns:
+        for column in relation.columns:
             if not is_plain_kind(column.type):
                 yield f"column {column.name} is {column.type}"
-    if stream.stamped_on_arrival:
-        yield "rows are stamped on arrival"

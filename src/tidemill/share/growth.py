@@ -154,12 +154,21 @@ def _without_other_rates(plan: SharedPlan, stream: Name) -> SharedPlan:
     return replace(plan, rates={**plan.rates, stream: replace(rates, others=())})
 
 
-def retire_stints(plan: SharedPlan, stream: Name, watermark_us: int) -> SharedPlan:
-    """Without the stints whose last window has closed, and what only they needed."""
+def retire_stints(
+    plan: SharedPlan, stream: Name, watermark_us: int, reach_us: int | None = None
+) -> SharedPlan:
+    """Without the stints whose last window has closed, and what only they needed.
+
+    Soft queries see no further than `reach_us`, where that is not the watermark.
+    """
+    reach_us = watermark_us if reach_us is None else reach_us
+
+    def is_over(query: QueryPlan, stint: Stint) -> bool:
+        over_us = reach_us - query.window.update_us if query.is_soft else watermark_us
+        return _is_over(query, stint, over_us)
+
     over = {
-        query.name: tuple(
-            s for s in plan.stints[query.name] if not _is_over(query, s, watermark_us)
-        )
+        query.name: tuple(s for s in plan.stints[query.name] if not is_over(query, s))
         for query in plan.queries_of(stream)
     }
     stints = {**plan.stints, **over}
@@ -172,10 +181,9 @@ def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bo
     return any(query.name not in staying for query, _ in plan.readers_of(synopsis))
 
 
-def _is_over(query: QueryPlan, stint: Stint, watermark_us: int) -> bool:
-    """Every window of the stint has closed, and no soft query asks for the last one."""
+def _is_over(query: QueryPlan, stint: Stint, over_us: int) -> bool:
+    """Every window of the stint has ended by then."""
     if stint.until_us == END_US:
         return False
-    over_us = watermark_us - query.window.update_us
     lasts = ((spec, spec.first_start_after(stint.until_us - 1)) for spec in specs_of(query))
     return all(last - spec.slide_us + spec.range_us <= over_us for spec, last in lasts)

@@ -16,7 +16,11 @@ from tidemill.catalog import Table
 from tidemill.connect.sources import Files
 from tidemill.connect.sources.files import check_schema, list_files
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
+from tidemill.scan.arrays.files import all_rows
+from tidemill.scan.arrays.program import table_rows
+from tidemill.scan.routes import table_is_plain
 from tidemill.spark.catalyst.admission import CORRUPT
+from tidemill.spark.on_demand import AskSession
 from tidemill.spark.readers import read_files, short_reason
 
 if TYPE_CHECKING:
@@ -25,12 +29,27 @@ if TYPE_CHECKING:
 _FILE = "_file"
 
 
-def read_table(session: SparkSession, table: Table, place: Place | None) -> pa.Table:
-    """All rows of a table as it is declared; anything that does not fit is refused."""
+def read_table(
+    session: AskSession, table: Table, scan_setting: str, place: Place | None
+) -> pa.Table:
+    """All rows of a table as it is declared; anything that does not fit is refused.
+
+    Plain files are read on arrays, where Spark would read the same. Who refuses is Spark.
+    """
     paths = tuple(sorted(file.path for file in list_files(table.source.path)))
     if not paths:
         _refuse_nothing(table, place)
+    if table_is_plain(table, scan_setting):
+        rows = all_rows(table_rows(table), paths)
+        if rows is not None:
+            return rows.rename_columns([column.name for column in table.columns])
     files = Files(table.format, paths, table.columns, table.source.option_map)
+    return _read_by_spark(session(f"table {table.name}"), table, files, place)
+
+
+def _read_by_spark(
+    session: SparkSession, table: Table, files: Files, place: Place | None
+) -> pa.Table:
     try:
         _check_columns(session, table, files, place)
         return _without_marks(table, _frame(session, files).toArrow(), place)

@@ -34,9 +34,24 @@ class StreamTime:
         """After closing every open window: what comes before the last end is late."""
         return self if last_end_us is None else StreamTime(self.newest_us, self._later(last_end_us))
 
+    def next_update_us(self, update_us: int) -> int | None:
+        """The end of the update that has the last row; updates come every so often."""
+        return None if self.newest_us is None else (self.newest_us // update_us + 1) * update_us
+
+    def reach_us(self, update_us: int) -> int | None:
+        """How far soft queries see: as the watermark, and no further than the last row's update.
+
+        A flush moves the watermark to the end of the longest window of all.
+        """
+        next_us = self.next_update_us(update_us)
+        if self.watermark_us is None or next_us is None:
+            return self.watermark_us
+        return min(self.watermark_us, next_us)
+
     def updates(self, update_us: int) -> int | None:
-        """The number of updates of the stream since the epoch, one every so often."""
-        return None if self.watermark_us is None else self.watermark_us // update_us
+        """The number of updates of the stream since the epoch, as soft queries see it."""
+        reach_us = self.reach_us(update_us)
+        return None if reach_us is None else reach_us // update_us
 
     def _later(self, watermark_us: int) -> int:
         return watermark_us if self.watermark_us is None else max(self.watermark_us, watermark_us)

@@ -128,7 +128,9 @@ class Agenda:
         stream: Stream,
         queries: Iterable[QueryPlan],
         state: StreamState,
+        ahead: int = 0,
     ) -> None:
+        """`ahead`: how many updates the next tick may bring at once, as the last one shows."""
         self._context, self._stream = context, stream
         self._queries = {
             query.name: query
@@ -146,7 +148,7 @@ class Agenda:
             _BEFORE_ALL_UPDATES,
             ran,
         )
-        self._ahead = 0
+        self.ahead = ahead
         self._carried: tuple[str, ...] = ()
 
     def carry_on(self, names: tuple[str, ...]) -> None:
@@ -158,9 +160,9 @@ class Agenda:
         first, last = self._update(before), self._update(after)
         if is_last:
             # Nobody waits after the last row: every query sees the last update.
-            self._ahead = _AFTER_ALL_UPDATES
+            self.ahead = _AFTER_ALL_UPDATES
         elif first is not None and last is not None and last > first:
-            self._ahead = last - first - 1
+            self.ahead = last - first - 1
 
     def is_due(self, state: StreamState) -> bool:
         return self._first(self._update(state.time)) is not None
@@ -207,7 +209,7 @@ class Agenda:
         joint = Joint(tuple(tasks), update)
         if joint.tasks:
             return joint
-        return self._context.selects.next(self._stream.key, self._deadlines, update, self._ahead)
+        return self._context.selects.next(self._stream.key, self._deadlines, update, self.ahead)
 
     def _update(self, time: StreamTime) -> int | None:
         return time.updates(self._stream.update_us)

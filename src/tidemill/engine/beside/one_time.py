@@ -80,14 +80,15 @@ def windows_held(
     time = state.time
     position = StreamPosition(time.newest_us, time.watermark_us, state.version.complete_from)
     servings = find_servings(plan, query, position)
-    if time.watermark_us is None:
+    until_us = time.reach_us(query.window.update_us) if query.is_soft else time.watermark_us
+    if until_us is None:
         stream = source_name(query.relation).written
         refuse("E_NOT_HELD", f"stream {stream} has had no rows yet", hint="ask again later")
-    serving = _best(servings, query, time.watermark_us)
-    if serving.too_long(query, time.watermark_us):
-        refuse_too_long(serving, query, time.watermark_us)
+    serving = _best(servings, query, until_us)
+    if serving.too_long(query, until_us):
+        refuse_too_long(serving, query, until_us)
     slices = state.version.slices(serving.synopsis.id)
-    return serving, tuple(_due(query, serving, slices, time.watermark_us))
+    return serving, tuple(_due(query, serving, slices, until_us))
 
 
 def _best(servings: list[Serving], query: QueryPlan, until_us: int) -> Serving:

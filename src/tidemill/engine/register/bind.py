@@ -77,7 +77,7 @@ class Binder:
 
     def _beside(self, catalog: Catalog, standing: SharedPlan) -> Environment:
         def extent_of(terms: JoinTerms, table: Table, place: Place | None) -> TableExtent:
-            return self.tables.extent_of(terms, table, standing, place)
+            return self.tables.extent_of(terms, table, catalog.settings.scan, standing, place)
 
         return self._environment(catalog, extent_of)
 
@@ -96,8 +96,11 @@ class Binder:
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
         places = {Name(part.table): part.place for part in query.select.joins}
+        scan = catalog.settings.scan
         return all(
-            self.tables.file_of(catalog.table(join.table), standing, places.get(Name(join.table)))
+            self.tables.file_of(
+                catalog.table(join.table), scan, standing, places.get(Name(join.table))
+            )
             == join.file
             for join in plan.relation.joins
         )

@@ -39,22 +39,25 @@ class JoinedTables:
         self._fresh, self._read = {}, {}
 
     def extent_of(
-        self, terms: JoinTerms, table: Table, standing: SharedPlan, place: Place | None
+        self, terms: JoinTerms, table: Table, scan: str, standing: SharedPlan, place: Place | None
     ) -> TableExtent:
         """The rows that a join on these terms reads; `standing` are the queries by its side."""
-        file = self.file_of(table, standing, place)
+        file = self.file_of(table, scan, standing, place)
         if (join := self._joins_of(standing).by_name.get(terms.name)) is not None:
             return join.extent
         rows = self._fresh[file] if file in self._fresh else pq.read_table(self._folder / file)
         return TableExtent(file, multiplies=not is_unique(terms, rows))
 
-    def file_of(self, table: Table, standing: SharedPlan, place: Place | None) -> str:
-        """The file with a table's rows; they are read now if no standing query has."""
+    def file_of(self, table: Table, scan: str, standing: SharedPlan, place: Place | None) -> str:
+        """The file with a table's rows; they are read now if no standing query has.
+
+        `scan` is the setting that says who may read them.
+        """
         if (file := self._joins_of(standing).files.get(Name(table.name))) is not None:
             self._check_kept(table, file, place)
             return file
         if table not in self._read:
-            rows = read_table(self._session(f"table {table.name}"), table, place)
+            rows = read_table(self._session, table, scan, place)
             digest = hashlib.blake2b(_parquet(rows), digest_size=8).hexdigest()
             self._read[table] = f"{Name(table.name)}/{digest}.parquet"
             self._fresh[self._read[table]] = rows

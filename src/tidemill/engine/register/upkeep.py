@@ -43,7 +43,8 @@ class Upkeep:
         if not plan.queries_of(name):
             return plan  # dropped since its last tick, and maybe its stream as well
         if state.time.watermark_us is not None:
-            plan = retire_stints(plan, name, state.time.watermark_us)
+            reach_us = state.time.reach_us(runner.stream.update_us)
+            plan = retire_stints(plan, name, state.time.watermark_us, reach_us)
         rate = state.rate.rows_per_second
         return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
 
@@ -75,10 +76,11 @@ def _alone_bytes(
 ) -> int:
     """The memory that the query alone would need for the values it counts for open windows."""
     specs, pieces = specs_of(query), state.version.of(synopsis.id)
-    from_us, watermark_us = stint.from_us, state.time.watermark_us
-    if watermark_us is not None:
-        before_us = watermark_us - (query.window.update_us if query.is_soft else 0)
-        from_us = max(from_us, oldest_needed(Specs.of(specs), before_us))
+    from_us, update_us = stint.from_us, query.window.update_us
+    before_us = state.time.reach_us(update_us) if query.is_soft else state.time.watermark_us
+    if before_us is not None:
+        last_us = before_us - (update_us if query.is_soft else 0)
+        from_us = max(from_us, oldest_needed(Specs.of(specs), last_us))
     return sum(
         CountedValues(lane, stint.reading, specs).bytes_in(
             synopses / synopsis.id, synopsis, pieces, from_us

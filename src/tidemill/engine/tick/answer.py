@@ -53,6 +53,18 @@ class Answerer:
         return run_answers(self._context.session, tasks)
 
 
+def stints_by_query(
+    readers: Iterable[tuple[QueryPlan, Stint]],
+) -> list[tuple[QueryPlan, tuple[Stint, ...]]]:
+    """Each query once: one that left the synopsis and has come back reads it as it did before."""
+    queries: dict[str, QueryPlan] = {}
+    stints: dict[str, list[Stint]] = {}
+    for query, stint in readers:
+        queries[query.name] = query
+        stints.setdefault(query.name, []).append(stint)
+    return [(query, tuple(stints[name])) for name, query in queries.items()]
+
+
 class QueryBatches:
     """The queries of a synopsis in batches, arranged anew only when a delivery has changed."""
 
@@ -62,14 +74,14 @@ class QueryBatches:
         synopsis_id: str,
         readers: tuple[tuple[QueryPlan, Stint], ...],
     ) -> None:
-        self._context, self._synopsis_id, self._readers = context, synopsis_id, readers
-        self._readings = [stint.reading for _, stint in readers]
-        self._queries = [lift(query) for query, _ in readers]
+        self._context, self._synopsis_id = context, synopsis_id
+        self._readers = stints_by_query(readers)
+        self._queries = [lift(query) for query, _ in self._readers]
         # Where there is one bucket only, what it puts in order is so for good.
         is_parted = context.buckets[synopsis_id] > 1
         self._finished_by_driver = [
             (query.is_ordered and is_parted) or not lifted.finishes_here
-            for (query, _), lifted in zip(readers, self._queries, strict=True)
+            for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
@@ -125,11 +137,11 @@ class QueryBatches:
 
         Soft queries are answered one by one, and of twins one may be paused alone.
         """
-        lifted, (query, stint) = self._queries[number], self._readers[number]
+        lifted, (query, stints) = self._queries[number], self._readers[number]
         if query.is_soft:
             return query.name
         is_paused = Name(query.name) in self._context.paused
-        return lifted.values, lifted.limit, query.window, stint, is_paused
+        return lifted.values, lifted.limit, query.window, stints, is_paused
 
     def _batch(self, twins: list[list[int]]) -> QueryBatch:
         """A batch of the first of all twins."""
@@ -137,7 +149,7 @@ class QueryBatches:
         delivery, is_named = self._deliveries[numbers[0]]
         return QueryBatch.of(
             [self._queries[number] for number in numbers],
-            [self._readings[number] for number in numbers],
+            [self._readers[number][1][0].reading for number in numbers],
             is_named,
             delivery,
             [tuple(self._queries[number].name for number in others) for _, *others in twins],

@@ -51,11 +51,14 @@ class Decider:
 
         Soft queries are answered after it, about the last windows that have closed.
         """
-        watermark = decision.time.watermark_us
-        if watermark is None:
+        watermark, reach = (
+            decision.time.watermark_us,
+            decision.time.reach_us(self._stream.update_us),
+        )
+        if watermark is None or reach is None:
             return BEGINNING_US
         strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
-        before = watermark - self._stream.update_us
+        before = reach - self._stream.update_us
         horizons = [oldest_needed(strict, watermark)] if strict.specs else []
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
@@ -75,9 +78,10 @@ class Decider:
 
     def _next_update(self, time: StreamTime) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
-        if time.newest_us is None or not any(r.specs.specs for r in self._soft.values()):
+        next_us = time.next_update_us(self._stream.update_us)
+        if next_us is None or not any(r.specs.specs for r in self._soft.values()):
             return []
-        return [(time.newest_us // self._stream.update_us + 1) * self._stream.update_us]
+        return [next_us]
 
     def _past_newest(self, time: StreamTime) -> list[int]:
         """The time at which every row has left, if rows wait for it."""

@@ -19,7 +19,12 @@ from tidemill.share import SharedPlan
 
 class StreamRunner:
     def __init__(
-        self, context: TickContext, stream: Stream, source: AnySource, state: StreamState
+        self,
+        context: TickContext,
+        stream: Stream,
+        source: AnySource,
+        state: StreamState,
+        ahead: int = 0,
     ) -> None:
         self._context, self.stream, self._source = context, stream, source
         self._pins = Pins()
@@ -34,12 +39,17 @@ class StreamRunner:
             self._pins.drop,
         )
         queries = context.answer.queries_of(stream)
-        self._agenda = Agenda(context.agenda, stream, queries, state)
+        self._agenda = Agenda(context.agenda, stream, queries, state, ahead)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
     def state(self) -> StreamState:
         return self._machine.state
+
+    @property
+    def ahead(self) -> int:
+        """What a runner in this one's place has to know of the last tick."""
+        return self._agenda.ahead
 
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
         """True if the runner was made for this plan, these settings and these pauses."""

@@ -154,6 +154,19 @@ def parts_of(program: Program, paths: Sequence[str]) -> tuple[FilePart, ...] | N
     return row_groups(paths, program.columns)
 
 
+def all_rows(program: Program, paths: Sequence[str]) -> pa.Table | None:
+    """The rows of the files in the types that are declared; None where they are Spark's to read."""
+    schema = pa.schema([(name, kind.arrow) for name, kind in program.columns])
+    try:
+        parts = parts_of(program, paths)
+        if parts is None:
+            return None
+        tables = [batch.rows.select(schema.names) for batch in read_batches(program, parts)]
+        return pa.concat_tables([schema.empty_table(), *(each.cast(schema) for each in tables)])
+    except UNREADABLE:
+        return None
+
+
 def split(parts: Sequence[Part], runs: int) -> list[tuple[Part, ...]]:
     """Runs of about equal size. Neighbours stay together: they share slices, so cells."""
     sizes = [part.size for part in parts]

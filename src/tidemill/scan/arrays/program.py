@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tidemill.aggregates.columns import has_codes, has_numbers
-from tidemill.catalog import Stream
+from tidemill.catalog import Stream, Table
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, equal_as_stored, in_users_words
 from tidemill.plan.predicates.boxes import Dimension
@@ -103,6 +103,12 @@ def whole_rows(stream: Stream) -> Program:
     return _program(stream, [column.name for column in stream.columns], ())
 
 
+def table_rows(table: Table) -> Program:
+    """A program that reads all columns of a table, which has no time."""
+    columns = tuple((column.name.lower(), column.type) for column in table.columns)
+    return Program("", columns, (), _dialect(table))
+
+
 def _program(stream: Stream, names: Sequence[str], passes: tuple[ArrayPass, ...]) -> Program:
     read_names = {name.lower() for name in (*names, stream.time_column)}
     columns = ((column.name.lower(), column.type) for column in stream.columns)
@@ -114,14 +120,14 @@ def _program(stream: Stream, names: Sequence[str], passes: tuple[ArrayPass, ...]
     )
 
 
-def _dialect(stream: Stream) -> Dialect | None:
-    if stream.source.scheme != "csv":
+def _dialect(relation: Stream | Table) -> Dialect | None:
+    if relation.source.scheme != "csv":
         return None
-    options = stream.source.option_map
+    options = relation.source.option_map
     separator = options.get("sep", ",")
-    names = separator.join(column.name for column in stream.columns)
+    names = separator.join(column.name for column in relation.columns)
     return Dialect(
-        tuple((column.name.lower(), column.type) for column in stream.columns),
+        tuple((column.name.lower(), column.type) for column in relation.columns),
         separator,
         names if options.get("header", "").lower() == "true" else None,
     )
