@@ -53,7 +53,7 @@ def synopsis_for(*queries: QueryPlan) -> Synopsis:
         (asks(window="RANGE 20 SECONDS SLIDE 20 SECONDS"), ()),
         (
             asks(window="RANGE 15 SECONDS SLIDE 15 SECONDS"),
-            ("no edges of RANGE 15 s SLIDE 15 s",),
+            ("slices not cut for RANGE 15 s SLIDE 15 s",),
         ),
     ],
 )

@@ -98,7 +98,9 @@ class Verdict:
         elif self.reading.terms:
             cuts = self.synopsis.cuts_of(self.reading)
             specs = specs_of(self.query)
-            yield from (f"no edges of {spec}" for spec in specs if cuts.since(spec) == END_US)
+            yield from (
+                f"slices not cut for {spec}" for spec in specs if cuts.since(spec) == END_US
+            )
 
 
 @dataclass(frozen=True)
