@@ -24,16 +24,16 @@ from tidemill.spark.jobs import (
         (WorkSize(), Workplace.HERE),
         (WorkSize(answer_ns=5_000_000), Workplace.HERE),
         (WorkSize(answer_ns=5_000_001), Workplace.THREADS),
-        (WorkSize(answer_ns=200_000_000), Workplace.THREADS),
-        (WorkSize(answer_ns=200_000_001), Workplace.JOB),
-        (WorkSize(answer_ns=10**12, is_one_task=True), Workplace.HERE),
+        (WorkSize(answer_ns=8_000_000_000), Workplace.THREADS),
+        (WorkSize(answer_ns=8_000_000_001), Workplace.JOB),
+        (WorkSize(answer_ns=10**13, is_one_task=True), Workplace.HERE),
         (scan_work(0, 0, is_sketched=False), Workplace.HERE),
         (scan_work(1, 0, is_sketched=False), Workplace.THREADS),
-        (scan_work(1_000_000, 100_000, is_sketched=False), Workplace.THREADS),
-        (scan_work(1_000_001, 0, is_sketched=False), Workplace.JOB),
-        (scan_work(1, 100_001, is_sketched=False), Workplace.JOB),
-        (scan_work(200_000, 0, is_sketched=True), Workplace.THREADS),
-        (scan_work(200_001, 0, is_sketched=True), Workplace.JOB),
+        (scan_work(40_000_000, 4_000_000, is_sketched=False), Workplace.THREADS),
+        (scan_work(40_000_001, 0, is_sketched=False), Workplace.JOB),
+        (scan_work(1, 4_000_001, is_sketched=False), Workplace.JOB),
+        (scan_work(8_000_000, 0, is_sketched=True), Workplace.THREADS),
+        (scan_work(8_000_001, 0, is_sketched=True), Workplace.JOB),
         (catalyst_work(100_000, 10**9), Workplace.HERE),
         (catalyst_work(100_001, 1), Workplace.JOB),
         (catalyst_work(None, 3_000_000), Workplace.HERE),
@@ -43,6 +43,15 @@ from tidemill.spark.jobs import (
 )
 def test_the_place_of_work(work: WorkSize, place: Workplace) -> None:
     assert workplace_of(work) is place
+
+
+@pytest.mark.parametrize(
+    ("cores", "most_rows"), [(1, 40_000_000), (2, 40_000_000), (8, 10_000_000), (80, 1_000_000)]
+)
+def test_jobs_with_more_cores_are_worth_it_for_less_work(cores: int, most_rows: int) -> None:
+    assert workplace_of(WorkSize(scanned_rows=most_rows), cores) is Workplace.THREADS
+    assert workplace_of(WorkSize(scanned_rows=most_rows + 1), cores) is Workplace.JOB
+    assert workplace_of(WorkSize(partial_rows=100_000), cores) is Workplace.HERE
 
 
 def test_every_measure_of_work_has_its_limits() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,7 @@ from tidemill.spark import on_demand
 from tidemill.spark.jobs import LIMITS, Workplace, WorkSize
 from tidemill.spark.on_demand import START_NS, SparkOnDemand
 
-SESSION = cast(Any, object())
+SESSION = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2)))
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def test_a_session_that_runs_already_is_taken(monkeypatch: pytest.MonkeyPatch) -
     assert (starts.masters, starts.told) == ([], [])
 
 
-LARGE = WorkSize(scanned_rows=10_000_000)
+LARGE = WorkSize(scanned_rows=50_000_000)
 
 
 def test_small_work_has_its_place_whether_spark_is_there_or_not() -> None:
@@ -100,4 +101,6 @@ def test_where_spark_is_there_large_work_is_a_job(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_cluster_gets_large_work_from_the_first_on() -> None:
-    assert Starts().on_demand("spark://host:7077").workplace_of(LARGE) is Workplace.JOB
+    spark = Starts().on_demand("spark://host:7077")
+    assert spark.workplace_of(WorkSize(scanned_rows=1_000_000)) is Workplace.THREADS
+    assert spark.workplace_of(WorkSize(scanned_rows=1_000_001)) is Workplace.JOB

@@ -37,19 +37,25 @@ class Workplace(IntEnum):
     JOB = 2
 
 
+# On so many cores the limits were measured. Threads share an interpreter and hardly use more of
+# them; the tasks of a job do.
+MEASURED_CORES = 2
+
+
 @dataclass(frozen=True)
 class Limits:
-    """The most of a measure that is done here, and the most that is done in threads; and about
-    how long threads take for each."""
+    """The most of a measure that is done here, and the most that is done in threads beside so few
+    cores as were measured; and about how long threads take for each."""
 
     here: int
     threads: int
     each_ns: int = 0
 
-    def workplace_of(self, amount: int) -> Workplace:
+    def workplace_of(self, amount: int, cores: int) -> Workplace:
         if amount <= self.here:
             return Workplace.HERE
-        return Workplace.THREADS if amount <= self.threads else Workplace.JOB
+        most = max(self.here, self.threads * MEASURED_CORES // max(cores, MEASURED_CORES))
+        return Workplace.THREADS if amount <= most else Workplace.JOB
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,12 @@ class WorkSize:
 
 # By measure of `WorkSize`.
 LIMITS = {
-    # Each task of a job beyond the number of cores costs 0.04 s more. NumPy lets go of the
-    # interpreter in its long loops, so threads use the cores.
-    "answer_ns": Limits(here=5_000_000, threads=200_000_000, each_ns=1),
-    # Arrays scan a million rows in the time that a job takes to begin.
-    "scanned_rows": Limits(here=0, threads=1_000_000, each_ns=100),
-    # Threads read well together but fold in turn, so many cells are better folded by tasks.
-    "scanned_cells": Limits(here=100_000, threads=100_000, each_ns=1_000),
+    # Rows and cells that go to a job's workers and back cost two to three times what is done with
+    # them. NumPy and compiled loops let go of the interpreter, so threads use two cores. More
+    # than these was not measured, and would stand in the driver's memory at a time.
+    "answer_ns": Limits(here=5_000_000, threads=8_000_000_000, each_ns=1),
+    "scanned_rows": Limits(here=0, threads=40_000_000, each_ns=100),
+    "scanned_cells": Limits(here=100_000, threads=4_000_000, each_ns=1_000),
     # A Python stage in Catalyst's job costs a tenth of a second whatever it does, and so many
     # partial rows come over to the driver in less.
     "partial_rows": Limits(here=100_000, threads=100_000),
@@ -92,11 +97,12 @@ PICKED_ROWS = 10
 MOST_SCANNING_THREADS = 4
 
 
-def workplace_of(work: WorkSize) -> Workplace:
-    """The place that the largest of the work's measures asks for."""
+def workplace_of(work: WorkSize, cores: int = MEASURED_CORES) -> Workplace:
+    """The place that the largest of the work's measures asks for, where a job has so many cores."""
     if work.is_one_task:
         return Workplace.HERE
-    return max(limits.workplace_of(getattr(work, measure)) for measure, limits in LIMITS.items())
+    amounts: dict[str, int] = {measure: getattr(work, measure) for measure in LIMITS}
+    return max(limits.workplace_of(amounts[measure], cores) for measure, limits in LIMITS.items())
 
 
 def threads_ns(work: WorkSize) -> int:

@@ -13,6 +13,8 @@ STARTING_SPARK = "starting Spark"
 # Until a first job has been done, on two cores: the Java machine, the session, and its workers,
 # which load this package and its compiled loops.
 START_NS = 7_000_000_000
+# A cluster is there to take work off the driver, however many cores it has just now.
+CLUSTER_CORES = 80
 
 
 class AskSession(Protocol):
@@ -33,6 +35,7 @@ class SparkOnDemand:
         self._master, self._notice, self._start = master, notice, start
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._cores: int | None = None
         # What threads did that jobs would have done if there had been Spark.
         self._spared_ns = 0
 
@@ -48,7 +51,7 @@ class SparkOnDemand:
         """The place that suits the work. Spark is not started for what threads do sooner, until
         they have done so much of it that Spark could have been there by now: in the worst case
         a run has waited twice for what one start costs."""
-        place = workplace_of(work)
+        place = workplace_of(work, self.cores if self._is_local else CLUSTER_CORES)
         if place is not Workplace.JOB or self._is_there:
             return place
         with self._lock:
@@ -61,8 +64,11 @@ class SparkOnDemand:
     @property
     def _is_there(self) -> bool:
         """Of a cluster the user has said that large work goes there."""
-        is_local = (self._master or "local").startswith("local")
-        return not is_local or self._session is not None or running_session() is not None
+        return not self._is_local or self._session is not None or running_session() is not None
+
+    @property
+    def _is_local(self) -> bool:
+        return (self._master or "local").startswith("local")
 
     @property
     def cores(self) -> int:
@@ -70,4 +76,6 @@ class SparkOnDemand:
         master = self._master or "local[*]"
         if running_session() is None and master.startswith("local"):
             return cores_of(master)
-        return self("the number of its cores").sparkContext.defaultParallelism
+        if self._cores is None:
+            self._cores = self("the number of its cores").sparkContext.defaultParallelism
+        return self._cores
