@@ -16,6 +16,7 @@ from tidemill.language.select import (
     one_token,
     parse_item,
     parse_joins,
+    parse_select_list,
     refuse_other_relations,
 )
 from tidemill.language.statements import RowSelect, SelectItem, Star
@@ -33,11 +34,7 @@ _LATER = {
 def parse_row_select(cursor: Cursor) -> RowSelect:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
-    cursor.expect("SELECT")
-    if cursor.at("DISTINCT"):
-        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
-    cursor.take("ALL")
-    items = cursor.separated(lambda: _parse_row_item(cursor))
+    items = parse_select_list(cursor, _parse_row_item)
     cursor.expect("FROM")
     refuse_other_relations(cursor)
     stream_index = cursor.index

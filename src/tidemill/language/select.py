@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 
@@ -22,6 +22,7 @@ from tidemill.language.statements import (
     Window,
 )
 
+_Item = TypeVar("_Item")
 SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _TRAILING = {
     **dict.fromkeys(SETS, "a set operation"),
@@ -42,11 +43,7 @@ _JOIN_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (c
 def parse_select(cursor: Cursor) -> Select:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
-    cursor.expect("SELECT")
-    if cursor.at("DISTINCT"):
-        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
-    cursor.take("ALL")
-    items = cursor.separated(lambda: _parse_select_item(cursor))
+    items = parse_select_list(cursor, _parse_select_item)
     cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
     stream_index = cursor.index
     stream, window, alias = _parse_from(cursor)
@@ -68,6 +65,15 @@ def parse_select(cursor: Cursor) -> Select:
         place=cursor.since(start),
         stream_place=one_token(cursor, stream_index),
     )
+
+
+def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
+    """SELECT and the items after it."""
+    cursor.expect("SELECT")
+    if cursor.at("DISTINCT"):
+        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
+    cursor.take("ALL")
+    return cursor.separated(lambda: parse(cursor))
 
 
 def parse_item(cursor: Cursor) -> SelectItem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from tidemill.reference.graph.buffers import Intake
 from tidemill.reference.graph.items import NEVER_US, GraphItem, punctuation
 
 
-class Operator:
+class Operator(ABC):
     """A node of the graph. `cost_us` is the time of a step on the virtual clock."""
 
     # Whether a silent input can hold the others up: a union or a slide aggregate, not a filter.
@@ -23,16 +24,17 @@ class Operator:
     def has_more(self) -> bool:
         return any(place.head() is not None for place in self.inputs)
 
+    @abstractmethod
     def step(self) -> Iterator[GraphItem]:
-        raise NotImplementedError
+        """Take one item; what follows from it. Asked where there is more."""
 
     def wanted_us(self) -> int | None:
         """The time whose promise would let go all that waits here; None if nothing waits."""
         return None
 
     def promise_us(self) -> int:
-        """No older tuple than this will leave; asked of operators that wait."""
-        raise NotImplementedError
+        """No older tuple than this will leave."""
+        return min(place.low_us() for place in self.inputs)
 
     def starved_port(self) -> int:
         """The empty input that was told of the oldest time: the one to ask for more."""
@@ -68,9 +70,6 @@ class OrderedUnion(Operator):
     def __init__(self, cost_us: int = 0) -> None:
         super().__init__(cost_us)
         self._told_us = NEVER_US
-
-    def promise_us(self) -> int:
-        return min(place.low_us() for place in self.inputs)
 
     def _ready(self) -> Intake | None:
         """The input with the oldest tuple that may come (relaxed more), or with a punctuation.
