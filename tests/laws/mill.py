@@ -156,15 +156,20 @@ class Mill:
     def feeds(self) -> tuple[Feed, ...]:
         return arrange_feeds(self.plan.synopses, self.settings, self.costs)
 
-    def tick(self, rows: Sequence[AcceptedRow], flush: bool = False) -> None:
+    def tick(
+        self, rows: Sequence[AcceptedRow], flush: bool = False, promised_us: int | None = None
+    ) -> TickReport:
         """One tick over these rows, step by step."""
-        self.run(self.begin(rows, flush))
+        return self.run(self.begin(rows, flush, promised_us))
 
-    def begin(self, rows: Sequence[AcceptedRow], flush: bool = False) -> Begun:
+    def begin(
+        self, rows: Sequence[AcceptedRow], flush: bool = False, promised_us: int | None = None
+    ) -> Begun:
         first, since_us = len(self.rows), self.time.watermark_us
         self.rows += rows
         self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
-        return self.machine().begin(NumberSpan(first, len(self.rows)) if rows else None, flush)
+        portion = NumberSpan(first, len(self.rows)) if rows else None
+        return self.machine().begin(portion, flush, promised_us=promised_us)
 
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""

@@ -42,8 +42,9 @@ def test_bounds_are_the_rule_however_ticks_are_cut(
 
 
 def test_a_promise_never_goes_back() -> None:
-    register = Register().advanced(100, 10).flushed(150)
+    register = Register().advanced(100, 10).promised(150)
     assert register == Register(100, 150)
     assert register.advanced(120, 10) == Register(120, 150)
-    assert register.flushed(120) == register
+    assert register.promised(120) == register.promised(None) == register
+    assert Register().promised(50) == Register(None, 50)
     assert bounds(register, 10, [155, 170, None]) == (150, 150, 160)

@@ -20,9 +20,9 @@ class Register:
     """The newest time that counted and the watermark; None before the first row.
 
     No row of the source that is to come counts if it is older than what is promised. The newest
-    time less the lateness is such a promise, and so is the end of the last window that a flush
-    has closed. Neither ever goes back, and both stand in the record of a tick, so a tick that is
-    run again judges its rows as it did before.
+    time less the lateness is such a promise, and so are what a source knows of its rows to come
+    and the end of the last window that a flush has closed. Neither time ever goes back, and both
+    stand in the record of a tick, so a tick that is run again judges its rows as it did before.
     """
 
     newest_us: int | None = None
@@ -45,9 +45,9 @@ class Register:
         newest = newest_us if self.newest_us is None else max(self.newest_us, newest_us)
         return Register(newest, self._later(newest - lateness_us))
 
-    def flushed(self, last_end_us: int | None) -> Register:
-        """After closing every open window: what comes before the last end is late."""
-        return self if last_end_us is None else Register(self.newest_us, self._later(last_end_us))
+    def promised(self, until_us: int | None) -> Register:
+        """After a promise that no row to come is older; one that would go back changes nothing."""
+        return self if until_us is None else Register(self.newest_us, self._later(until_us))
 
     def next_update_us(self, update_us: int) -> int | None:
         """The end of the update that has the last row; updates come every so often."""

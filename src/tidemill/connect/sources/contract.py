@@ -145,6 +145,14 @@ class SourceReader(ABC, Generic[InputT]):
     def any_input(self, settings: Settings) -> InputT | None:
         """Some input to make a plan with, taken or not; None if there is none at all."""
 
+    def promise(self, portion: InputT) -> int | None:
+        """The time before which no row comes after this input, if the source knows one.
+
+        It is written down with the tick that takes the input, whose own rows are not judged by it.
+        Windows that end by it close in that tick, and older rows that come later are late.
+        """
+        return None
+
     def most_rows(self, portion: InputT) -> int | None:
         """A bound on the rows of an input, if one is known without reading it."""
         return None

@@ -40,6 +40,8 @@ class Decider:
         """`version` is the store with the tick's own pieces added."""
         before = record.time.watermark_us
         after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
+        # The rows of the tick itself were judged by what stood before it.
+        after = after.promised(record.promised_us)
         until = END_US if record.flush else after.watermark_us
         if until is None:
             return Decision(after, folded)
@@ -53,7 +55,7 @@ class Decider:
         if record.flush:
             ends = [run.last_end_us for run in due]
             lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
-            after = after.flushed(max(lasts, default=None))
+            after = after.promised(max(lasts, default=None))
         return Decision(after, folded, due)
 
     def horizon(self, synopsis_id: str, decision: Decision) -> int:

@@ -43,6 +43,9 @@ class TickRecord:
     carried: tuple[str, ...] = ()
     # The clock as the tick began; ticks of earlier versions did not note it.
     clock_us: int | None = None
+    # A promise that is made with the tick: windows close by it in the tick itself, and rows that
+    # are older are late in those after it.
+    promised_us: int | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -112,10 +112,15 @@ class TickMachine:
         sweep(self._folders.synopses, state.version, kept_ids, self._pending())
 
     def begin(
-        self, portion: Input | None, flush: bool = False, carried: tuple[str, ...] = ()
+        self,
+        portion: Input | None,
+        flush: bool = False,
+        carried: tuple[str, ...] = (),
+        promised_us: int | None = None,
     ) -> Begun:
         """A tick over an input, or over none; `carried` soft queries are being answered."""
-        record = replace(self._record(portion, flush), carried=carried)
+        record = self._record(portion, flush)
+        record = replace(record, carried=carried, promised_us=promised_us)
         self._journal.begin(record)
         return Begun(record)
 

@@ -150,7 +150,8 @@ class StreamRunner:
         }
 
     def _begin(self, portion: Input | None, flush: bool) -> TickReport:
-        return self._run(self._machine.begin(portion, flush, self._pins.names))
+        promised_us = self._source.promise(portion) if portion else None
+        return self._run(self._machine.begin(portion, flush, self._pins.names, promised_us))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush
