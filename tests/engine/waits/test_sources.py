@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,6 @@ BEGUN = StreamState(rows_in=1)
 )
 def test_a_source_has_one_state(state: StreamState, look: Look, is_read: bool, word: str) -> None:
     assert state_of(state, look, is_read) == word
-
-
-def test_a_look_remembers_when_there_was_input() -> None:
-    look = NO_LOOK.after(True, 3).after(False, 8)
-    assert look == Look(has_input=False, input_us=3)
-    assert look.after(True, 9) == Look(has_input=True, input_us=9)
 
 
 def sources(engine: Engine) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
@@ -88,6 +83,38 @@ def test_a_source_that_fails_is_broken_while_the_run_lasts(
     assert after["bad"]["holds back"] == ["of_bad"]
     assert after["good"]["holds back"] == []
     assert {after["spare"][name] for name in ("state", "rows", "watermark")} == {"unread", 0, None}
+
+
+class Pauses(ManualClock):
+    """A clock that has something done whenever a run finds no input."""
+
+    def __init__(self, now_us: int, do: Callable[[], object]) -> None:
+        super().__init__(now_us)
+        self._do = do
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self._do()
+
+
+def test_a_source_is_idle_since_it_had_input_the_last_time(tmp_path: Path) -> None:
+    seen: list[tuple[str, int | None]] = []
+
+    def look() -> None:
+        if len(seen) == 3:  # then another runner takes the stream over
+            engine.sql("CREATE QUERY another AS SELECT MIN(src) AS least FROM s [RANGE 1 s];")
+        shown = sources(engine)[0]["s"]
+        seen.append((shown["state"], shown["since"]))
+        if len(seen) == 6:
+            engine.stop()
+
+    with Engine(tmp_path / "home", clock=Pauses(5_000_000, look), default_sink="discard") as engine:
+        # A block, which is a second, comes every two and a half.
+        address = "generate:packets?rate=100&hosts=9&seed=7&pace=0.4"
+        engine.sql(f"SET poll_ms = 1000; {STREAM.format('s', address)} {QUERY.format('s')}")
+        engine.run("stopped")
+    begun = [("idle", 8_000_000)] * 3
+    assert seen == [*[("never begun", None)] * 3, *begun]
 
 
 def test_from_outside_a_source_is_idle_or_cannot_be_read(tmp_path: Path) -> None:

@@ -35,9 +35,5 @@ class Look:
     has_ended: bool = False
     failure: str = ""
 
-    def after(self, has_input: bool, now_us: int) -> Look:
-        """The next one."""
-        return Look(has_input, now_us if has_input else self.input_us)
-
 
 NO_LOOK = Look()

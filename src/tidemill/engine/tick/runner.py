@@ -81,7 +81,8 @@ class StreamRunner:
         """Take the next input, if there is any, and run a tick over it."""
         settings = self._context.settings
         portion = self._source.next_input(self.state.position, settings, draining)
-        self._look = self._look.after(portion is not None, self._context.clock.now_us())
+        is_any = portion is not None
+        self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
         return self._begin(portion, flush=False) if portion else None
 
     def flush(self) -> TickReport:
