@@ -9,13 +9,14 @@ from tidemill.schedule.due import (
     due_windows,
     early_windows,
     last_instant,
+    next_instant,
     oldest_needed,
 )
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
 from tidemill.schedule.shares import Shares
 from tidemill.schedule.soft import JointCost, Soft, Task
-from tidemill.schedule.waiting import NextWindow, first_open, next_instant, next_windows
+from tidemill.schedule.waiting import NextWindow, first_open, next_windows
 
 __all__ = [
     "POLICIES",

@@ -58,12 +58,3 @@ def _first_with_rows(specs: Specs, first: IntArray, slices: IntArray) -> tuple[I
         if (later <= number).all():
             return number, row_us
         number = np.maximum(number, later)
-
-
-def next_instant(every_us: int, start_us: int, after_us: int) -> int:
-    """The first multiple of a duration, moved by START, after an instant.
-
-    >>> next_instant(10, 3, 12), next_instant(10, 3, 13)
-    (13, 23)
-    """
-    return after_us + every_us - (after_us - start_us) % every_us

@@ -54,7 +54,7 @@ def source_reports(
             rows_per_second=state.rate.rows_per_second,
             newest_us=state.time.newest_us,
             watermark_us=state.time.watermark_us,
-            word=word_of(state.time, stream.lateness_us),
+            word=whose_promise(state.time, stream.lateness_us),
             late=state.rows_late,
             malformed=state.rows_malformed,
             holds_back=() if name == "busy" else tuple(waiting.get(stream.key, ())),
@@ -75,12 +75,12 @@ def state_of(state: StreamState, look: Look, is_read: bool) -> str:
     return "busy" if look.has_input else "idle"
 
 
-def word_of(time: Register, lateness_us: int) -> str | None:
+def whose_promise(time: Register, lateness_us: int) -> str | None:
     """Whose promise the watermark is; None before there is one.
 
-    >>> word_of(Register(newest_us=9, promised_us=7), lateness_us=2)
+    >>> whose_promise(Register(newest_us=9, promised_us=7), lateness_us=2)
     'lateness'
-    >>> word_of(Register(newest_us=9, promised_us=12), lateness_us=2)
+    >>> whose_promise(Register(newest_us=9, promised_us=12), lateness_us=2)
     'promise'
     """
     if time.promised_us is None:
