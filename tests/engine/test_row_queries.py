@@ -87,7 +87,7 @@ def test_a_query_that_changes_drops_the_rows_that_wait(story: Story) -> None:
     assert report.streams["s"]["state_rows"] == 3
     assert story.engine.sql("SHOW QUERIES")[0].splitlines()[2:] == [
         "at_once   running  s             out   10       0",
-        "in_order  running  s             out   1        0",
+        "in_order  running  s             out   1        0       s at 2024-03-01 12:00:06.000001",
     ]
 
 

@@ -11,10 +11,12 @@ from tests.aggregates.broken import text_of
 from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Catalog
 from tidemill.engine.register.script import apply_script
-from tidemill.engine.show import BranchOf, describe, show
+from tidemill.engine.show import BranchOf, describe, queries_table, show
 from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.waits.queries import Wait
 from tidemill.errors import TidemillError
 from tidemill.explain.replies import Message, ReplyTable
+from tidemill.language.names import Name
 from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.streams import branch_of
 
@@ -30,6 +32,8 @@ CREATE QUERY joined INTO out AS SELECT owner, SUM(m) AS total
   FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] JOIN owners ON k = ok GROUP BY owner;
 PAUSE QUERY rests;
 """
+AFTER_WINDOW = "into  answers  raised  waits for"
+LINE_AFTER_WINDOW = "────  ───────  ──────  ──────────────────────────"
 STATES = {"joined": QueryState(answers=1200, raised=3, user_error="ZeroDivisionError")}
 
 
@@ -54,7 +58,8 @@ def column(reply: ReplyTable, name: str) -> list[object]:
 
 
 def test_queries_have_counts_and_windows(catalog: Catalog) -> None:
-    reply = show("QUERIES", catalog, STATES, branch(catalog))
+    waits = {Name("joined"): Wait(Name("S"), 7_500_000)}
+    reply = queries_table(catalog, STATES, waits)
     assert column(reply, "query") == ["rests", "joined"]
     assert column(reply, "state") == ["paused", "running"]
     assert column(reply, "from") == [["s"], ["s", "owners"]]
@@ -77,31 +82,33 @@ def test_queries_have_counts_and_windows(catalog: Catalog) -> None:
             "is_soft": False,
         },
     ]
-    assert str(reply) == (
-        "query   state    from       window                              into  answers  raised\n"
-        "──────  ───────  ─────────  ──────────────────────────────────  ────  ───────  ──────\n"
-        "rests   paused   s          [RANGE 1 MINUTE]                          0        0\n"
+    assert str(reply).splitlines() == [
+        f"query   state    from       window                              {AFTER_WINDOW}",
+        f"──────  ───────  ─────────  ──────────────────────────────────  {LINE_AFTER_WINDOW}",
+        "rests   paused   s          [RANGE 1 MINUTE]                          0        0",
         "joined  running  s, owners  [RANGE 20 SECONDS SLIDE 5 SECONDS]  out   1200     3"
-    )
+        "       S at 1970-01-01 00:00:07.5",
+    ]
+    assert column(reply, "waits for") == [None, {"source": "S", "until_us": 7_500_000}]
 
 
 def test_why_a_query_was_stopped_follows_the_table(catalog: Catalog) -> None:
-    reply = show("QUERIES", catalog.stopping({"joined": "it takes too much"}), STATES, NO_STREAM)
+    reply = queries_table(catalog.stopping({"joined": "it takes too much"}), STATES, {})
     assert column(reply, "state") == ["paused", "stopped"]
     assert reply.notes == ("it takes too much",)
     assert str(reply).endswith("\n\nit takes too much")
 
 
 def test_the_other_kinds(catalog: Catalog, tmp_path: Path) -> None:
-    assert show("STREAMS", catalog, {}, branch(catalog)).rows == (
+    assert show("STREAMS", catalog, branch(catalog)).rows == (
         ("s", "ts", f"parquet:{tmp_path}/in"),
         ("long", "at", "stream s"),
     )
-    assert column(show("TABLES", catalog, {}, branch(catalog)), "columns") == [["ok", "owner"]]
-    assert show("SINKS", catalog, {}, branch(catalog)).rows == (("out", "discard:"),)
-    settings = show("SETTINGS", catalog, {}, branch(catalog))
+    assert column(show("TABLES", catalog, branch(catalog)), "columns") == [["ok", "owner"]]
+    assert show("SINKS", catalog, branch(catalog)).rows == (("out", "discard:"),)
+    settings = show("SETTINGS", catalog, branch(catalog))
     assert dict(settings.rows)["tick_rows"] == 500
-    aggregates = show("AGGREGATES", catalog, {}, branch(catalog))
+    aggregates = show("AGGREGATES", catalog, branch(catalog))
     assert aggregates.rows[-1][0] == "added"
     assert aggregates.rows[-1][-1] == "added.py"
 

@@ -206,7 +206,7 @@ REFUSED = [
     ("PAUSE q", "E_SYNTAX", "expected QUERY", "q"),
     ("RESUME QUERY", "E_SYNTAX", "name of a query", ""),
     ("DROP AGGREGATE", "E_SYNTAX", "the name of an aggregate", ""),
-    ("SHOW q", "E_SYNTAX", "STREAMS or TABLES or SINKS", "q"),
+    ("SHOW q", "E_SYNTAX", "STREAMS or SOURCES or TABLES", "q"),
     ("EXPLAIN q", "E_SYNTAX", "QUERY name or ALL", "q"),
     ("SET a", "E_SYNTAX", "expected =", ""),
     ("DROP QUERY q r", "E_SYNTAX", "end of the statement", "r"),

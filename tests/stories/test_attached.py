@@ -72,7 +72,7 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     early = say(home, "SHOW QUERIES")
     read_until(process, f" tick {FILES} ")
 
-    shown = say(home, "SHOW QUERIES")
+    shown, sources = say(home, "SHOW QUERIES"), say(home, "SHOW SOURCES")
     asked = say(home, "SELECT k, COUNT(*) AS n FROM s [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k")
     created = say(home, LIVE)
     twice = say(home, LIVE.replace("m > 0", "m > 1"))
@@ -90,6 +90,9 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     # It was asked before the streams ran, and waited for the run to begin.
     assert early.stdout.splitlines()[2].startswith("by_key ")
     assert all(name in shown.stdout for name in ("by_key", "top", "line", "other"))
+    assert shown.stdout.count(" s at ") == 6
+    (source,) = sources.stdout.splitlines()[2:]
+    assert source.split()[:2] in (["s", "busy"], ["s", "idle"])
     assert asked.exit_code == 0, asked.output
     counts: dict[str, int] = {}
     for line in asked.stdout.splitlines()[2:]:

@@ -91,14 +91,14 @@ class Assembly:
         for writer in distinct_writers(sinks.values()):
             writer.recover()
         context = self._tick_context(journal, sinks, self._buckets(journal))
-        ahead = {runner.stream.key: runner.ahead for runner in before}
+        standing = {runner.stream.key: runner for runner in before}
         return [
             StreamRunner(
                 context,
                 stream,
                 registry.planner.open_source(stream),
                 journal.load(stream.name),
-                ahead.get(stream.key, 0),
+                standing.get(stream.key),
             )
             for stream in registry.registered.streams()
         ]

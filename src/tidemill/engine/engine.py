@@ -36,9 +36,11 @@ from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
 from tidemill.engine.show import reply_to
 from tidemill.engine.subscribers import Subscribers
-from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
+from tidemill.engine.tick.report import Look
 from tidemill.engine.tick.runner import StreamRunner
+from tidemill.engine.waits.looks import look_from_outside
 from tidemill.errors import refuse
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
@@ -110,6 +112,7 @@ class Engine(AbstractContextManager["Engine"]):
             one_time=self._one_time,
         )
         # There is one of each while streams run.
+        self._run: RunLoop | None = None
         self._soft: SoftRuns | None = None
         self._writer: Writer | None = None
         self.home.hold()
@@ -185,12 +188,12 @@ class Engine(AbstractContextManager["Engine"]):
             run = RunLoop(
                 runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
             )
-            self._soft, self._writer = run.soft, Writer()
+            self._run, self._soft, self._writer = run, run.soft, Writer()
             try:
                 run.go(until)
             finally:
                 self._writer.close()
-                self._soft = self._writer = None
+                self._run = self._soft = self._writer = None
                 run.soft.close()
                 run.report.subscriber_errors = self._subscribers.finish(partial(self._serve, serve))
                 self._selects.settle(self._select)
@@ -269,7 +272,12 @@ class Engine(AbstractContextManager["Engine"]):
         if isinstance(statement, RunSelect):
             return answer(self._registry.bind_once(statement, catalog), catalog)
         explainer = self._registry.explainer(catalog)
-        return reply_to(statement, explainer, self.queries, self._writer or word_now)
+        write = self._writer or word_now
+        return reply_to(statement, explainer, self.queries, write, self._look_at)
+
+    def _look_at(self, stream: Stream, state: StreamState) -> Look:
+        looks = self._run.looks() if self._run else {}
+        return looks.get(stream.key) or look_from_outside(stream, state, self._clock)
 
     def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import TypeVar
 
-from tidemill.catalog import Catalog
+from tidemill.catalog import Catalog, Stream
 from tidemill.engine.beside.explain import NO_SOFT, explain_schedule
 from tidemill.engine.pending import Wording
 from tidemill.engine.register.bind import Bind
@@ -20,7 +20,7 @@ from tidemill.explain.row_queries import explain_row_query
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery, Explain, Expr, Select
+from tidemill.language.statements import CreateQuery, CreateStream, Explain, Expr, Select
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -74,6 +74,14 @@ class Explainer:
         """The standing plan of queries with windows, stream by stream, with what it costs."""
         plan = self._shared([])
         return [self._arrangement(plan, stream) for stream in plan.shared_streams]
+
+    def sources(self) -> tuple[Stream, ...]:
+        """The streams that have rows of their own."""
+        return tuple(
+            self.catalog.stream(stream.name)
+            for stream in self.catalog.of_kind("stream")
+            if isinstance(stream, CreateStream)
+        )
 
     def soft_queries(self) -> list[QueryPlan]:
         return [query for query in self._shared([]).queries if query.is_soft]

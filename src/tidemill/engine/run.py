@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidemill.clock import Clock
 from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.tick.journal import QueryState
-from tidemill.engine.tick.report import TickReport
+from tidemill.engine.tick.report import Look, TickReport
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import TidemillError
 from tidemill.language.names import Name
@@ -96,6 +96,14 @@ class RunLoop:
         self.soft.finish()
         self.report.seconds = time.perf_counter() - started
         return self.report
+
+    def looks(self) -> dict[Name, Look]:
+        """By stream, what was met at its source the last time."""
+        failures = {Name(name): why for name, why in self.report.failed_streams.items()}
+        return {
+            runner.stream.key: replace(runner.look, failure=failures.get(runner.stream.key, ""))
+            for runner in self.runners
+        }
 
     def _take(self, draining: bool) -> None:
         while not self._stop.is_set():

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from tidemill.catalog import Catalog, code_of
+from tidemill.catalog import Catalog, Stream, code_of
 from tidemill.engine.beside.explain import NO_SOFT
 from tidemill.engine.explain import Explainer
 from tidemill.engine.pending import PendingReply, Wording
@@ -19,6 +19,10 @@ from tidemill.engine.register.aggregates import (
 )
 from tidemill.engine.register.script import ReadStatement
 from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.waits.looks import LookAt
+from tidemill.engine.waits.queries import Standing, Wait
+from tidemill.engine.waits.sources import source_reports
+from tidemill.engine.waits.tables import WAIT, sources_table
 from tidemill.errors import listing, refuse, suggest
 from tidemill.explain.replies import (
     DURATION,
@@ -63,6 +67,7 @@ _QUERY_COLUMNS = {
     "into": TEXT,
     "answers": INTEGER,
     "raised": INTEGER,
+    "waits for": WAIT,
 }
 
 
@@ -89,7 +94,11 @@ _SCHEDULE_COLUMNS = {
 
 
 def reply_to(
-    statement: ReadStatement, explainer: Explainer, states: QueryStates, write: Write
+    statement: ReadStatement,
+    explainer: Explainer,
+    states: QueryStates,
+    write: Write,
+    look_at: LookAt,
 ) -> PendingReply:
     """State that changes with every tick is read now; what can take long is left to `write`."""
     if isinstance(statement, Describe):
@@ -101,11 +110,24 @@ def reply_to(
             return write(partial(weaves_table, explainer.arrangements()))
         case "SCHEDULE":
             return _schedule(explainer, states)
+        case "SOURCES":
+            streams = explainer.sources()
+            standing = _standing(explainer, streams, states)
+            return sources_table(source_reports(streams, standing, look_at))
+        case "QUERIES":
+            standing = _standing(explainer, explainer.sources(), states)
+            return queries_table(explainer.catalog, states, standing.waits())
         case kind:
-            return show(kind, explainer.catalog, states, explainer.branch)
+            return show(kind, explainer.catalog, explainer.branch)
 
 
-def show(kind: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> ReplyTable:
+def _standing(explainer: Explainer, streams: Sequence[Stream], states: QueryStates) -> Standing:
+    """All that tells what queries wait for, as it is now."""
+    committed = {stream.key: explainer.planner.load(stream.key) for stream in streams}
+    return Standing(explainer.standing, committed, states, explainer.catalog.paused)
+
+
+def show(kind: str, catalog: Catalog, branch: BranchOf) -> ReplyTable:
     """The definitions of a kind, or the settings."""
     match kind:
         case "STREAMS":
@@ -120,8 +142,6 @@ def show(kind: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> 
             return ReplyTable.of({"sink": TEXT, "to": TEXT}, [(s.name, s.address) for s in sinks])
         case "AGGREGATES":
             return ReplyTable.of(AGGREGATE_COLUMNS, aggregate_rows(catalog))
-        case "QUERIES":
-            return _queries(catalog, states)
         case _:
             names = [setting.name for setting in fields(catalog.settings)]
             values = [(name, getattr(catalog.settings, name)) for name in names]
@@ -172,9 +192,12 @@ def _remarks(definition: Definition, states: QueryStates) -> list[str]:
     return [*first, *([gaps] if skipped else [])]
 
 
-def _queries(catalog: Catalog, states: QueryStates) -> ReplyTable:
+def queries_table(catalog: Catalog, states: QueryStates, waits: Mapping[Name, Wait]) -> ReplyTable:
     """A row for each; after all of them, why any has been stopped."""
-    rows = [_query_row(query, catalog, states) for query in catalog.queries()]
+    rows = [
+        (*_query_row(query, catalog, states), waits.get(Name(query.name)))
+        for query in catalog.queries()
+    ]
     return ReplyTable.of(_QUERY_COLUMNS, rows, catalog.stopped.values())
 
 

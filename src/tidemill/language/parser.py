@@ -38,7 +38,10 @@ from tidemill.language.statements import (
 )
 
 _DROPS = ("STREAM", "TABLE", "SINK", "AGGREGATE", "QUERY")
-_SHOWS = ("STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SCHEDULE", "SETTINGS")
+_SHOWS = (
+    *("STREAMS", "SOURCES", "TABLES", "SINKS", "AGGREGATES", "QUERIES"),
+    *("WEAVES", "SCHEDULE", "SETTINGS"),
+)
 _MODES = ("AST", "PLAN", "SHARED", "SPARK", "SCHEDULE")
 
 

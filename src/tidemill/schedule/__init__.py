@@ -9,12 +9,14 @@ from tidemill.schedule.due import (
     due_windows,
     early_windows,
     last_instant,
+    next_instant,
     oldest_needed,
 )
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
 from tidemill.schedule.shares import Shares
 from tidemill.schedule.soft import JointCost, Soft, Task
+from tidemill.schedule.waiting import NextWindow, first_open, next_windows
 
 __all__ = [
     "POLICIES",
@@ -23,6 +25,7 @@ __all__ = [
     "History",
     "Joint",
     "JointCost",
+    "NextWindow",
     "Policy",
     "Shares",
     "Soft",
@@ -32,7 +35,10 @@ __all__ = [
     "all_windows",
     "due_windows",
     "early_windows",
+    "first_open",
     "last_instant",
+    "next_instant",
+    "next_windows",
     "oldest_needed",
     "policy_tasks",
 ]

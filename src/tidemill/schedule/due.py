@@ -121,6 +121,15 @@ def last_instant(
     return instant if after_us is None or instant > after_us else None
 
 
+def next_instant(every_us: int, start_us: int, after_us: int) -> int:
+    """The first multiple of a duration, moved by START, after an instant.
+
+    >>> next_instant(10, 3, 13), next_instant(10, 3, 14)
+    (23, 23)
+    """
+    return after_us + every_us - (after_us - start_us) % every_us
+
+
 def all_windows(
     spec: WindowSpec, slices: IntArray, after_us: int | None, until_us: int
 ) -> WindowRun | None:

@@ -133,6 +133,10 @@ class SourceReader(ABC, Generic[InputT]):
     def is_done(self, position: Position) -> bool:
         """True if a run that takes what is there may stop once `next_input` gave None."""
 
+    def has_ended(self, position: Position) -> bool:
+        """True if no input can come any more."""
+        return False
+
     @abstractmethod
     def read(self, portion: InputT, columns: Sequence[str]) -> InputRows:
         """The rows of an input, with these stored columns. Again gives the same rows."""

@@ -68,6 +68,9 @@ class GenerateSource(SourceReader[NumberSpan]):
         return NumberSpan.restore(stored)
 
     def is_done(self, position: Position) -> bool:
+        return self.has_ended(position)
+
+    def has_ended(self, position: Position) -> bool:
         return self._blocks is not None and (position.mark or 0) >= self._blocks
 
     def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:

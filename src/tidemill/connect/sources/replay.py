@@ -64,6 +64,9 @@ class ReplaySource(SourceReader[NumberSpan]):
         return NumberSpan.restore(stored)
 
     def is_done(self, position: Position) -> bool:
+        return self.has_ended(position)
+
+    def has_ended(self, position: Position) -> bool:
         return position.mark is not None and position.mark > self._last_us
 
     def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:

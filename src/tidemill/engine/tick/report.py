@@ -1,4 +1,4 @@
-"""The report of a tick: counts for progress and metrics, and seconds by step."""
+"""Reports of a runner: of a tick its counts and seconds, of a look at the source what it met."""
 
 from __future__ import annotations
 
@@ -21,3 +21,19 @@ class TickReport:
     phases: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     route: str = ""  # who made the partials
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was met when a source was looked at for input the last time.
+
+    `input_us` is when there was some, by the clock of who looked.
+    """
+
+    has_input: bool = False
+    input_us: int | None = None
+    has_ended: bool = False
+    failure: str = ""
+
+
+NO_LOOK = Look()

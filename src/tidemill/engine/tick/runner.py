@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Stopwatch
@@ -13,7 +15,7 @@ from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
-from tidemill.engine.tick.report import TickReport
+from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
 from tidemill.share import SharedPlan
 
 
@@ -24,10 +26,12 @@ class StreamRunner:
         stream: Stream,
         source: AnySource,
         state: StreamState,
-        ahead: int = 0,
+        before: StreamRunner | None = None,
     ) -> None:
+        """In the place of the one `before`, if there was one."""
         self._context, self.stream, self._source = context, stream, source
         self._pins = Pins()
+        self._look: Look = before._look if before else NO_LOOK
         self._machine = TickMachine(
             stream,
             state,
@@ -39,7 +43,7 @@ class StreamRunner:
             self._pins.drop,
         )
         queries = context.answer.queries_of(stream)
-        self._agenda = Agenda(context.agenda, stream, queries, state, ahead)
+        self._agenda = Agenda(context.agenda, stream, queries, state, before.ahead if before else 0)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
@@ -50,6 +54,11 @@ class StreamRunner:
     def ahead(self) -> int:
         """What a runner in this one's place has to know of the last tick."""
         return self._agenda.ahead
+
+    @property
+    def look(self) -> Look:
+        """What was met when the source was looked at last."""
+        return replace(self._look, has_ended=self._source.has_ended(self.state.position))
 
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
         """True if the runner was made for this plan, these settings and these pauses."""
@@ -72,6 +81,8 @@ class StreamRunner:
         """Take the next input, if there is any, and run a tick over it."""
         settings = self._context.settings
         portion = self._source.next_input(self.state.position, settings, draining)
+        is_any = portion is not None
+        self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
         return self._begin(portion, flush=False) if portion else None
 
     def flush(self) -> TickReport:
@@ -129,6 +140,7 @@ class StreamRunner:
         return {
             "tick": state.tick,
             "watermark_us": state.time.watermark_us,
+            "register": asdict(state.time),
             "rows_in": state.rows_in,
             "rows_late": state.rows_late,
             "rows_malformed": state.rows_malformed,

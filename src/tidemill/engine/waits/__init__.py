@@ -1,0 +1,1 @@
+"""What queries wait for, and how the sources stand that they wait for."""

@@ -1,0 +1,122 @@
+"""What queries wait for: of each the source, and the instant that it has to come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+
+from tidemill.engine.tick.journal import QueryState, StreamState
+from tidemill.language.names import Name
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name
+from tidemill.plan.row_query import AnyQuery
+from tidemill.schedule import NextWindow, Specs, first_open, next_instant, next_windows
+from tidemill.share import SharedPlan, Stint, specs_of
+from tidemill.state.synopsis import Synopsis
+from tidemill.windows import BEGINNING_US, WindowSpec
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A query's next answer comes once this source promises that nothing older will come."""
+
+    source: Name
+    until_us: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The plan and what has been committed: all that tells what queries wait for."""
+
+    plan: SharedPlan
+    streams: Mapping[Name, StreamState]
+    queries: Mapping[str, QueryState]
+    paused: AbstractSet[str] = frozenset()
+
+    def waits(self) -> dict[Name, Wait]:
+        """By query; nothing is said of those that nothing is held for, or that are paused."""
+        instants: dict[Name, int] = {}
+        for query, until_us in self._instants():
+            name = Name(query.name)
+            instants[name] = min(until_us, instants.get(name, until_us))
+        sources = {Name(query.name): source_name(query.relation) for query in self.plan.every_query}
+        return {name: Wait(sources[name], until_us) for name, until_us in instants.items()}
+
+    def _instants(self) -> Iterator[tuple[AnyQuery, int]]:
+        """Instants at which something that is held can be answered, or can leave."""
+        for stream, state in self.streams.items():
+            for synopsis in self.plan.of_stream(stream):
+                yield from self._windows(synopsis, state)
+            for feed in self.plan.rows_of(stream):
+                # Rows leave once the watermark is beyond them.
+                first_us = [piece.slices[0] for piece in state.version.of(feed.id)]
+                if first_us and self._is_running(feed.query):
+                    yield feed.query, min(first_us) + 1
+
+    def _windows(self, synopsis: Synopsis, state: StreamState) -> Iterator[tuple[QueryPlan, int]]:
+        readers = [
+            _Reader(query, stint, spec)
+            for query, stint in self.plan.readers_of(synopsis)
+            for spec in specs_of(query)
+            if self._is_running(query)
+        ]
+        times_us = [_answered_us(reader.query, state) for reader in readers]
+        specs = Specs.of(reader.spec for reader in readers)
+        first = np.maximum(first_open(specs, np.array(times_us)), _first_of_stints(specs, readers))
+        windows = next_windows(specs, first, state.version.slices(synopsis.id))
+        for reader, answered_us, number, window in zip(
+            readers, times_us, first.tolist(), windows, strict=True
+        ):
+            if self._answers_empty(reader.query):
+                window = reader.window(number)
+            if window is not None and reader.has(window):
+                yield reader.query, reader.next_us(window, answered_us)
+
+    def _answers_empty(self, query: QueryPlan) -> bool:
+        """It answers windows without rows, and has met one with rows."""
+        state = self.queries.get(query.name, QueryState())
+        return query.emit.empty_windows and state.has_begun
+
+    def _is_running(self, query: AnyQuery) -> bool:
+        return Name(query.name) not in self.paused
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """A query with the windows of one length, and its stint in a synopsis."""
+
+    query: QueryPlan
+    stint: Stint
+    spec: WindowSpec
+
+    def window(self, number: int) -> NextWindow:
+        """A window as if it had a row at its start."""
+        start_us = self.spec.window_start(number)
+        return NextWindow(start_us + self.spec.range_us, start_us)
+
+    def has(self, window: NextWindow) -> bool:
+        return window.end_us - self.spec.range_us < self.stint.until_us
+
+    def next_us(self, window: NextWindow, answered_us: int) -> int:
+        """The end of the window, or the next instant of an early answer."""
+        every_us = self.query.emit.every_us
+        if not every_us:
+            return window.end_us
+        since_us = max(window.row_us, answered_us)
+        return min(window.end_us, next_instant(every_us, self.query.window.start_us, since_us))
+
+
+def _answered_us(query: QueryPlan, state: StreamState) -> int:
+    """The time up to which windows of the query have been closed."""
+    time = state.time
+    until_us = time.reach_us(query.window.update_us) if query.is_soft else time.watermark_us
+    return BEGINNING_US if until_us is None else until_us
+
+
+def _first_of_stints(specs: Specs, readers: list[_Reader]) -> np.ndarray:
+    """The number of the first window of each stint."""
+    from_us = np.array([reader.stint.from_us for reader in readers], dtype=np.int64)
+    return -((specs.start_us - from_us) // specs.slide_us)
