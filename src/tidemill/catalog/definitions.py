@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NoReturn
 
 from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_address
 from tidemill.catalog.aggregates import code_of
@@ -39,7 +40,7 @@ KINDS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream as the rest of the engine sees it."""
+    """A stream as the rest of the engine sees it; one without a time column is latent."""
 
     name: str
     columns: tuple[ColumnDef, ...]
@@ -55,6 +56,11 @@ class Stream:
     def key(self) -> Name:
         """The name, to find the stream's state and its queries by."""
         return Name(self.name)
+
+    @property
+    def is_latent(self) -> bool:
+        """True if rows carry no time: they are stamped on arrival, and the stamp is no column."""
+        return not self.time_column
 
     @property
     def format(self) -> str:
@@ -79,19 +85,11 @@ class Sink:
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
     check_columns(statement.columns)
-    if statement.order_by is None:
-        refuse(
-            "E_NOT_BUILT",
-            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
-            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
-            place=statement.place,
-        )
-    column = _time_column(statement, statement.order_by)
     return Stream(
         name=statement.name,
         columns=statement.columns,
-        time_column=column.name,
-        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
+        time_column=_time_column(statement),
+        stamped_on_arrival=is_stamped(statement),
         source=parse_address(statement.source, SOURCES, statement.source_place),
         **vars(stream_options(statement)),
     )
@@ -119,8 +117,16 @@ def check_columns(columns: tuple[ColumnDef, ...]) -> None:
         names.add(Name(name))
 
 
-def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
-    columns = by_name(statement.columns)
+def is_stamped(statement: CreateStream) -> bool:
+    """True if rows get the time of their arrival, in a column or, of a latent stream, in none."""
+    return statement.order_by is None or Name(statement.order_by) == ARRIVAL_COLUMN
+
+
+def _time_column(statement: CreateStream) -> str:
+    """The name of the column that rows are ordered by; empty without ORDER BY."""
+    if statement.order_by is None:
+        return ""
+    order_by, columns = statement.order_by, by_name(statement.columns)
     column = columns.get(Name(order_by))
     if column is None:
         refuse(
@@ -137,7 +143,7 @@ def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
             hint="event time is a TIMESTAMP column",
             place=statement.place,
         )
-    return column
+    return column.name
 
 
 @dataclass(frozen=True)
@@ -184,16 +190,28 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
     if "lateness" in values:
+        if statement.order_by is None:
+            _refuse_option("late", place)
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
     if "ahead" in values:
-        if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
-            refuse("E_OPTION", "rows that are stamped on arrival are never ahead", place=place)
+        if is_stamped(statement):
+            _refuse_option("ahead", place)
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
         options = replace(options, weight=_whole_number("weight", values["weight"], 1, place))
     return options
+
+
+def _refuse_option(what: str, place: Place | None) -> NoReturn:
+    """For an option about times that rows carry."""
+    refuse(
+        "E_OPTION",
+        f"rows that are stamped on arrival are never {what}",
+        hint="leave the option out, or ORDER BY a TIMESTAMP column of the rows",
+        place=place,
+    )
 
 
 def priority_of(query: CreateQuery) -> int:
