@@ -108,9 +108,10 @@ def test_a_promise_that_was_cut_off_is_repeated_as_it_was(
         decide(journal, *arguments)
 
     monkeypatch.setattr(Journal, "decide", fail_once)
-    with Engine(tmp_path / "home") as engine, pytest.raises(KeyboardInterrupt):
+    with Engine(tmp_path / "home") as engine:
         engine.sql(STREAM + QUERIES)
-        engine.run("idle")
+        with pytest.raises(KeyboardInterrupt):
+            engine.run("idle")
     word.until_us = at(9)
     with Engine(tmp_path / "home") as engine:
         (tick,) = ticks_of(engine)
