@@ -15,6 +15,7 @@ from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
+from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
 from tidemill.share import SharedPlan
 
@@ -42,6 +43,7 @@ class StreamRunner:
             self._pins.drop,
         )
         queries = context.answer.queries_of(stream)
+        self._promises = PromiseMaker(context, stream, source)
         ahead = before.ahead if before else 0
         self._agenda = Agenda(context.agenda, stream, queries, self.state, ahead)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
@@ -78,12 +80,20 @@ class StreamRunner:
         return self._run(stage)
 
     def tick(self, draining: bool) -> TickReport | None:
-        """Take the next input, if there is any, and run a tick over it."""
+        """Take the next input, if there is any, and run a tick over it.
+
+        Without any the source may have a promise to make.
+        """
         settings = self._context.settings
         portion = self._source.next_input(self.state.position, settings, draining)
         is_any = portion is not None
         self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
-        return self._begin(portion, flush=False) if portion else None
+        if portion is not None:
+            return self._begin(portion, flush=False, promised_us=self._source.promise(portion))
+        promised_us = self._promises.alone(self.state)
+        if promised_us is None:
+            return None
+        return self._begin(None, flush=False, promised_us=promised_us)
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
@@ -150,8 +160,9 @@ class StreamRunner:
             "state_bytes": state.version.size,
         }
 
-    def _begin(self, portion: Input | None, flush: bool) -> TickReport:
-        promised_us = self._source.promise(portion) if portion else None
+    def _begin(
+        self, portion: Input | None, flush: bool, promised_us: int | None = None
+    ) -> TickReport:
         carried = self._agenda.among(self._pins.names)
         return self._run(self._machine.begin(portion, flush, carried, promised_us))
 
