@@ -283,12 +283,9 @@ class Journal:
             "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)",
             [(name, *astuple(state.rate)) for name, state in streams.items()],
         )
-        self._connection.execute(
+        self._connection.executemany(
             "INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                *(key, time.word, time.arrived_us, time.drift_us, time.arrivals),
-                state.rows_broken,
-            ),
+            [_promise_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
@@ -363,6 +360,11 @@ def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
         state.rows_late,
         state.rows_malformed,
     )
+
+
+def _promise_row(name: Name, state: StreamState) -> tuple[Any, ...]:
+    time = state.time
+    return name, time.word, time.arrived_us, time.drift_us, time.arrivals, state.rows_broken
 
 
 def _mark(stored: str | int | None) -> Json:

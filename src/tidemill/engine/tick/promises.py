@@ -34,8 +34,8 @@ class PromiseMaker:
     def __init__(self, context: TickContext, stream: Stream, source: AnySource) -> None:
         self._context, self._stream, self._source = context, stream, source
         self._word = word_of(stream)
-        # The instant that something waits for, and the tick after which it did.
-        self._wait: tuple[int, int | None] | None = None
+        # The instant that something waits for, in a state of the stream.
+        self._wait: tuple[StreamState, int | None] | None = None
         self._period: int | None = None  # the one in which the clock's last promise was made
 
     def with_input(self, state: StreamState, portion: Input) -> Promise | None:
@@ -78,13 +78,13 @@ class PromiseMaker:
         return next_us is not None and state.time.since_us < next_us <= promised.until_us
 
     def _next_us(self, state: StreamState) -> int | None:
-        """The first instant at which something goes; it stays until the next tick."""
-        if self._wait is None or self._wait[0] != state.tick:
+        """The first instant at which something goes; it stays until a tick changes the state."""
+        if self._wait is None or self._wait[0] is not state:
             context, source = self._context, self._stream.key
             standing = Standing(
                 context.plan, {source: state}, context.answer.states, context.paused
             )
-            self._wait = state.tick, standing.next_us(source)
+            self._wait = state, standing.next_us(source)
         return self._wait[1]
 
 

@@ -96,9 +96,7 @@ class StreamRunner:
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
-        return self._run(
-            self._machine.begin(None, flush=True, carried=self._agenda.among(self._pins.names))
-        )
+        return self._begin(None, None, flush=True)
 
     def has_soft(self) -> bool:
         """True if soft queries are due, or a SELECT waits."""
@@ -163,12 +161,14 @@ class StreamRunner:
         }
 
     def _begin(
-        self, portion: Input | None, promised: Promise | None, is_fresh: bool = False
+        self,
+        portion: Input | None,
+        promised: Promise | None,
+        is_fresh: bool = False,
+        flush: bool = False,
     ) -> TickReport:
         carried = self._agenda.among(self._pins.names)
-        return self._run(
-            self._machine.begin(portion, carried=carried, promised=promised, is_fresh=is_fresh)
-        )
+        return self._run(self._machine.begin(portion, flush, carried, promised, is_fresh))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush
