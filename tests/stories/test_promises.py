@@ -9,7 +9,9 @@ Windows over each of the two are answered in the tick whose promise has passed t
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.stories.test_attached import read_until, say
+from tests.stories.test_crash import command
 from tidemill import Engine
 from tidemill.clock import ManualClock
 from tidemill.engine.tick.journal import Journal, TickRecord
@@ -360,3 +364,22 @@ def test_an_operator_promises_for_a_source_that_is_stuck_or_never_began(tmp_path
     with Engine(story.home, clock=clock) as engine:
         engine.sql("DROP QUERY of_never; DROP STREAM never;")
         assert engine.catalog.advances.keys() == {"stuck"}
+
+
+def test_in_earnest_a_live_run_answers_for_a_silent_source(tmp_path: Path) -> None:
+    """On the clock of the machine: what waits is answered soon after the last row."""
+    write(tmp_path / "in", "a", 0, 3.9)
+    script = tmp_path / "script.sql"
+    sink = f"CREATE SINK lines TO 'json:{tmp_path}/answers.jsonl'; SET poll_ms = 50;"
+    query = QUERY.format("s").replace("AS SELECT", "INTO lines AS SELECT")
+    script.write_text(sink + stream("s", tmp_path / "in", "skew = '1 ms'") + query)
+    process = command(script, "--home", str(tmp_path / "home"))
+    read_until(process, " tick 2 ")
+    shown = say(tmp_path / "home", "SHOW SOURCES")
+    os.killpg(process.pid, signal.SIGINT)
+    _, rest = process.communicate()
+    assert process.returncode == 0, rest
+    line = shown.stdout.splitlines()[2].split()
+    assert (line[:2], "skew" in line) == (["s", "idle"], True)
+    (answer,) = (tmp_path / "answers.jsonl").read_text().splitlines()
+    assert json.loads(answer)["n"] == 2
