@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
 
 from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_address
 from tidemill.catalog.aggregates import code_of
+from tidemill.durations import parse_duration
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language import parse_duration
 from tidemill.language.names import Name, by_name
 from tidemill.language.statements import (
     ColumnDef,
@@ -51,6 +50,10 @@ class Stream:
     update_us: int = UPDATE_US
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
+    # What may be promised of rows to come while there are none.
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
 
     @cached_property
     def key(self) -> Name:
@@ -176,11 +179,16 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """The lateness of rows and how far ahead of the clock they may be, the time between two updates
-    for soft queries, and the stream's share of the time that is spent on them."""
+    """The lateness of rows and how far ahead of the clock they may be; the skew by which a silent
+    stream's time goes on, declared or estimated, and whether its times follow the clock; the time
+    between two updates for soft queries, and the stream's share of the time that is spent on them.
+    """
 
     lateness_us: int = 0
     ahead_us: int | None = None
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
     update_us: int = UPDATE_US
     weight: int = 1
 
@@ -189,14 +197,16 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
+    if is_stamped(statement):
+        _refuse_of_stamps(statement, values, place)
     if "lateness" in values:
-        if statement.order_by is None:
-            _refuse_option("late", place)
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
     if "ahead" in values:
-        if is_stamped(statement):
-            _refuse_option("ahead", place)
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
+    if "skew" in values:
+        options = _with_skew(options, values, place)
+    if "clock" in values:
+        options = replace(options, follows_clock=_follows_clock(values["clock"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
@@ -204,14 +214,58 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     return options
 
 
-def _refuse_option(what: str, place: Place | None) -> NoReturn:
-    """For an option about times that rows carry."""
-    refuse(
-        "E_OPTION",
-        f"rows that are stamped on arrival are never {what}",
-        hint="leave the option out, or ORDER BY a TIMESTAMP column of the rows",
-        place=place,
-    )
+def _refuse_of_stamps(
+    statement: CreateStream, values: Mapping[str, str], place: Place | None
+) -> None:
+    """Rows that are stamped on arrival have the clock's time, whatever else is said.
+
+    Homes have streams ordered by the stamp that say a lateness, by which windows wait.
+    """
+    never = {"ahead": "ahead"} if statement.order_by else {"ahead": "ahead", "lateness": "late"}
+    for name, what in never.items():
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival are never {what}",
+                hint=f"leave {name} out, or ORDER BY a TIMESTAMP column of the rows",
+                place=place,
+            )
+    for name in ("skew", "clock"):
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival have no {name}: the clock is their time",
+                hint=f"leave {name} out; while no rows come, such a stream goes on with the clock",
+                place=place,
+            )
+
+
+def _with_skew(
+    options: StreamOptions, values: Mapping[str, str], place: Place | None
+) -> StreamOptions:
+    text = values["skew"]
+    if text.strip().lower() != AUTO:
+        return replace(options, skew_us=_no_less("skew", text, place))
+    if "clock" in values:
+        refuse(
+            "E_OPTION",
+            "skew = 'auto' is measured between arrivals, and clock = 'wall' goes by the clock",
+            hint="say how far times may lie behind the clock, as in skew = '3 seconds'",
+            place=place,
+        )
+    return replace(options, estimates_skew=True)
+
+
+def _follows_clock(text: str, place: Place | None) -> bool:
+    if text.lower() not in CLOCKS:
+        refuse(
+            "E_OPTION",
+            f"no clock '{text}'",
+            detail=listing("clocks", CLOCKS),
+            hint=suggest(text, CLOCKS),
+            place=place,
+        )
+    return True
 
 
 def priority_of(query: CreateQuery) -> int:
@@ -236,7 +290,9 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "ahead", "update", "weight"), ("priority",)
+_STREAM_OPTIONS = ("lateness", "ahead", "skew", "clock", "update", "weight")
+_QUERY_OPTIONS = ("priority",)
+AUTO, CLOCKS = "auto", ("wall",)
 
 
 def _texts(
