@@ -30,6 +30,7 @@ AUTO = "auto"
 _READ_BY_ARRAYS = {
     "parquet": re.compile("(?!)"),
     "generate": re.compile(".*"),
+    "replay": re.compile(r"speed=.*|format=parquet"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
 
