@@ -23,14 +23,15 @@ TRIED_PER_SLICE = 8
 
 
 class Due(NamedTuple):
-    """Consecutive windows of one query to answer now, all of one length, from one synopsis.
+    """Consecutive windows to answer now, all of one length, from one synopsis, for all queries
+    that have them in common.
 
     An early answer is over the rows before `as_of_us`. Where `most_empty` is there, windows may
     have no rows: they are answered too, but not more than so many without one with rows between,
-    nor, unless the query `has_begun`, before the first with rows.
+    nor, unless the query, which is alone then, `has_begun`, before the first with rows.
     """
 
-    query: str
+    queries: tuple[str, ...]
     synopsis: str
     range_us: int
     slide_us: int

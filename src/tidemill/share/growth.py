@@ -167,14 +167,14 @@ def retire_stints(
         over_us = reach_us - query.window.update_us if query.is_soft else watermark_us
         return _is_over(query, stint, over_us)
 
-    over = {
-        query.name: tuple(s for s in plan.stints[query.name] if not is_over(query, s))
-        for query in plan.queries_of(stream)
+    standing = {query.name: plan.stints[query.name] for query in plan.moving_of(stream)}
+    left = {
+        name: tuple(s for s in stints if not is_over(plan.query(name), s))
+        for name, stints in standing.items()
     }
-    stints = {**plan.stints, **over}
-    if stints == plan.stints:
+    if left == standing:
         return plan
-    return PlanChange(replace(plan, stints=stints)).result()
+    return PlanChange(replace(plan, stints={**plan.stints, **left})).result()
 
 
 def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bool:

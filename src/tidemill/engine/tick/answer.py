@@ -83,41 +83,53 @@ class QueryBatches:
             (query.is_ordered and is_parted) or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
+        self._watched: frozenset[str] | None = None
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
         self._places: dict[str, tuple[int, int]] = {}
+        self._places_of: dict[tuple[str, ...], tuple[tuple[int, int], ...]] = {}
 
     def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
         """The windows that are due, batch by batch; those of other synopses are passed over."""
-        self._arrange([self._delivery(n, q.name) for n, q in enumerate(self._queries)])
+        self._arrange()
         numbers: list[list[int]] = [[] for _ in self._batches]
         runs: list[list[Due]] = [[] for _ in self._batches]
         for run in due:
-            if run.synopsis == self._synopsis_id and run.query in self._places:
-                place, number = self._places[run.query]
-                numbers[place].append(number)
-                runs[place].append(run)
+            if run.synopsis == self._synopsis_id:
+                for place, number in self._places_behind(run.queries):
+                    numbers[place].append(number)
+                    runs[place].append(run)
         return tuple(
             WindowRequest.of(batch, numbers[place], runs[place])
             for place, batch in enumerate(self._batches)
             if runs[place]
         )
 
+    def _places_behind(self, queries: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+        """Batch and number of each of these queries; of twins those of the first."""
+        if queries not in self._places_of:
+            places = (self._places[query] for query in queries if query in self._places)
+            self._places_of[queries] = tuple(places)
+        return self._places_of[queries]
+
     def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
         """The way of the query's answers out of their task; true if their columns need names."""
-        is_watched = query in self._context.subscribers
+        is_watched = query in (self._watched or ())
         of_sink = self._context.sinks[query].delivery
         delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])
         is_named = of_sink.reads_names(is_watched) or not self._queries[number].finishes_here
         return delivery, is_named
 
-    def _arrange(self, deliveries: list[tuple[Delivery, bool]]) -> None:
-        if deliveries == self._deliveries:
+    def _arrange(self) -> None:
+        """What of a delivery changes is who watches."""
+        watched = frozenset(self._context.subscribers)
+        if watched == self._watched:
             return
-        self._deliveries = deliveries
+        self._watched = watched
+        self._deliveries = [self._delivery(n, q.name) for n, q in enumerate(self._queries)]
         groups: dict[Hashable, dict[Hashable, list[int]]] = {}
         for number, query in enumerate(self._queries):
-            batch = groups.setdefault(self._batch_key(query, *deliveries[number]), {})
+            batch = groups.setdefault(self._batch_key(query, *self._deliveries[number]), {})
             batch.setdefault(self._question(number), []).append(number)
         self._batches = [self._batch(list(twins.values())) for twins in groups.values()]
         self._places = {
@@ -125,6 +137,7 @@ class QueryBatches:
             for place, batch in enumerate(self._batches)
             for number, query in enumerate(batch.queries)
         }
+        self._places_of = {}
 
     def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
         # A query that Spark finishes has a plan of its own to be finished by.
