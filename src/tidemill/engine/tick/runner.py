@@ -9,7 +9,7 @@ from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
 from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
-from tidemill.engine.beside.runs import AnsweredRun, Pins
+from tidemill.engine.beside.runs import AnsweredRun
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
@@ -26,16 +26,15 @@ class StreamRunner:
         context: TickContext,
         stream: Stream,
         source: AnySource,
-        state: StreamState,
         before: StreamRunner | None = None,
     ) -> None:
         """In the place of the one `before`, if there was one."""
         self._context, self.stream, self._source = context, stream, source
-        self._pins = Pins()
+        self._pins = context.pins
         self._look: Look = before._look if before else NO_LOOK
         self._machine = TickMachine(
             stream,
-            state,
+            context.streams,
             ScanFolder(context.fold, stream, source),
             context.decide,
             context.answer,
@@ -45,7 +44,8 @@ class StreamRunner:
         )
         queries = context.answer.queries_of(stream)
         self._promises = PromiseMaker(context, stream, source)
-        self._agenda = Agenda(context.agenda, stream, queries, state, before.ahead if before else 0)
+        ahead = before.ahead if before else 0
+        self._agenda = Agenda(context.agenda, stream, queries, self.state, ahead)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
@@ -163,7 +163,8 @@ class StreamRunner:
     def _begin(
         self, portion: Input | None, flush: bool, promised_us: int | None = None
     ) -> TickReport:
-        return self._run(self._machine.begin(portion, flush, self._pins.names, promised_us))
+        carried = self._agenda.among(self._pins.names)
+        return self._run(self._machine.begin(portion, flush, carried, promised_us))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush
