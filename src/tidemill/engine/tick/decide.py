@@ -28,7 +28,7 @@ from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
-Readers = Sequence[tuple[QueryPlan, Stint]]
+StintReaders = Sequence[tuple[QueryPlan, Stint]]
 
 
 class Decider:
@@ -205,12 +205,12 @@ class _OpenRuns:
             yield due._replace(as_of_us=instant_us)
 
 
-def _distinct_specs(readers: Readers) -> Specs:
+def _distinct_specs(readers: StintReaders) -> Specs:
     return Specs.of(dict.fromkeys(spec for query, _ in readers for spec in specs_of(query)))
 
 
 def _askers(
-    synopsis_id: str, readers: Readers, specs: Specs, paused: frozenset[str]
+    synopsis_id: str, readers: StintReaders, specs: Specs, paused: frozenset[str]
 ) -> tuple[_Asker, ...]:
     """The readers of a synopsis that are not paused, by what of their windows is due when."""
     numbers = {spec: number for number, spec in enumerate(specs.specs)}
