@@ -31,6 +31,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.registry import Registry, keep_learned, stream_state
 from tidemill.engine.register.script import Notice, ReadStatement, apply_script
 from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.turns import RateTurns
 from tidemill.engine.register.upkeep import Upkeep, oversized
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
@@ -100,7 +101,6 @@ class Engine(AbstractContextManager["Engine"]):
             ),
             notice=self._notice,
         )
-        self._upkeep = Upkeep(self._registry.planner)
         self._one_time = OneTimeAnswerer(self._spark, self.home)
         self._selects = WaitingSelects()
         self._assembly = Assembly(
@@ -183,7 +183,9 @@ class Engine(AbstractContextManager["Engine"]):
             long_lived_objects(),
             told_of_compiling(self._notice),
         ):
-            runners, between = self._assembly.runners(), partial(self._between, serve)
+            turns = RateTurns(self._registry.planner)
+            upkeep = Upkeep(turns)
+            runners, between = self._assembly.runners(), partial(self._between, serve, upkeep)
             self._notice("taking the first input")
             run = RunLoop(
                 runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
@@ -191,7 +193,10 @@ class Engine(AbstractContextManager["Engine"]):
             self._run, self._soft, self._writer = run, run.soft, Writer()
             try:
                 run.go(until)
+                if turns.are_under_way and not self._stop.is_set():
+                    self._take_care(upkeep, run.runners, wait=True)
             finally:
+                turns.close()
                 self._writer.close()
                 self._run = self._soft = self._writer = None
                 run.soft.close()
@@ -312,20 +317,25 @@ class Engine(AbstractContextManager["Engine"]):
     # Running
 
     def _between(
-        self, serve: Callable[[], None], runners: list[StreamRunner]
+        self, serve: Callable[[], None], upkeep: Upkeep, runners: list[StreamRunner]
     ) -> list[StreamRunner]:
         """Between ticks: statements, then the plan; who does not run by it any more is replaced."""
         serve()
-        plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
-        # A stream that rests after a failure may have a tick to finish under this plan.
-        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
-            self._finish_beside()
-            self._registry.replace_plan(plan)
+        self._take_care(upkeep, runners)
         self._stop_oversized(runners)
         # A listener may have changed the plan too, so it is not asked what was served.
         current = [r for r in runners if r.follows(self.plan, self.catalog)]
         streams = self._registry.registered.streams()
         return runners if len(current) == len(streams) else self._assembly.runners(runners)
+
+    def _take_care(
+        self, upkeep: Upkeep, runners: Sequence[StreamRunner], wait: bool = False
+    ) -> None:
+        plan = upkeep.plan_after(self.plan, runners, self.catalog, wait)
+        # A stream that rests after a failure may have a tick to finish under this plan.
+        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
+            self._finish_beside()
+            self._registry.replace_plan(plan)
 
     def _serve(self, serve: Callable[[], None]) -> None:
         """After the last tick: statements, and the SELECTs among them, which wait for no run."""
