@@ -2,8 +2,8 @@
 
 Some questions are asked once each in one mill, and by one to four queries each in another. Compared
 are the answers, in order, and the counts in the journal, early answers and windows without rows
-among them; what is due is decided once for all who have it in common, and comes back from the
-tick log as it was written.
+among them, all at once and in parts. What is due is decided once for all who have it in common,
+and comes back from the tick log as it was written.
 """
 
 from __future__ import annotations
@@ -14,8 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from tests.laws.mill import Mill
-from tests.laws.queries import EPOCHS, Asked, random_queries, random_row, random_settings
+from tests.laws.queries import (
+    EPOCHS,
+    Asked,
+    random_queries,
+    random_row,
+    random_settings,
+    same_answers,
+)
+from tidemill.engine.tick import answer
 from tidemill.engine.tick.journal import Decision, QueryState
 from tidemill.engine.tick.machine import Decided, Stage
 from tidemill.engine.tick.report import TickReport
@@ -63,7 +73,9 @@ def windows_of(due: list[Due], asked: Sequence[Asked]) -> Counter[tuple[int, ...
     )
 
 
-def test_queries_with_windows_in_common_are_answered_as_if_alone(tmp_path: Path) -> None:
+def test_queries_with_windows_in_common_are_answered_as_if_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: Counter[str] = Counter()
     for seed in range(SEEDS):
         rng = random.Random(seed)
@@ -87,13 +99,24 @@ def test_queries_with_windows_in_common_are_answered_as_if_alone(tmp_path: Path)
             assert repr(together.answers.get(name)) == repr(alone.answers.get(question))
             assert together.states.get(name) == alone.states.get(question)
             seen["answers"] += len(together.answers.get(name, ()))
+        monkeypatch.setattr(answer, "MOST_WINDOWS", rng.randrange(1, 8))
+        parts = run(Mill(tmp_path / f"{seed}c", settings, buckets=buckets), crowd, ticks)
+        monkeypatch.undo()
+        for one in crowd:
+            in_parts, at_once = (o.answers.get(one.plan.name, []) for o in (parts, together))
+            same_answers(one.plan, in_parts, at_once)
+        assert parts.states == together.states
+        seen["parts"] += sum(sum(run.windows for run in runs) > 8 for runs in parts.due)
         for many_due, few_due in zip(together.due, alone.due, strict=True):
             assert windows_of(many_due, crowd) == windows_of(few_due, questions)
         every = [run for runs in together.due for run in runs]
         seen["shared"] += sum(len(run.queries) > 1 for run in every)
         seen["early"] += sum(run.as_of_us is not None for run in every)
         seen["without rows"] += sum(run.most_empty is not None for run in every)
-    assert min(seen["answers"], seen["shared"], seen["early"], seen["without rows"]) > SEEDS
+    assert (
+        min(seen["answers"], seen["shared"], seen["early"], seen["without rows"], seen["parts"])
+        > SEEDS
+    )
 
 
 def test_a_run_in_a_tick_of_an_earlier_release_is_one_query_s() -> None:

@@ -47,7 +47,7 @@ from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
 from tidemill.language.statements import RunSelect
-from tidemill.memory import keep_freed_memory
+from tidemill.memory import keep_freed_memory, without_collections
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery
@@ -118,7 +118,8 @@ class Engine(AbstractContextManager["Engine"]):
         self.home.hold()
         try:
             if self.home.exists:
-                self._registry.load()
+                with without_collections():
+                    self._registry.load()
         except BaseException:
             self.close()
             raise
@@ -245,6 +246,7 @@ class Engine(AbstractContextManager["Engine"]):
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
         return self._sql(text, base, self._select_beside if self._soft else self._select_now)
 
+    @without_collections()
     def _sql(self, text: str, base: str, answer: AnswerSelect) -> list[PendingReply]:
         self._registry.tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), answer)

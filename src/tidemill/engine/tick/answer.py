@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
@@ -11,10 +12,13 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Due
+from tidemill.schedule import Due, in_parts
 from tidemill.share import Stint
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
+
+# Windows that are answered at a time, counted for each who asks: a few hundred bytes each.
+MOST_WINDOWS = 2**21
 
 
 class Answerer:
@@ -35,11 +39,26 @@ class Answerer:
         version: Version,
         snapshots: Mapping[str, int] | None = None,
     ) -> list[TaskResult]:
-        """The windows answered, and of the synopses in `snapshots` what is live written anew."""
+        """The windows answered, and of the synopses in `snapshots` what is live written anew.
+
+        More than memory has room for are answered in parts, one after the other.
+        """
+        parts = list(in_parts(due, MOST_WINDOWS))
+        if len(parts) == 1:
+            return self._answer(tick, due, version, snapshots or {})
+        return [
+            replace(result.without_windows(), part=number)
+            for number, part in enumerate(parts)
+            for result in self._answer(tick, part, version, {} if number else snapshots or {})
+        ]
+
+    def _answer(
+        self, tick: int, due: Sequence[Due], version: Version, snapshots: Mapping[str, int]
+    ) -> list[TaskResult]:
         tasks: list[AnswerTask] = []
         for synopsis in self._synopses:
             requests = self._batches[synopsis.id].requests(due)
-            from_us = None if snapshots is None else snapshots.get(synopsis.id)
+            from_us = snapshots.get(synopsis.id)
             if requests or from_us is not None:
                 tasks += answer_tasks(
                     self._context.folders,

@@ -174,9 +174,9 @@ def _by_request(
     results: Sequence[TaskResult],
 ) -> Iterator[tuple[WindowRequest, list[BucketAnswers]]]:
     """Every request with its answers from all buckets of its synopsis."""
-    by_synopsis: dict[str, list[TaskResult]] = {}
+    by_part: dict[tuple[str, int], list[TaskResult]] = {}
     for result in results:
-        by_synopsis.setdefault(result.synopsis_id, []).append(result)
-    for buckets in by_synopsis.values():
+        by_part.setdefault((result.synopsis_id, result.part), []).append(result)
+    for buckets in by_part.values():
         for number, request in enumerate(buckets[0].requests):
             yield request, [result.answers[number] for result in buckets]
