@@ -10,10 +10,11 @@ from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_ad
 from tidemill.catalog.aggregates import code_of
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language import parse_duration
-from tidemill.language.names import Name, by_name
+from tidemill.language.names import SIDES, Name, by_name, side_of
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -30,6 +31,7 @@ UPDATE_US = 1_000_000
 KINDS: dict[type, str] = {
     CreateStream: "stream",
     CreateDerivedStream: "stream",
+    CreateAnswerStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
     CreateAggregate: "aggregate",
@@ -50,6 +52,7 @@ class Stream:
     update_us: int = UPDATE_US
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
+    level: int = 0  # how many streams deep its rows come from the ticks of others
 
     @cached_property
     def key(self) -> Name:
@@ -274,6 +277,8 @@ def check_definition(statement: Definition) -> None:
     _check_name(KINDS[type(statement)], statement)
     if isinstance(statement, CreateStream):
         stream_of(statement)
+    elif isinstance(statement, CreateAnswerStream):
+        check_columns(statement.columns or ())
     elif isinstance(statement, CreateTable):
         table_of(statement)
     elif isinstance(statement, CreateSink):
@@ -292,5 +297,19 @@ def _check_name(kind: str, statement: Definition) -> None:
             "E_NAME",
             f"{kind} '{name}' cannot be the name of a folder",
             hint="at most 100 letters, no slash, and no dot in front",
+            place=statement.place,
+        )
+    if kind in ("stream", "table") and side_of(name) is not None:
+        refuse(
+            "E_NAME",
+            f"{kind} '{name}' would be called like what a stream sets aside",
+            hint=f"give it a name that does not end in {' or '.join(f'.{s}' for s in SIDES)}",
+            place=statement.place,
+        )
+    if kind == "query" and name.lower().startswith("stream "):
+        refuse(
+            "E_NAME",
+            f"query '{name}' would be called like the query behind a stream of answers",
+            hint="give it a name that does not begin with 'stream '",
             place=statement.place,
         )

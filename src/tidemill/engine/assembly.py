@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import Clock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter, distinct_writers
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
@@ -164,6 +165,7 @@ class Assembly:
                 sinks=sinks,
                 subscribers=self.subscribers,
                 states=states,
+                handovers=HandoverLedger(home.open(), home.handovers),
             ),
             agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
             one_time=self.one_time,

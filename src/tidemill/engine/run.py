@@ -89,13 +89,21 @@ class RunLoop:
             self._carry_out(runner, runner.recover)
         self._take(draining=until != "stopped")
         if until == "flush" and not self._stop.is_set():
-            self.runners = self._between(self.runners)
-            for runner in self._live():
-                self._carry_out(runner, runner.flush)
-            self._answer_soft(draining=True)
+            self._flush()
         self.soft.finish()
         self.report.seconds = time.perf_counter() - started
         return self.report
+
+    def _flush(self) -> None:
+        """Level by level: what one stream's flush hands over is taken before the next one's."""
+        self.runners = self._between(self.runners)
+        for level in sorted({runner.stream.level for runner in self.runners}):
+            if level:
+                self._take(draining=True)
+            for runner in self._live():
+                if runner.stream.level == level and not self._stop.is_set():
+                    self._carry_out(runner, runner.flush)
+        self._answer_soft(draining=True)
 
     def looks(self) -> dict[Name, Look]:
         """By stream, what was met at its source the last time."""

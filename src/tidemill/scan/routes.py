@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream, Table
+from tidemill.catalog.addresses import HANDED
 from tidemill.scan.arrays.lines import is_plain_kind
 from tidemill.scan.arrays.program import (
     row_feed_hindrances,
@@ -30,6 +31,7 @@ AUTO = "auto"
 _READ_BY_ARRAYS = {
     "parquet": re.compile("(?!)"),
     "generate": re.compile(".*"),
+    HANDED: re.compile(".*"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
-from tidemill.language.names import Name
+from tidemill.language.names import Name, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
@@ -136,8 +136,10 @@ class SharedPlan:
 
     @cached_property
     def streams(self) -> tuple[Name, ...]:
-        """The streams that queries read, in the order of these."""
-        return tuple(dict.fromkeys(source_name(query.relation) for query in self.every_query))
+        """The streams that queries read, in the order of these; what one sets aside comes of its
+        own ticks, so it is read too."""
+        sources = (source_name(query.relation) for query in self.every_query)
+        return tuple(dict.fromkeys(name for source in sources for name in _with_base(source)))
 
     @property
     def shared_streams(self) -> tuple[Name, ...]:
@@ -170,6 +172,11 @@ class SharedPlan:
             for stint in self.stints[query.name]:
                 readers.setdefault(stint.synopsis_id, []).append((query, stint))
         return {key: tuple(pairs) for key, pairs in readers.items()}
+
+
+def _with_base(source: Name) -> tuple[Name, ...]:
+    base = set_aside_by(source)
+    return (source,) if base is None else (base, source)
 
 
 def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:

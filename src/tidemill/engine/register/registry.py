@@ -8,6 +8,7 @@ from functools import partial
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
+from tidemill.catalog.handed import answering_query
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -22,8 +23,15 @@ from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
 from tidemill.explain.replies import Message
+from tidemill.language import parse_script, render
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateDerivedStream, CreateQuery, RunSelect
+from tidemill.language.statements import (
+    CreateAnswerStream,
+    CreateDerivedStream,
+    CreateQuery,
+    RunSelect,
+)
+from tidemill.plan.bind.answers import with_columns
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import Sample, SharedPlan
@@ -70,6 +78,17 @@ class Registry:
             self.binder.branch(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
+
+    def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
+        """With the columns that the answers have, in the words in which they are kept."""
+        catalog.check_inputs(statement)
+        plan = self.bind(answering_query(statement), catalog)
+        if isinstance(plan, QueryPlan):
+            check_calls(plan)
+        completed = with_columns(statement, plan)
+        (in_words,) = parse_script(render(completed))
+        assert isinstance(in_words, CreateAnswerStream)
+        return replace(completed, columns=in_words.columns)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)

@@ -54,13 +54,14 @@ class Registered:
             query.name: self.queries.get(query.name, QueryState())
             if query.name in going_on or catalog.is_stopped(query.name)
             else QueryState()
-            for query in catalog.queries()
+            for query in catalog.every_query()
         }
         return Registered(catalog, plan, queries)
 
     def streams(self) -> list[Stream]:
-        """Those that some query reads."""
-        return [self.catalog.stream(name) for name in self.plan.streams]
+        """Those that some query reads; first those whose ticks give rows to others."""
+        streams = [self.catalog.stream(name) for name in self.plan.streams]
+        return sorted(streams, key=lambda stream: stream.level)
 
 
 class PlanStore:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
@@ -65,6 +66,7 @@ class AnswerContext:
     sinks: Mapping[str, SinkWriter]  # by query
     subscribers: Subscribers
     states: dict[str, QueryState]  # by query; a commit brings them up to date
+    handovers: HandoverLedger
 
     def queries_of(self, stream: Stream) -> tuple[QueryPlan, ...]:
         """Those with a window."""

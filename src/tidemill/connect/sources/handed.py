@@ -1,0 +1,123 @@
+"""Streams whose rows ticks of other streams hand over: what they set aside, and answers.
+
+A handover is an arrival. Taken by its number, it is gone with the commit of the tick that takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidemill.catalog import Stream
+from tidemill.catalog.handed import WINDOW_TIME
+from tidemill.connect.handovers import Handover
+from tidemill.connect.sources.contract import (
+    ArrowBlocks,
+    InputRows,
+    Json,
+    Position,
+    SourceReader,
+    SourceTools,
+    stored_columns,
+)
+from tidemill.language.names import Name
+from tidemill.language.statements import ColumnDef
+from tidemill.plan.query import WINDOW_END
+from tidemill.settings import Settings
+
+
+@dataclass(frozen=True)
+class HandedInput:
+    """Handovers, of which the last one tells where the next input begins."""
+
+    handovers: tuple[Handover, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def mark(self) -> Json:
+        return self.handovers[-1].number
+
+    @property
+    def rows(self) -> int:
+        return sum(handover.rows for handover in self.handovers)
+
+    def to_json(self) -> Json:
+        """None if there is a promise alone, and nothing to read."""
+        return [asdict(handover) for handover in self.handovers] if self.rows else None
+
+
+class HandedSource(SourceReader[HandedInput]):
+    """Handovers in the order of the ticks that have made them."""
+
+    is_cheap = True
+
+    def __init__(self, stream: Stream, tools: SourceTools) -> None:
+        self._stream, self._handovers = stream, tools.handovers
+
+    def next_input(
+        self, position: Position, settings: Settings, draining: bool
+    ) -> HandedInput | None:
+        waiting = self._handovers.after(self._stream.key, position.mark or 0)
+        portion = HandedInput(tuple(_bounded(waiting, settings.tick_rows)))
+        return portion if portion.handovers else None
+
+    def restore(self, stored: Json) -> HandedInput:
+        return HandedInput(tuple(Handover(**{**h, "files": tuple(h["files"])}) for h in stored))
+
+    def is_done(self, position: Position) -> bool:
+        return True
+
+    def read(self, portion: HandedInput, columns: Sequence[str]) -> InputRows:
+        definitions = stored_columns(self._stream, columns)
+        files = {each.number: each.files for each in portion.handovers if each.rows}
+        return ArrowBlocks(definitions, tuple(files), partial(_read, files, definitions))
+
+    def any_input(self, settings: Settings) -> HandedInput | None:
+        portion = self.next_input(Position(), settings, draining=False)
+        return portion if portion and portion.rows else None
+
+    def promise(self, portion: HandedInput) -> int | None:
+        promises = [h.promised_us for h in portion.handovers if h.promised_us is not None]
+        return max(promises, default=None)
+
+    def most_rows(self, portion: HandedInput) -> int | None:
+        return portion.rows
+
+
+def _bounded(handovers: Iterable[Handover], most_rows: int) -> Iterator[Handover]:
+    """The first ones that have so many rows together, and one at least."""
+    rows = 0
+    for handover in handovers:
+        if rows and rows + handover.rows > most_rows:
+            return
+        rows += handover.rows
+        yield handover
+
+
+def _read(
+    files: Mapping[int, Sequence[str]], columns: Sequence[ColumnDef], number: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a handover."""
+    schema = pa.schema([(column.name, column.type.arrow) for column in columns])
+    for path in files[number]:
+        rows = pq.ParquetFile(path).read()
+        by_name = {Name(name): place for place, name in enumerate(rows.column_names)}
+        if Name(WINDOW_TIME.name) not in by_name and Name(WINDOW_END.name) in by_name:
+            rows = rows.append_column(WINDOW_TIME.name, _last_instants(rows))
+            by_name[Name(WINDOW_TIME.name)] = rows.num_columns - 1
+        arrays = [rows.column(by_name[Name(column.name)]) for column in columns]
+        yield from pa.table(arrays, names=schema.names).cast(schema).to_batches()
+
+
+def _last_instants(answers: pa.Table) -> pa.ChunkedArray:
+    """Of each answer the last microsecond of its window."""
+    ends_us = answers.column(WINDOW_END.name).cast(pa.int64())
+    return pc.subtract(ends_us, 1).cast(WINDOW_TIME.type.arrow)
