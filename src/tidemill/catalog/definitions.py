@@ -10,7 +10,7 @@ from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_ad
 from tidemill.catalog.aggregates import code_of
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language import parse_duration
-from tidemill.language.names import SIDES, Name, by_name, side_of
+from tidemill.language.names import ANSWERS_FOR, SIDES, Name, by_name, side_of
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
@@ -306,7 +306,7 @@ def _check_name(kind: str, statement: Definition) -> None:
             hint=f"give it a name that does not end in {' or '.join(f'.{s}' for s in SIDES)}",
             place=statement.place,
         )
-    if kind == "query" and name.lower().startswith("stream "):
+    if kind == "query" and name.lower().startswith(ANSWERS_FOR):
         refuse(
             "E_NAME",
             f"query '{name}' would be called like the query behind a stream of answers",

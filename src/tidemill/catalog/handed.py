@@ -16,7 +16,7 @@ from __future__ import annotations
 from tidemill.catalog.addresses import HANDED, Address
 from tidemill.catalog.definitions import Stream
 from tidemill.errors import Place, listing, refuse
-from tidemill.language.names import Name
+from tidemill.language.names import ANSWERS_FOR, Name
 from tidemill.language.statements import ColumnDef, CreateAnswerStream, CreateQuery
 from tidemill.types import BIGINT, STRING, TIMESTAMP
 
@@ -67,5 +67,5 @@ def answer_stream(statement: CreateAnswerStream, level: int) -> Stream:
 
 
 def answering_query(statement: CreateAnswerStream) -> CreateQuery:
-    """The query that works a stream of answers out. No statement can name it."""
-    return CreateQuery(f"stream {statement.name}", None, statement.select)
+    """The query that works a stream of answers out."""
+    return CreateQuery(f"{ANSWERS_FOR}{statement.name}", None, statement.select)

@@ -40,12 +40,18 @@ class Handovers(Protocol):
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
         """To a stream, later than the one of that number, in order."""
 
+    def promise(self, stream: Name) -> int | None:
+        """The last promise for a stream that nobody has taken."""
+
 
 class NoHandovers:
     """Where there is no home yet."""
 
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
         return ()
+
+    def promise(self, stream: Name) -> int | None:
+        return None
 
 
 class HandoverLedger:
@@ -65,13 +71,18 @@ class HandoverLedger:
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
         rows = self._connection.execute(
             "SELECT number, files, rows, promised_us FROM handovers"
-            " WHERE stream = ? AND number > ? ORDER BY number",
+            " WHERE stream = ? AND number > ? AND rows > 0 ORDER BY number",
             (stream, number),
         )
         return [
             Handover(key, tuple(str(self.place(stream) / name) for name in json.loads(names)), *of)
             for key, names, *of in rows
         ]
+
+    def promise(self, stream: Name) -> int | None:
+        promises = "SELECT MAX(promised_us) FROM handovers WHERE stream = ?"
+        (promised_us,) = self._connection.execute(promises, (stream,)).fetchone()
+        return None if promised_us is None else int(promised_us)
 
     def add(
         self, stream: Name, files: Sequence[str], rows: int, promised_us: int | None = None

@@ -25,6 +25,8 @@ _RESERVED_WORDS = """
     UNNEST USING VALUES WHEN WHERE WINDOW WITH WITHIN XOR
 """
 RESERVED = frozenset(_RESERVED_WORDS.split())
+# What the query behind a stream of answers is called; no statement can give a query such a name.
+ANSWERS_FOR = "stream "
 # What a stream sets aside is a stream that is called after it: `packets.late`.
 SIDES = ("late", "malformed")
 
@@ -69,6 +71,15 @@ def set_aside_by(stream: str) -> Name | None:
     """The stream that sets aside what this one has for rows, if it is a side stream."""
     aside = side_of(stream)
     return aside[0] if aside else None
+
+
+def answered_by(query: str) -> Name | None:
+    """The stream of answers that a query is behind, if it is behind one.
+
+    >>> answered_by("stream per_minute"), answered_by("per_minute")
+    ('per_minute', None)
+    """
+    return Name(query.removeprefix(ANSWERS_FOR)) if query.startswith(ANSWERS_FOR) else None
 
 
 def quote_text(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
-from tidemill.language.names import Name, set_aside_by
+from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
@@ -124,6 +124,11 @@ class SharedPlan:
 
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
+
+    def answered_from(self, stream: Name) -> tuple[Name, ...]:
+        """The streams whose rows are answers over the stream, at once or by way of others."""
+        streams = [name for query in self.queries_of(stream) if (name := answered_by(query.name))]
+        return tuple(name for each in streams for name in (each, *self.answered_from(each)))
 
     def row_query(self, name: str) -> RowQuery | None:
         """The query of this name, if it has no window."""

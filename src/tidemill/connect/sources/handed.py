@@ -50,8 +50,7 @@ class HandedInput:
         return sum(handover.rows for handover in self.handovers)
 
     def to_json(self) -> Json:
-        """None if there is a promise alone, and nothing to read."""
-        return [asdict(handover) for handover in self.handovers] if self.rows else None
+        return [asdict(handover) for handover in self.handovers]
 
 
 class HandedSource(SourceReader[HandedInput]):
@@ -77,16 +76,18 @@ class HandedSource(SourceReader[HandedInput]):
 
     def read(self, portion: HandedInput, columns: Sequence[str]) -> InputRows:
         definitions = stored_columns(self._stream, columns)
-        files = {each.number: each.files for each in portion.handovers if each.rows}
+        files = {each.number: each.files for each in portion.handovers}
         return ArrowBlocks(definitions, tuple(files), partial(_read, files, definitions))
 
     def any_input(self, settings: Settings) -> HandedInput | None:
-        portion = self.next_input(Position(), settings, draining=False)
-        return portion if portion and portion.rows else None
+        return self.next_input(Position(), settings, draining=False)
 
     def promise(self, portion: HandedInput) -> int | None:
         promises = [h.promised_us for h in portion.handovers if h.promised_us is not None]
         return max(promises, default=None)
+
+    def promise_alone(self, position: Position) -> int | None:
+        return self._handovers.promise(self._stream.key)
 
     def most_rows(self, portion: HandedInput) -> int | None:
         return portion.rows

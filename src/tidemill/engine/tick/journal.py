@@ -251,26 +251,20 @@ class Journal:
         self._connection.execute("COMMIT")
 
     def commit(
-        self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
+        self,
+        record: TickRecord,
+        streams: Mapping[Name, StreamState],
+        queries: Mapping[str, QueryState],
     ) -> None:
-        """Within a transaction, beside the sinks' ledgers."""
-        key, time = Name(record.stream), state.time
-        self._connection.execute(
+        """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
+        key = Name(record.stream)
+        self._connection.executemany(
             "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                state.tick,
-                time.newest_us,
-                time.promised_us,
-                json.dumps(state.position.mark),
-                version_to_json(state.version),
-                state.rows_in,
-                state.rows_late,
-                state.rows_malformed,
-            ),
+            [_stream_row(name, state) for name, state in streams.items()],
         )
-        self._connection.execute(
-            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)", (key, *astuple(state.rate))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)",
+            [(name, *astuple(state.rate)) for name, state in streams.items()],
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
@@ -330,6 +324,21 @@ class Journal:
         self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
         row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
         return int(row.fetchone()[0])
+
+
+def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
+    time = state.time
+    return (
+        key,
+        state.tick,
+        time.newest_us,
+        time.promised_us,
+        json.dumps(state.position.mark),
+        version_to_json(state.version),
+        state.rows_in,
+        state.rows_late,
+        state.rows_malformed,
+    )
 
 
 def _mark(stored: str | int | None) -> Json:
