@@ -33,7 +33,7 @@ FLOORS = {
     "docs/language.md": 16,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
-    "docs/streams.md": 4,
+    "docs/streams.md": 6,
     "docs/tutorial.md": 11,
 }
 PACKETS = """

@@ -391,10 +391,19 @@ class Catalog:
                 f"E_UNKNOWN_{kind.upper()}",
                 f"no {kind} '{name}'",
                 detail=listing(plural, names),
-                hint=suggest(name, names) or f"declare it with CREATE {kind.upper()}",
+                hint=self._behind(kind, name)
+                or suggest(name, names)
+                or f"declare it with CREATE {kind.upper()}",
                 place=place,
             )
         return definition
+
+    def _behind(self, kind: str, name: str) -> str:
+        """The hint for a stream of answers that is taken for a query; empty for everything else."""
+        is_answers = isinstance(self.definition("stream", name), CreateAnswerStream)
+        if kind != "query" or not is_answers:
+            return ""
+        return f"{name} is a stream of answers; it is worked out while queries read it"
 
 
 def _key(definition: Definition) -> DefinitionKey:

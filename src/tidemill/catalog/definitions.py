@@ -53,6 +53,7 @@ class Stream:
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
     level: int = 0  # how many streams deep its rows come from the ticks of others
+    origin: str = ""  # of such rows, in words
 
     @cached_property
     def key(self) -> Name:

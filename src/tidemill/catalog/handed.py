@@ -16,6 +16,7 @@ from __future__ import annotations
 from tidemill.catalog.addresses import HANDED, Address
 from tidemill.catalog.definitions import Stream
 from tidemill.errors import Place, listing, refuse
+from tidemill.language import render
 from tidemill.language.names import ANSWERS_FOR, Name
 from tidemill.language.statements import ColumnDef, CreateAnswerStream, CreateQuery
 from tidemill.types import BIGINT, STRING, TIMESTAMP
@@ -25,6 +26,7 @@ WINDOW_TIME = ColumnDef("window_time", TIMESTAMP)
 # Of a row that was set aside: how long before the bound of its arrival it is, and when the stream
 # of such rows has taken it.
 LATE_BY, SEEN_AT = ColumnDef("late_by_us", BIGINT), ColumnDef("seen_at", TIMESTAMP)
+_ORIGINS = {"late": "late rows", "malformed": "malformed records"}
 _RECORD = (ColumnDef("record", STRING), ColumnDef("reason", STRING))
 
 
@@ -49,6 +51,7 @@ def side_stream(stream: Stream, side: str, place: Place | None = None) -> Stream
         source=Address(HANDED, name),
         lateness_us=0,
         level=stream.level + 1,
+        origin=f"{_ORIGINS[side]} of stream {stream.name}",
     )
 
 
@@ -63,6 +66,7 @@ def answer_stream(statement: CreateAnswerStream, level: int) -> Stream:
         source=Address(HANDED, statement.name),
         lateness_us=0,
         level=level + 1,
+        origin=f"answers to {' '.join(render(statement.select).split())}",
     )
 
 

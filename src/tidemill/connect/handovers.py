@@ -102,12 +102,9 @@ class HandoverLedger:
         )
         return [self.place(stream) / name for (names,) in rows for name in json.loads(names)]
 
-    def forget(self, streams: Collection[Name]) -> None:
-        """Forget everything for other streams than these: nobody reads them any more."""
-        rows = self._connection.execute("SELECT DISTINCT stream FROM handovers").fetchall()
-        for (stream,) in rows:
-            if stream not in streams:
-                self._connection.execute("DELETE FROM handovers WHERE stream = ?", (stream,))
+    def forget(self, stream: Name) -> None:
+        """Forget everything for a stream that nobody reads any more."""
+        self._connection.execute("DELETE FROM handovers WHERE stream = ?", (stream,))
 
     def sweep(self, stream: Name, pending: Collection[str] = ()) -> None:
         """Remove files that no commit names, but for those that one still may."""

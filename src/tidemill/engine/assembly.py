@@ -19,6 +19,7 @@ from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.registry import Registry
 from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
+from tidemill.engine.tick.handover import sides_read
 from tidemill.engine.tick.journal import Journal, StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
@@ -153,6 +154,7 @@ class Assembly:
                 tables=self.registry.tables.frame,
                 buckets=buckets,
                 failpoint=failpoint,
+                sides={name: sides_read(name, plan) for name in plan.streams},
             ),
             decide=DecideContext(
                 plan,

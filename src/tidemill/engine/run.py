@@ -15,7 +15,7 @@ from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.report import Look, TickReport
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import TidemillError
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.share import SharedPlan
 
 Listener = Callable[[TickReport], None]
@@ -188,7 +188,8 @@ def describe_run(
 ) -> None:
     """Complete a report with the state of streams, queries and plan at the end of the run."""
     # A query that was dropped has had its answers.
-    report.queries = {**dict.fromkeys(queries, 0), **report.queries}
+    names = (name for name in queries if answered_by(name) is None)
+    report.queries = {**dict.fromkeys(names, 0), **report.queries}
     report.raised = {name: state.raised for name, state in queries.items()}
     skipped = {name: state.gaps.skipped for name, state in queries.items()}
     report.empty_windows_skipped = {name: count for name, count in skipped.items() if count}

@@ -54,7 +54,9 @@ def quote_stream(name: str) -> str:
     ('packets.late', '`two words`.late', '`a.b`')
     """
     aside = side_of(name)
-    return quote_name(name) if aside is None else f"{quote_name(aside[0])}.{aside[1]}"
+    if aside is None or not name.endswith(aside[1]):
+        return quote_name(name)
+    return f"{quote_name(aside[0].written)}.{aside[1]}"
 
 
 def side_of(name: str) -> tuple[Name, str] | None:

@@ -93,7 +93,7 @@ def table_is_plain(table: Table, scan_setting: str) -> bool:
 
 def _source_hindrances(stream: Stream) -> Iterator[str]:
     yield from _form_hindrances(stream)
-    if stream.stamped_on_arrival:
+    if stream.stamped_on_arrival and stream.source.scheme == "csv":
         yield "rows are stamped on arrival"
 
 

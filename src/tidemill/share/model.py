@@ -125,6 +125,13 @@ class SharedPlan:
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
 
+    @cached_property
+    def handed_over(self) -> tuple[Name, ...]:
+        """The streams that are read whose rows come from the ticks of others."""
+        answered = (answered_by(query.name) for query in self.queries)
+        sides = (name for name in self.streams if set_aside_by(name))
+        return tuple(dict.fromkeys((*filter(None, answered), *sides)))
+
     def answered_from(self, stream: Name) -> tuple[Name, ...]:
         """The streams whose rows are answers over the stream, at once or by way of others."""
         streams = [name for query in self.queries_of(stream) if (name := answered_by(query.name))]

@@ -9,6 +9,7 @@ from functools import partial
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
 from tidemill.catalog.handed import answering_query
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -138,7 +139,8 @@ class Registry:
         self.tables.write(plan)
         connection = self.home.open()
         samples = self.planner.samples_of(catalog)
-        save_registered(connection, self.registered, after, writers, samples)
+        ledger = HandoverLedger(connection, self.home.handovers)
+        save_registered(connection, self.registered, after, writers, samples, ledger)
         self.registered = after
         self.outlets.stand(writers)
         self.tables.sweep(plan)

@@ -40,6 +40,8 @@ class FoldContext:
     tables: Tables
     buckets: Mapping[str, int]  # by synopsis
     failpoint: Failpoint
+    # By stream and verdict, the streams that are read of what it sets aside.
+    sides: Mapping[Name, Mapping[int, Name]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

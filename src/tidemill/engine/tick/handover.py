@@ -22,11 +22,11 @@ class TickHandover:
     ledger: HandoverLedger
     stream: Stream
     sides: Mapping[int, Name]  # by verdict, those that are read
-    _taken: list[Path] = field(default_factory=list)
+    _handed_files: list[Path] = field(default_factory=list)
 
     @staticmethod
     def of(ledger: HandoverLedger, stream: Stream, plan: SharedPlan) -> TickHandover:
-        return TickHandover(ledger, stream, sides_read(stream, plan))
+        return TickHandover(ledger, stream, sides_read(stream.key, plan))
 
     def sweep(self, next_tick: int) -> None:
         """Remove what no commit names; the tick to come may have written its files already."""
@@ -39,18 +39,18 @@ class TickHandover:
             if rows := folded.rows.get(verdict):
                 self.ledger.add(side, [side_file(record.number)], rows)
         if self.stream.source.scheme == HANDED and record.mark is not None:
-            self._taken = self.ledger.remove(self.stream.key, record.mark)
+            self._handed_files = self.ledger.remove(self.stream.key, record.mark)
 
     def remove(self) -> None:
         """After the commit."""
-        for path in self._taken:
+        for path in self._handed_files:
             path.unlink(missing_ok=True)
-        self._taken = []
+        self._handed_files = []
 
 
-def sides_read(stream: Stream, plan: SharedPlan) -> dict[int, Name]:
+def sides_read(stream: Name, plan: SharedPlan) -> dict[int, Name]:
     """By verdict, the streams of what a stream sets aside, as far as queries read them."""
-    sides = {verdict: Name(f"{stream.name}.{side}") for verdict, side in FOLDERS.items()}
+    sides = {verdict: Name(f"{stream}.{side}") for verdict, side in FOLDERS.items()}
     return {verdict: side for verdict, side in sides.items() if side in plan.streams}
 
 

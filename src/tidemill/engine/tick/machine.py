@@ -28,7 +28,7 @@ from tidemill.engine.tick.handover import TickHandover
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
@@ -346,7 +346,8 @@ def _report(
         rows_in=folded.rows_in,
         rows_late=folded.late,
         rows_malformed=folded.malformed,
-        answers=answers,
+        # What goes to streams of answers is rows of theirs.
+        answers={name: count for name, count in answers.items() if answered_by(name) is None},
         watermark_us=decision.time.watermark_us,
         seconds=watch.total(),
         phases=watch.phases,

@@ -26,7 +26,7 @@ class Outlets:
         self._home, self._printer = home, printer
         self._default = Sink("default", Address(default, ""))
         self._opened: dict[Sink, SinkWriter] = {}
-        self._handing: dict[Name, SinkWriter] = {}  # by stream of answers
+        self._handing: Writers = {}
         self._standing: Writers = {}
 
     def standing(self, catalog: Catalog) -> Writers:
@@ -55,12 +55,16 @@ class Outlets:
 
     def _handovers(self, catalog: Catalog) -> Writers:
         """The writers of queries behind streams of answers, each with one of its own."""
-        for stream in catalog.answered:
-            name = Name(stream.name)
-            if name not in self._handing:
-                ledger = HandoverLedger(self._home.open(), self._home.handovers)
-                self._handing[name] = HandoverSink(name, ledger, self._home.staging)
-        return {answering_query(s).name: self._handing[Name(s.name)] for s in catalog.answered}
+        self._handing = {
+            query: self._handing.get(query) or self._handover_to(Name(stream.name))
+            for stream in catalog.answered
+            for query in (answering_query(stream).name,)
+        }
+        return self._handing
+
+    def _handover_to(self, stream: Name) -> SinkWriter:
+        ledger = HandoverLedger(self._home.open(), self._home.handovers)
+        return HandoverSink(stream, ledger, self._home.staging)
 
     def check(self, catalog: Catalog, plan: SharedPlan, standing: set[str]) -> None:
         """Refuse places that are taken, before a new home is made for the answers."""

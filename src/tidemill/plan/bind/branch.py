@@ -88,7 +88,8 @@ def source_branch(stream: Stream) -> Branch:
 
 def source_of(stream: Stream) -> Source:
     """A stream as a relation."""
-    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
+    slots = tuple(Slot(column.name, column.type) for column in stream.columns)
+    return Source(Name(stream.name), slots, stream.origin)
 
 
 def with_joins(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:
