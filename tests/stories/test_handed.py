@@ -325,3 +325,43 @@ def test_answers_of_all_types_are_columns(tmp_path: Path, scan: str) -> None:
         assert late_by == batch(late, "SELECT EPOCH_US(ts), k, n, price FROM s")
         bounds = answers(engine, "late_rows", "ts late_by_us")
     assert {ts + by for ts, by in bounds} <= {row["ts"] - LATENESS_US for row in counted}
+
+
+def die(_: object) -> None:
+    raise Death
+
+
+def test_streams_that_others_feed_come_and_go_with_their_readers(tmp_path: Path) -> None:
+    files = random_files(random.Random(6), 6, 40)
+    write(tmp_path / "in", files[:3])
+    reader = """
+    CREATE QUERY bytes AS SELECT SUM(n) AS n FROM sums [RANGE 2 SECONDS SLIDE 2 SECONDS];
+    CREATE QUERY lost AS SELECT ts FROM s.late;
+    """
+    sums = "CREATE STREAM sums AS SELECT k, SUM(n) AS n FROM s [RANGE 1 {} SLIDE 1 {}] GROUP BY k;"
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + sums.format("s", "s") + sums.format("s", "s") + reader, tmp_path)
+        described = engine.sql("DESCRIBE sums; DESCRIBE s.late")
+        assert "(window_time" not in described[0]
+        assert "columns of sums: window_time TIMESTAMP, k STRING, n BIGINT" in described[0]
+        assert "late_by_us BIGINT, seen_at TIMESTAMP" in described[1]
+        # The run dies after the first tick, so that what it hands over stays where it is.
+        with pytest.raises(Death):
+            engine.run("flush", die)
+        assert not nothing_is_left(tmp_path / "home")
+        engine.sql(
+            "PAUSE QUERY bytes; ALTER QUERY bytes AS SELECT n FROM sums; RESUME QUERY bytes;"
+        )
+        assert not nothing_is_left(tmp_path / "home")
+    with Engine(tmp_path / "home") as engine:
+        engine.sql("DROP QUERY bytes; DROP QUERY lost; DROP STREAM sums;")
+        assert "s.late" not in engine.sql("SHOW SOURCES")[0]
+        assert nothing_is_left(tmp_path / "home")
+        # Another stream of that name knows nothing of the first; its rows may be older.
+        engine.sql(sums.format("ms", "ms") + reader, tmp_path)
+        write(tmp_path / "in", files)
+        report = engine.run("flush")
+        assert not report.failed_streams
+        assert report.rows_late == report.streams["s"]["rows_late"]
+        assert report.queries["bytes"]
+        assert report.queries["lost"] == report.rows_late > 10

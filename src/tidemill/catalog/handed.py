@@ -32,20 +32,21 @@ _RECORD = (ColumnDef("record", STRING), ColumnDef("reason", STRING))
 
 def side_stream(stream: Stream, side: str, place: Place | None = None) -> Stream:
     """The rows of a stream that were late, or its malformed records."""
-    columns = (*stream.columns, LATE_BY) if side == "late" else _RECORD
-    name, names = f"{stream.name}.{side}", [Name(column.name) for column in columns]
-    for column in (LATE_BY, SEEN_AT):
-        if names.count(Name(column.name)) > (column is LATE_BY and side == "late"):
-            refuse(
-                "E_DUPLICATE",
-                f"stream {name} cannot be read: {stream.name} has a column {column.name} itself",
-                detail=listing(f"columns that {name} adds", (LATE_BY.name, SEEN_AT.name)),
-                hint=f"declare {stream.name} with another name for the column",
-                place=place,
-            )
+    name, is_late = f"{stream.name}.{side}", side == "late"
+    rows = stream.columns if is_late else _RECORD
+    more = (LATE_BY, SEEN_AT) if is_late else (SEEN_AT,)
+    clashes = {Name(column.name) for column in rows} & {Name(column.name) for column in more}
+    if clashes:
+        refuse(
+            "E_DUPLICATE",
+            f"stream {name} cannot be read: {stream.name} has a column {min(clashes)} itself",
+            detail=listing(f"columns that {name} adds", (column.name for column in more)),
+            hint=f"declare {stream.name} with another name for the column",
+            place=place,
+        )
     return Stream(
         name=name,
-        columns=(*columns, SEEN_AT),
+        columns=(*rows, *more),
         time_column=SEEN_AT.name,
         stamped_on_arrival=True,
         source=Address(HANDED, name),

@@ -169,7 +169,9 @@ def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf)
     if base := set_aside_by(name):
         side = catalog.stream(name)
         statement = render(catalog.stream_definition(base))
-        return Description("stream", side.name, statement, tuple(_handed_remarks(side, side.origin)))
+        return Description(
+            "stream", side.name, statement, tuple(_handed_remarks(side, side.origin))
+        )
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):

@@ -109,16 +109,29 @@ def _read(
     """The rows of a handover."""
     schema = pa.schema([(column.name, column.type.arrow) for column in columns])
     for path in files[number]:
-        rows = pq.ParquetFile(path).read()
-        by_name = {Name(name): place for place, name in enumerate(rows.column_names)}
-        if Name(WINDOW_TIME.name) not in by_name and Name(WINDOW_END.name) in by_name:
-            rows = rows.append_column(WINDOW_TIME.name, _last_instants(rows))
-            by_name[Name(WINDOW_TIME.name)] = rows.num_columns - 1
-        arrays = [rows.column(by_name[Name(column.name)]) for column in columns]
+        with pq.ParquetFile(path) as file:
+            rows = _Rows(file)
+            arrays = [rows.column(column) for column in columns]
         yield from pa.table(arrays, names=schema.names).cast(schema).to_batches()
 
 
-def _last_instants(answers: pa.Table) -> pa.ChunkedArray:
-    """Of each answer the last microsecond of its window."""
-    ends_us = answers.column(WINDOW_END.name).cast(pa.int64())
-    return pc.subtract(ends_us, 1).cast(WINDOW_TIME.type.arrow)
+class _Rows:
+    """The rows of a file, by column."""
+
+    def __init__(self, file: pq.ParquetFile) -> None:
+        self._rows = file.read()
+        self._places = {Name(name): n for n, name in enumerate(self._rows.column_names)}
+
+    def column(self, column: ColumnDef) -> pa.ChunkedArray:
+        """One that the stream has gained since the file was written is NULL."""
+        place = self._places.get(Name(column.name))
+        if place is not None:
+            return self._rows.column(place)
+        if column.name == WINDOW_TIME.name:
+            return self._last_instants()
+        return pa.chunked_array([pa.nulls(len(self._rows), column.type.arrow)])
+
+    def _last_instants(self) -> pa.ChunkedArray:
+        """Of each answer the last microsecond of its window."""
+        ends_us = self._rows.column(self._places[Name(WINDOW_END.name)]).cast(pa.int64())
+        return pc.subtract(ends_us, 1).cast(WINDOW_TIME.type.arrow)

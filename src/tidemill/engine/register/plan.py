@@ -12,7 +12,7 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
 from tidemill.language import render
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateStream
+from tidemill.language.statements import CreateAnswerStream, CreateStream
 from tidemill.plan.bind.branch import source_of
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -193,7 +193,9 @@ class Planner:
 def declaration_of_stream(catalog: Catalog, stream: str) -> Declared:
     """The stream and its declaration: what was learned is good for no other."""
     definition = catalog.definition("stream", stream)
-    return Name(stream), render(definition) if isinstance(definition, CreateStream) else ""
+    if not isinstance(definition, CreateStream | CreateAnswerStream):
+        return Name(stream), ""
+    return Name(stream), render(definition)
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:
