@@ -18,13 +18,14 @@ from tidemill.catalog.definitions import (
     stream_of,
     table_of,
 )
-from tidemill.catalog.differences import check_replacement, refuse_difference
+from tidemill.catalog.differences import check_advance, check_replacement, refuse_difference
 from tidemill.catalog.handed import answer_stream, answering_query, side_stream
 from tidemill.catalog.users import DefinitionKey, Definitions, Users, users_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
 from tidemill.language.names import SIDES, Name, set_aside_by, side_of
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     Change,
     CreateAggregate,
@@ -62,6 +63,8 @@ class Catalog:
     paused: frozenset[Name] = frozenset()  # queries
     # Queries that the engine has stopped, and why.
     stopped: Mapping[Name, str] = field(default_factory=dict)
+    # Of streams, the times that operators have promised: nothing older will come.
+    advances: Mapping[Name, int] = field(default_factory=dict)
 
     def apply(self, statement: Change) -> Catalog:
         """Nothing happens for an identical `CREATE`; a different one is refused."""
@@ -80,6 +83,8 @@ class Catalog:
                 self.query(statement.name, statement.place)
                 paused = self.paused - {Name(statement.name)}
                 return replace(self, paused=paused, stopped=self._stopped_without(statement.name))
+            case AdvanceStream():
+                return self._advance(statement)
             case _:
                 return self._create(statement)
 
@@ -277,6 +282,23 @@ class Catalog:
         stopped = self._stopped_without(standing.name)
         return replace(self, definitions=self._with(altered), stopped=stopped)
 
+    def _advance(self, statement: AdvanceStream) -> Catalog:
+        """Only a stream that has rows of its own can be promised anything of."""
+        standing = self.stream_definition(statement.name, statement.place)
+        if not isinstance(standing, CreateStream):
+            sources = [d.name for d in self.read_by(standing.select) if isinstance(d, CreateStream)]
+            refuse(
+                "E_ADVANCE",
+                f"stream {standing.name} has its rows, and its time, from others",
+                detail=listing("sources", sources),
+                hint=f"ADVANCE STREAM {sources[0]} TO TIMESTAMP …",
+                place=statement.place,
+            )
+        name = Name(standing.name)
+        if name in self.advances:
+            check_advance(statement, self.advances[name])
+        return replace(self, advances={**self.advances, name: statement.until_us})
+
     def check_inputs(self, stream: CreateDerivedStream | CreateAnswerStream) -> None:
         """What a stream reads is there, and is not the stream itself."""
         select = stream.select
@@ -334,7 +356,12 @@ class Catalog:
         definitions = {**self.definitions, kind: remaining}
         paused = self.paused - {name} if kind == "query" else self.paused
         stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
-        return replace(self, definitions=definitions, paused=paused, stopped=stopped)
+        advances = self.advances
+        if kind == "stream":
+            advances = {stream: us for stream, us in advances.items() if stream != name}
+        return replace(
+            self, definitions=definitions, paused=paused, stopped=stopped, advances=advances
+        )
 
     def _refuse_table(self, name: str, place: Place | None) -> None:
         if self.definition("table", name) is not None:

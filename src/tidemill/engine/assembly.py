@@ -139,6 +139,7 @@ class Assembly:
             plan=plan,
             settings=settings,
             paused=paused,
+            advances=catalog.advances,
             home=home,
             journal=journal,
             clock=self.clock,

@@ -8,6 +8,7 @@ from functools import partial
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
+from tidemill.catalog.differences import check_advance
 from tidemill.catalog.handed import answering_query
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
@@ -17,16 +18,16 @@ from tidemill.engine.register.bind import Binder
 from tidemill.engine.register.figures import load_machines
 from tidemill.engine.register.learned import Declared, keep_sample, load_samples
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.register.script import Notice, placed, source_place
+from tidemill.engine.register.script import Checked, Notice, placed, source_place
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
 from tidemill.explain.replies import Message
-from tidemill.language import parse_script, render
 from tidemill.language.names import Name
 from tidemill.language.statements import (
+    AdvanceStream,
     CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
@@ -73,23 +74,23 @@ class Registry:
         self.planner.machines = load_machines(connection)
         self.planner.samples = load_samples(connection)
 
-    def check(self, statement: CreateQuery | CreateDerivedStream, catalog: Catalog) -> None:
-        """Refuses a query, or a derived stream, that has no meaning under a catalog."""
-        if isinstance(statement, CreateDerivedStream):
+    def check(self, statement: Checked, catalog: Catalog) -> None:
+        """Refuses a query, or a derived stream, that has no meaning under a catalog, and a promise
+        that would take a stream back in time."""
+        if isinstance(statement, AdvanceStream):
+            check_advance(statement, stream_state(self.home, Name(statement.name)).time.since_us)
+        elif isinstance(statement, CreateDerivedStream):
             self.binder.branch(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
-        """With the columns that the answers have, in the words in which they are kept."""
+        """With the columns that the answers have."""
         catalog.check_inputs(statement)
         plan = self.bind(answering_query(statement), catalog)
         if isinstance(plan, QueryPlan):
             check_calls(plan)
-        completed = with_columns(statement, plan)
-        (in_words,) = parse_script(render(completed))
-        assert isinstance(in_words, CreateAnswerStream)
-        return replace(completed, columns=in_words.columns)
+        return with_columns(statement, plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)

@@ -15,6 +15,7 @@ from tidemill.engine.register.aggregates import check_aggregate, with_text
 from tidemill.errors import Place, TidemillError
 from tidemill.language import parse_script
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     Change,
     CreateAggregate,
@@ -34,6 +35,7 @@ from tidemill.language.statements import (
 # Statements that ask and change nothing.
 ReadStatement = Show | Describe | Explain
 Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
+Checked = CreateQuery | CreateDerivedStream | AdvanceStream
 # Told what long work is under way.
 Notice = Callable[[str], None]
 
@@ -41,8 +43,8 @@ Notice = Callable[[str], None]
 class Binding(Protocol):
     """What statements mean under a catalog; refuses those that mean nothing."""
 
-    def check(self, statement: CreateQuery | CreateDerivedStream, catalog: Catalog) -> None:
-        """A query or a derived stream of the catalog."""
+    def check(self, statement: Checked, catalog: Catalog) -> None:
+        """Statements that the catalog has by now."""
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -98,7 +100,7 @@ def _apply(
     after = catalog.apply(_anchored(statement, base))
     if isinstance(statement, CreateQuery | AlterQuery):
         binding.check(after.query(statement.name), after)
-    if isinstance(statement, CreateDerivedStream):
+    if isinstance(statement, CreateDerivedStream | AdvanceStream):
         binding.check(statement, after)
     if isinstance(statement, CreateStream) and after is not catalog:
         _check_readers(statement, after, binding)

@@ -83,6 +83,7 @@ class TickContext:
     plan: SharedPlan
     settings: Settings
     paused: frozenset[str]
+    advances: Mapping[Name, int]  # by stream, what an operator has promised
     home: Home
     journal: Journal
     clock: Clock

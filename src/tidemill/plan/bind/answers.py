@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tidemill.catalog.handed import WINDOW_TIME
 from tidemill.errors import listing, refuse
+from tidemill.language import parse_script, render
 from tidemill.language.names import Name
 from tidemill.language.statements import ColumnDef, CreateAnswerStream, SelectItem
 from tidemill.plan.query import Output, QueryPlan
@@ -17,13 +18,14 @@ from tidemill.types import VOID, Type
 
 
 def with_columns(statement: CreateAnswerStream, plan: AnyQuery) -> CreateAnswerStream:
-    """The statement with the columns of the answers; those that it has already must be the same."""
+    """The statement with the columns of the answers, in the words in which a catalog keeps them;
+    those that it has already must be the same."""
     windowed = _windowed(statement, plan)
     _refuse_unsettled(statement)
     _check_names(statement)
-    columns = (WINDOW_TIME, *(_column(statement, output) for output in windowed.outputs))
-    stated = statement.columns
-    if stated is not None and stated != columns:
+    answers = tuple(_column(statement, output) for output in windowed.outputs)
+    columns = _in_words(replace(statement, columns=(WINDOW_TIME, *answers)))
+    if statement.columns is not None and statement.columns != columns:
         refuse(
             "E_TYPE",
             f"the columns of stream {statement.name} are others than its query has",
@@ -32,6 +34,14 @@ def with_columns(statement: CreateAnswerStream, plan: AnyQuery) -> CreateAnswerS
             place=statement.place,
         )
     return replace(statement, columns=columns)
+
+
+def _in_words(statement: CreateAnswerStream) -> tuple[ColumnDef, ...]:
+    """The columns as they are read from canonical text: a nested type has several texts."""
+    (read,) = parse_script(render(statement))
+    assert isinstance(read, CreateAnswerStream)
+    assert read.columns is not None
+    return read.columns
 
 
 def _windowed(statement: CreateAnswerStream, plan: AnyQuery) -> QueryPlan:

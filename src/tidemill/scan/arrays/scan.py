@@ -19,6 +19,7 @@ from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
+    BROKEN,
     COUNTED,
     FILTERED,
     LATE,
@@ -57,7 +58,13 @@ def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stre
     spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():
         return Admitted(chunk, column.numbers, spans)
-    counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
+    late = usable & ~timely
+    broken = int(judge.broken(column.numbers, late).sum())
+    counts = {
+        MALFORMED: int((~usable).sum()),
+        LATE: int(late.sum()) - broken,
+        BROKEN: broken,
+    }
     refused = {verdict: count for verdict, count in counts.items() if count}
     return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
 
