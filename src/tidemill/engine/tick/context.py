@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidemill.answer.task import AnswerFolders
@@ -83,7 +83,7 @@ class TickContext:
     plan: SharedPlan
     settings: Settings
     paused: frozenset[str]
-    advances: Mapping[Name, int]  # by stream, what an operator has promised
+    advances: Callable[[], Mapping[Name, int]]  # by stream, what operators have promised by now
     home: Home
     journal: Journal
     clock: Clock

@@ -70,7 +70,7 @@ class PromiseMaker:
         return promised if promised is not None and self._source.sight().is_idle else None
 
     def _of_operator(self, time: Register) -> Promise | None:
-        until_us = self._context.advances.get(self._stream.key)
+        until_us = self._context.advances().get(self._stream.key)
         if until_us is None or until_us <= time.since_us:
             return None
         return Promise(until_us, OPERATOR)
