@@ -61,6 +61,8 @@ from tidemill.words import many, span
 BranchOf = Callable[[str], Branch]
 QueryStates = Mapping[str, QueryState]
 Write = Callable[[Wording], PendingReply]
+# Of a stream whose rows carry no time.
+_LATENT = "latent: rows carry no time, and windows are over that of their arrival"
 _QUERY_COLUMNS = {
     "query": TEXT,
     "state": TEXT,
@@ -151,13 +153,14 @@ def show(kind: str, catalog: Catalog, branch: BranchOf) -> ReplyTable:
 
 
 def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
-    """Its time, and the address or the stream that its rows come from."""
+    """Its time, if it has one, and the address or the stream that its rows come from."""
     if isinstance(stream, CreateStream):
         return stream.name, stream.order_by, stream.source
     assert isinstance(stream, CreateDerivedStream | CreateAnswerStream)
     if isinstance(stream, CreateAnswerStream):
         return stream.name, WINDOW_TIME.name, f"answers over {quote_stream(stream.select.stream)}"
-    return stream.name, branch(stream.name).time_column, f"stream {stream.select.stream}"
+    time = branch(stream.name).time_column or None
+    return stream.name, time, f"stream {stream.select.stream}"
 
 
 def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
@@ -200,10 +203,13 @@ def _handed_remarks(stream: Stream, rows: str) -> Iterator[str]:
 
 def _stream_remarks(branch: Branch) -> Iterator[str]:
     yield listing("columns", (f"{column.name} {column.type}" for column in branch.columns))
-    yield f"ordered by {branch.time_column}; its rows are those of stream {branch.source.name}"
+    order = _LATENT if branch.is_latent else f"ordered by {branch.time_column}"
+    yield f"{order}; its rows are those of stream {branch.source.name}"
 
 
 def _remarks(definition: Definition, states: QueryStates) -> list[str]:
+    if isinstance(definition, CreateStream) and definition.order_by is None:
+        return [_LATENT]
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
     if state is None:
         return []

@@ -14,6 +14,7 @@ from tidemill.language.not_built import refuse_not_built
 from tidemill.language.select import (
     SETS,
     at_qualified_star,
+    parse_alias,
     parse_item,
     parse_joins,
     parse_select_list,
@@ -22,7 +23,7 @@ from tidemill.language.select import (
 )
 from tidemill.language.statements import RowSelect, SelectItem, Star
 
-_GROUPED = ("GROUP BY", "HAVING")
+_GROUPED = ("GROUP BY", "HAVING", "EMIT")
 _LATER = {
     **dict.fromkeys(SETS, "a union of streams"),
     **dict.fromkeys(("ORDER BY", "SORT BY"), "an order of rows in a stream"),
@@ -39,7 +40,7 @@ def parse_row_select(cursor: Cursor) -> RowSelect:
     cursor.expect("FROM")
     refuse_other_relations(cursor)
     stream, stream_place = parse_stream(cursor)
-    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    alias = parse_alias(cursor, "an alias")
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
     where = cursor.expression() if cursor.take("WHERE") else None

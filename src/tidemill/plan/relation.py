@@ -91,6 +91,7 @@ class Source(Relation):
 
     name: Name
     declared: tuple[Slot, ...] = field(compare=False)
+    is_latent: bool = field(default=False, compare=False)
     origin: str = field(default="", compare=False)  # of rows that ticks of other streams give
 
     def __post_init__(self) -> None:

@@ -22,7 +22,10 @@ from tidemill.scan.contract import Pass, passes_of
 from tidemill.scan.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.state.feed import Feed, Scan
 from tidemill.state.row_pieces import RowFeed
-from tidemill.types import Type
+from tidemill.types import TIMESTAMP, Type
+
+# The time of rows whose stream has no column for it; no declared column has such a name.
+_STAMP = "_stamp"
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,11 @@ class Program:
         return any(lane.is_sketch for feed in feeds for lane in feed.lanes)
 
     @property
+    def reads_rows(self) -> bool:
+        """True if rows are more than counted."""
+        return bool(self.passes or self.row_passes)
+
+    @property
     def groups_rows(self) -> bool:
         """True if somebody aggregates rows; else they are counted, or leave as they are."""
         return any(feed.synopses for one_pass in self.passes for feed in one_pass.feeds)
@@ -119,12 +127,14 @@ def table_rows(table: Table) -> Program:
 
 
 def _program(stream: Stream, names: Sequence[str], passes: tuple[ArrayPass, ...]) -> Program:
-    read_names = {name.lower() for name in (*names, stream.time_column)}
+    time_column = stream.time_column or _STAMP
+    read_names = {name.lower() for name in (*names, time_column)}
     if stream.stamped_on_arrival and len(read_names) == 1:
         read_names.add(stream.stored_columns[0].name.lower())  # rows are counted by some column
-    columns = ((column.name.lower(), column.type) for column in stream.columns)
+    stamp = ((_STAMP, TIMESTAMP),) if stream.is_latent else ()
+    columns = (*((column.name.lower(), column.type) for column in stream.columns), *stamp)
     return Program(
-        stream.time_column,
+        time_column,
         tuple((name, kind) for name, kind in columns if name in read_names),
         passes,
         _dialect(stream),
