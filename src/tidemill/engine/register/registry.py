@@ -9,6 +9,8 @@ from functools import partial
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
 from tidemill.catalog.differences import check_advance
+from tidemill.catalog.handed import answering_query
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -25,7 +27,14 @@ from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import AdvanceStream, CreateDerivedStream, CreateQuery, RunSelect
+from tidemill.language.statements import (
+    AdvanceStream,
+    CreateAnswerStream,
+    CreateDerivedStream,
+    CreateQuery,
+    RunSelect,
+)
+from tidemill.plan.bind.answers import with_columns
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import Sample, SharedPlan
@@ -77,6 +86,14 @@ class Registry:
             check_calls(plan)
             check_windows(statement.select.window)
 
+    def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
+        """With the columns that the answers have."""
+        catalog.check_inputs(statement)
+        plan = self.bind(answering_query(statement), catalog)
+        if isinstance(plan, QueryPlan):
+            check_calls(plan)
+        return with_columns(statement, plan)
+
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)
 
@@ -117,7 +134,9 @@ class Registry:
         under way by the plan before, and is called when nothing can be refused any more.
         """
         plan = self._planned(catalog)
-        self.check_sources(catalog, plan.streams, text)
+        # A source that is gone is not in the way of who promises that nothing comes of it.
+        if replace(self.catalog, advances=catalog.advances) != catalog:
+            self.check_sources(catalog, plan.streams, text)
         self.outlets.check(catalog, plan, set(self.queries))
         finish()
         self.outlets.settle_changed(self.catalog, self.plan, plan)
@@ -126,7 +145,8 @@ class Registry:
         self.tables.write(plan)
         connection = self.home.open()
         samples = self.planner.samples_of(catalog)
-        save_registered(connection, self.registered, after, writers, samples)
+        ledger = HandoverLedger(connection, self.home.handovers)
+        save_registered(connection, self.registered, after, writers, samples, ledger)
         self.registered = after
         self.outlets.stand(writers)
         self.tables.sweep(plan)

@@ -66,8 +66,8 @@ class StreamRunner:
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
         """True if the runner was made for this plan, these settings and these pauses."""
         context = self._context
-        made_for = context.plan, context.settings, context.paused, context.advances
-        return made_for == (plan, catalog.settings, catalog.paused, catalog.advances)
+        made_for = context.plan, context.settings, context.paused
+        return made_for == (plan, catalog.settings, catalog.paused)
 
     def recover(self) -> TickReport | None:
         """Run the tick that a crash interrupted, if there is one."""
