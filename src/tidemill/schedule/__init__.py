@@ -8,10 +8,10 @@ from tidemill.schedule.due import (
     all_windows,
     due_windows,
     early_windows,
-    in_parts,
     last_instant,
     next_instant,
     oldest_needed,
+    parts_of_due,
 )
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
@@ -37,10 +37,10 @@ __all__ = [
     "due_windows",
     "early_windows",
     "first_open",
-    "in_parts",
     "last_instant",
     "next_instant",
     "next_windows",
     "oldest_needed",
+    "parts_of_due",
     "policy_tasks",
 ]

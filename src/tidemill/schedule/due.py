@@ -108,11 +108,11 @@ def due_windows(
     return runs
 
 
-def in_parts(due: Iterable[Due], most: int) -> Iterator[list[Due]]:
+def parts_of_due(due: Iterable[Due], most: int) -> Iterator[list[Due]]:
     """The runs in parts of up to so many windows, counted for each who asks; one part at least.
 
     >>> runs = Due(("p", "q"), "s1", 9, 1, 0, 5), Due(("r",), "s1", 9, 3, 0, 2)
-    >>> for part in in_parts(runs, 6):
+    >>> for part in parts_of_due(runs, 6):
     ...     print([(run.first_us, run.windows) for run in part])
     [(0, 3)]
     [(3, 2), (0, 2)]

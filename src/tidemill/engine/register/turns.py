@@ -85,6 +85,6 @@ class RateTurns:
     def _begin(self, turned: Turn, context: Context) -> Future[Regrouping]:
         if len(turned.plan.queries_of(turned.stream)) > GROUPED_AT_ONCE:
             return self.beside.submit(turned.regrouping, context)
-        made = Future[Regrouping]()
-        made.set_result(turned.regrouping(context))
-        return made
+        groups = Future[Regrouping]()
+        groups.set_result(turned.regrouping(context))
+        return groups

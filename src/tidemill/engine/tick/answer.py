@@ -12,7 +12,7 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Due, in_parts
+from tidemill.schedule import Due, parts_of_due
 from tidemill.share import Stint
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
@@ -43,7 +43,7 @@ class Answerer:
 
         More than memory has room for are answered in parts, one after the other.
         """
-        parts = list(in_parts(due, MOST_WINDOWS))
+        parts = list(parts_of_due(due, MOST_WINDOWS))
         if len(parts) == 1:
             return self._answer(tick, due, version, snapshots or {})
         return [
