@@ -10,10 +10,11 @@ from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_ad
 from tidemill.catalog.aggregates import code_of
 from tidemill.durations import parse_duration
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language.names import Name, by_name
+from tidemill.language.names import ANSWERS_FOR, SIDES, Name, by_name, side_of
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -30,6 +31,7 @@ UPDATE_US = 1_000_000
 KINDS: dict[type, str] = {
     CreateStream: "stream",
     CreateDerivedStream: "stream",
+    CreateAnswerStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
     CreateAggregate: "aggregate",
@@ -39,7 +41,7 @@ KINDS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream as the rest of the engine sees it."""
+    """A stream as the rest of the engine sees it; one without a time column is latent."""
 
     name: str
     columns: tuple[ColumnDef, ...]
@@ -54,11 +56,18 @@ class Stream:
     skew_us: int | None = None
     estimates_skew: bool = False
     follows_clock: bool = False
+    level: int = 0  # how many streams deep its rows come from the ticks of others
+    origin: str = ""  # of such rows, in words
 
     @cached_property
     def key(self) -> Name:
         """The name, to find the stream's state and its queries by."""
         return Name(self.name)
+
+    @property
+    def is_latent(self) -> bool:
+        """True if rows carry no time: they are stamped on arrival, and the stamp is no column."""
+        return not self.time_column
 
     @property
     def format(self) -> str:
@@ -83,19 +92,11 @@ class Sink:
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
     check_columns(statement.columns)
-    if statement.order_by is None:
-        refuse(
-            "E_NOT_BUILT",
-            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
-            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
-            place=statement.place,
-        )
-    column = _time_column(statement, statement.order_by)
     return Stream(
         name=statement.name,
         columns=statement.columns,
-        time_column=column.name,
-        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
+        time_column=_time_column(statement),
+        stamped_on_arrival=is_stamped(statement),
         source=parse_address(statement.source, SOURCES, statement.source_place),
         **vars(stream_options(statement)),
     )
@@ -123,8 +124,16 @@ def check_columns(columns: tuple[ColumnDef, ...]) -> None:
         names.add(Name(name))
 
 
-def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
-    columns = by_name(statement.columns)
+def is_stamped(statement: CreateStream) -> bool:
+    """True if rows get the time of their arrival, in a column or, of a latent stream, in none."""
+    return statement.order_by is None or Name(statement.order_by) == ARRIVAL_COLUMN
+
+
+def _time_column(statement: CreateStream) -> str:
+    """The name of the column that rows are ordered by; empty without ORDER BY."""
+    if statement.order_by is None:
+        return ""
+    order_by, columns = statement.order_by, by_name(statement.columns)
     column = columns.get(Name(order_by))
     if column is None:
         refuse(
@@ -141,7 +150,7 @@ def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
             hint="event time is a TIMESTAMP column",
             place=statement.place,
         )
-    return column
+    return column.name
 
 
 @dataclass(frozen=True)
@@ -192,10 +201,10 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
+    if is_stamped(statement):
+        _refuse_of_stamps(statement, values, place)
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
-    if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
-        _refuse_of_stamps(values, place)
     if "ahead" in values:
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
     if "skew" in values:
@@ -209,10 +218,22 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     return options
 
 
-def _refuse_of_stamps(values: Mapping[str, str], place: Place | None) -> None:
-    """Rows that are stamped on arrival have the clock's time, whatever else is said."""
-    if "ahead" in values:
-        refuse("E_OPTION", "rows that are stamped on arrival are never ahead", place=place)
+def _refuse_of_stamps(
+    statement: CreateStream, values: Mapping[str, str], place: Place | None
+) -> None:
+    """Rows that are stamped on arrival have the clock's time, whatever else is said.
+
+    Homes have streams ordered by the stamp that say a lateness, by which windows wait.
+    """
+    never = {"ahead": "ahead"} if statement.order_by else {"ahead": "ahead", "lateness": "late"}
+    for name, what in never.items():
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival are never {what}",
+                hint=f"leave {name} out, or ORDER BY a TIMESTAMP column of the rows",
+                place=place,
+            )
     for name in ("skew", "clock"):
         if name in values:
             refuse(
@@ -331,6 +352,8 @@ def check_definition(statement: Definition) -> None:
     _check_name(KINDS[type(statement)], statement)
     if isinstance(statement, CreateStream):
         stream_of(statement)
+    elif isinstance(statement, CreateAnswerStream):
+        check_columns(statement.columns or ())
     elif isinstance(statement, CreateTable):
         table_of(statement)
     elif isinstance(statement, CreateSink):
@@ -349,5 +372,19 @@ def _check_name(kind: str, statement: Definition) -> None:
             "E_NAME",
             f"{kind} '{name}' cannot be the name of a folder",
             hint="at most 100 letters, no slash, and no dot in front",
+            place=statement.place,
+        )
+    if kind in ("stream", "table") and side_of(name) is not None:
+        refuse(
+            "E_NAME",
+            f"{kind} '{name}' would be called like what a stream sets aside",
+            hint=f"give it a name that does not end in {' or '.join(f'.{s}' for s in SIDES)}",
+            place=statement.place,
+        )
+    if kind == "query" and name.lower().startswith(ANSWERS_FOR):
+        refuse(
+            "E_NAME",
+            f"query '{name}' would be called like the query behind a stream of answers",
+            hint="give it a name that does not begin with 'stream '",
             place=statement.place,
         )

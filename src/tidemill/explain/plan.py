@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
-from tidemill.plan.relation import Relation, TableJoin
+from tidemill.plan.relation import Relation, Source, TableJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
 
 
@@ -22,7 +23,7 @@ def explain_plan(plan: AnyQuery) -> str:
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
-    yield f"query {plan.name} → {plan.sink or 'default sink'}"
+    yield _title(plan)
     yield from _tree(plan.tree)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
@@ -32,7 +33,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 
 
 def _lines(plan: QueryPlan) -> list[str]:
-    lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
+    lines = [_title(plan)]
     lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
@@ -49,6 +50,13 @@ def _lines(plan: QueryPlan) -> list[str]:
         ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"
         lines.append(f"  limit      {plan.limit} per window, ties broken by {ties}")
     return lines
+
+
+def _title(plan: AnyQuery) -> str:
+    """The query and where its answers go; those of a stream become rows of its readers."""
+    if answered_by(plan.name):
+        return f"{plan.name} → who reads it"
+    return f"query {plan.name} → {plan.sink or 'default sink'}"
 
 
 def window_clause(window: Window) -> str:
@@ -68,8 +76,13 @@ def _tree(relation: Relation) -> Iterator[str]:
     """A node a line, each below and to the right of the one that reads it."""
     for depth, node in relation.walk():
         label = "" if depth else "from"
-        note = "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
-        yield f"  {label:<11}{'  ' * depth}{node.title}{note}"
+        yield f"  {label:<11}{'  ' * depth}{node.title}{_note(node)}"
+
+
+def _note(node: Relation) -> str:
+    if isinstance(node, Source) and node.is_latent:
+        return "   (latent, stamped on arrival)"
+    return "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
 
 
 def _scalar(scalar: Scalar) -> str:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.handovers import Handovers, NoHandovers
 from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.language.statements import ColumnDef
 from tidemill.scan.contract import Arrival
@@ -236,6 +237,7 @@ class SourceTools:
     measure: Callable[[Files, str], Mapping[str, Extent]]
     # The clock that recordings of a home share.
     recorded: RecordedClock = field(default_factory=RecordedClock)
+    handovers: Handovers = field(default_factory=NoHandovers)
 
 
 def is_text_format(file_format: str) -> bool:

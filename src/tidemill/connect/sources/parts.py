@@ -23,7 +23,7 @@ from tidemill.types import TIMESTAMP
 
 def array_parts(program: Program, source: AnySource, portion: Input) -> tuple[Part, ...] | None:
     """All parts of an input in order; None if some of it is Spark's to read."""
-    reading = source.read(portion, [name for name, _ in program.columns])
+    reading = source.read(portion, [name for name, _ in program.stored_columns])
     if isinstance(reading, ArrowBlocks):
         most_rows = source.most_rows(portion) or 0
         rows_each = -(-most_rows // max(1, len(reading.numbers)))
@@ -39,7 +39,7 @@ def settle_by_parts(terms: Terms, parts: Sequence[Part]) -> Terms:
     newest_us = newest_by_path(groups, terms.latest_us) if len(groups) == len(parts) else None
     if newest_us is None:
         return terms
-    return terms.settled(list(dict.fromkeys(group.path for group in groups)), newest_us)
+    return terms.settled(list(dict.fromkeys(group.arrival for group in groups)), newest_us)
 
 
 def settle_by_footers(terms: Terms, stream: Stream, reading: InputRows) -> Terms:

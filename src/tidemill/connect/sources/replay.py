@@ -32,7 +32,11 @@ def open_replay(stream: Stream, tools: SourceTools) -> AnySource:
     """A recording in the order of time, or as it was recorded."""
     options = stream.source.option_map
     if stream.stamped_on_arrival:
-        refuse("E_SOURCE", f"stream {stream.name} replays, so its rows carry their own time")
+        refuse(
+            "E_SOURCE",
+            f"stream {stream.name} replays, so its rows carry their own time",
+            hint="declare the TIMESTAMP column that has it, and ORDER BY it",
+        )
     is_recorded = options.get("recorded", "false")
     if is_recorded.lower() not in ("true", "false"):
         refuse("E_SOURCE", f"recorded is true or false, not '{is_recorded}'")

@@ -30,7 +30,7 @@ from tidemill.scan.contract import (
     join_spans,
     own_bits,
 )
-from tidemill.scan.row_scan import RowPass, count_raised, pick_rows
+from tidemill.scan.row_scan import Picking, RowPass, pick_rows
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
 from tidemill.state.raised import RaisedCounts, raised_by_signature
@@ -53,7 +53,7 @@ class Admitted:
 def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely = judge.judge(column, stretches)
+    usable, timely, _ = judge.judge(column, stretches)
     accepted = usable & timely
     spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():
@@ -126,6 +126,11 @@ class Scanned:
         for feed, rows in by_feed.items():
             if rows:
                 self.raised_in_rows[feed] = self.raised_in_rows.get(feed, 0) + rows
+
+    def pick(self, picking: Picking) -> None:
+        """Take in what a row feed takes of a chunk."""
+        self.picked += [picking.picked] if picking.picked else []
+        self.count_raised_in_rows({picking.feed.id: picking.raised})
 
     def raised_by_expression(self) -> dict[str, int]:
         """Passes that have an expression in common have met the same rows."""
@@ -204,8 +209,8 @@ def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Sc
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
-            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
-            scanned.count_raised_in_rows(count_raised(row_pass, timed.chunk))
+            for picking in pick_rows(row_pass, timed.chunk, timed.times_us):
+                scanned.pick(picking)
     if not program.passes:
         scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):
