@@ -20,6 +20,7 @@ from tidemill.connect.handovers import HandoverLedger, NoHandovers
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
+from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.engine.assembly import Assembly
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
@@ -85,6 +86,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._notice: Notice = notice or (lambda _: None)
         self._stop = threading.Event()
         self._spark = SparkOnDemand(master, self._notice)
+        self._recorded = RecordedClock()
         self._subscribers = Subscribers()
         self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
@@ -112,6 +114,7 @@ class Engine(AbstractContextManager["Engine"]):
             subscribers=self._subscribers,
             selects=self._selects,
             one_time=self._one_time,
+            recorded=self._recorded,
         )
         # There is one of each while streams run.
         self._run: RunLoop | None = None
@@ -365,7 +368,8 @@ class Engine(AbstractContextManager["Engine"]):
 
         is_there = stream.source.scheme == HANDED and self.home.exists
         handovers = HandoverLedger(self.home.open(), self.home.handovers) if is_there else None
-        return open_source(stream, SourceTools(self._clock, measure, handovers or NoHandovers()))
+        tools = SourceTools(self._clock, measure, self._recorded, handovers or NoHandovers())
+        return open_source(stream, tools)
 
 
 def _explain(query: QueryPlan, _: Catalog) -> Reply:
