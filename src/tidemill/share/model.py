@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
@@ -125,6 +125,22 @@ class SharedPlan:
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
 
+    def moving_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+        """The queries of a stream with a stint that ends."""
+        return self._moving.get(stream, ())
+
+    @cached_property
+    def handed_over(self) -> tuple[Name, ...]:
+        """The streams that are read whose rows come from the ticks of others."""
+        answered = (answered_by(query.name) for query in self.queries)
+        sides = (name for name in self.streams if set_aside_by(name))
+        return tuple(dict.fromkeys((*filter(None, answered), *sides)))
+
+    def answered_from(self, stream: Name) -> tuple[Name, ...]:
+        """The streams whose rows are answers over the stream, at once or by way of others."""
+        streams = [name for query in self.queries_of(stream) if (name := answered_by(query.name))]
+        return tuple(name for each in streams for name in (each, *self.answered_from(each)))
+
     def row_query(self, name: str) -> RowQuery | None:
         """The query of this name, if it has no window."""
         query = self._any_by_name.get(name)
@@ -136,8 +152,10 @@ class SharedPlan:
 
     @cached_property
     def streams(self) -> tuple[Name, ...]:
-        """The streams that queries read, in the order of these."""
-        return tuple(dict.fromkeys(source_name(query.relation) for query in self.every_query))
+        """The streams that queries read, in the order of these; what one sets aside comes of its
+        own ticks, so it is read too."""
+        sources = (source_name(query.relation) for query in self.every_query)
+        return tuple(dict.fromkeys(name for source in sources for name in _with_base(source)))
 
     @property
     def shared_streams(self) -> tuple[Name, ...]:
@@ -150,6 +168,17 @@ class SharedPlan:
         for query in self.queries:
             queries.setdefault(source_name(query.relation), []).append(query)
         return {stream: tuple(several) for stream, several in queries.items()}
+
+    @cached_property
+    def _moving(self) -> dict[Name, tuple[QueryPlan, ...]]:
+        return {
+            stream: tuple(
+                query
+                for query in queries
+                if any(stint.until_us != END_US for stint in self.stints[query.name])
+            )
+            for stream, queries in self._by_stream.items()
+        }
 
     @cached_property
     def _by_name(self) -> dict[str, QueryPlan]:
@@ -172,17 +201,25 @@ class SharedPlan:
         return {key: tuple(pairs) for key, pairs in readers.items()}
 
 
+def _with_base(source: Name) -> tuple[Name, ...]:
+    base = set_aside_by(source)
+    return (source,) if base is None else (base, source)
+
+
 def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     """The lanes behind a query's aggregates, each once."""
     lanes = (lane for call in query.aggregates for lane in lanes_behind(call))
     return tuple(dict.fromkeys(lanes))
 
 
+# Asked of every query again and again, so they are looked up by the hash that a plan keeps.
+@lru_cache(maxsize=2**15)
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     return _specs_of(query.window)
 
 
+@lru_cache(maxsize=2**15)
 def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us

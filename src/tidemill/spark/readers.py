@@ -20,8 +20,8 @@ from tidemill.connect.sources.contract import (
 )
 from tidemill.language.names import quote_name
 from tidemill.language.statements import ColumnDef
+from tidemill.scan.contract import TimeRange
 from tidemill.spark.catalyst.admission import CORRUPT
-from tidemill.time import TimeRange
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,7 +2,6 @@
 
 from tidemill.time.arrivals import bounds
 from tidemill.time.promises import Promise, Word, promise, skew_us
-from tidemill.time.ranges import TimeRange
 from tidemill.time.rate import InputRate
 from tidemill.time.registers import EARLIEST_US, LATEST_US, Register
 
@@ -12,7 +11,6 @@ __all__ = [
     "InputRate",
     "Promise",
     "Register",
-    "TimeRange",
     "Word",
     "bounds",
     "promise",

@@ -25,14 +25,13 @@ from tidemill.scan.arrays.files import (
     row_groups,
 )
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.contract import Terms
-from tidemill.time import TimeRange
+from tidemill.scan.contract import Terms, TimeRange
 from tidemill.types import TIMESTAMP
 
 
 def array_parts(program: Program, source: AnySource, portion: Input) -> tuple[Part, ...] | None:
     """All parts of an input in order; None if some of it is Spark's to read."""
-    reading = source.read(portion, [name for name, _ in program.columns])
+    reading = source.read(portion, [name for name, _ in program.stored_columns])
     if isinstance(reading, ArrowBlocks):
         most_rows = source.most_rows(portion) or 0
         rows_each = -(-most_rows // max(1, len(reading.numbers)))

@@ -9,11 +9,11 @@ from pathlib import Path
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
-from tidemill.engine.register.plan import Planner
+from tidemill.engine.register.turns import RateTurns
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.schedule import Specs, oldest_needed
 from tidemill.share import SharedPlan, Stint, retire_stints, specs_of
@@ -28,17 +28,26 @@ _MEGABYTE = 1 << 20
 class Upkeep:
     """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
 
-    planner: Planner
+    turns: RateTurns
 
     def plan_after(
-        self, plan: SharedPlan, runners: Iterable[StreamRunner], catalog: Catalog
+        self,
+        plan: SharedPlan,
+        runners: Iterable[StreamRunner],
+        catalog: Catalog,
+        wait: bool = False,
     ) -> SharedPlan:
-        """The same plan if the streams' last ticks give no cause to change it."""
+        """The same plan if the streams' last ticks give no cause to change it.
+
+        It is the same as well while another is being made, unless that is to be waited for.
+        """
         for runner in runners:
-            plan = self._after(plan, runner, catalog)
+            plan = self._after(plan, runner, catalog, wait)
         return plan
 
-    def _after(self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog) -> SharedPlan:
+    def _after(
+        self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog, wait: bool
+    ) -> SharedPlan:
         name, state = runner.stream.key, runner.state
         if not plan.queries_of(name):
             return plan  # dropped since its last tick, and maybe its stream as well
@@ -46,7 +55,7 @@ class Upkeep:
             reach_us = state.time.reach_us(runner.stream.update_us)
             plan = retire_stints(plan, name, state.time.watermark_us, reach_us)
         rate = state.rate.rows_per_second
-        return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
+        return plan if rate is None else self.turns.follow(plan, name, rate, catalog, wait)
 
 
 def oversized(
@@ -100,7 +109,9 @@ def _problem(query: QueryPlan, size_bytes: int, limit_bytes: int) -> Problem:
     calls = _counting_calls(query)
     siblings = {name: call for call in calls if (name := function_of(call).sibling)}
     hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
-    hints.append("or SET value_memory to more, and RESUME QUERY " + query.name)
+    is_hidden = answered_by(query.name) is not None
+    resumed = "resume the queries that read it" if is_hidden else f"RESUME QUERY {query.name}"
+    hints.append(f"or SET value_memory to more, and {resumed}")
     return Problem(
         "E_VALUE_MEMORY",
         f"query {query.name} is stopped: the values it counts take {_size_text(size_bytes)}",

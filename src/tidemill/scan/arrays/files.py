@@ -19,8 +19,8 @@ from tidemill.arrays import BoolArray
 from tidemill.scan.arrays.chunk import ChunkColumn, OutOfRangeError
 from tidemill.scan.arrays.lines import Lines, NotPlainError, line_parts, read_lines
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.contract import Arrival, TimeSpan
-from tidemill.time import EARLIEST_US, TimeRange
+from tidemill.scan.contract import Arrival, TimeRange, TimeSpan
+from tidemill.time import EARLIEST_US
 from tidemill.types import STRING, TIMESTAMP, Type
 
 # Marks of files with dates of the calendar before 1582, which Spark moves.
@@ -212,7 +212,8 @@ def parts_of(program: Program, paths: Sequence[str]) -> tuple[FilePart, ...] | N
     """All parts of the files in order; None if any file is not as declared or cannot be read."""
     if program.dialect is not None:
         return line_parts(paths, program.dialect)
-    return row_groups(paths, program.columns, program.time_column)
+    time_column = "" if program.is_stamped else program.time_column
+    return row_groups(paths, program.stored_columns, time_column)
 
 
 def all_rows(program: Program, paths: Sequence[str]) -> pa.Table | None:
@@ -261,6 +262,7 @@ def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
     for batch in _batches(program, parts):
         if not len(batch.rows):
             continue
+        batch = _stamped(program, batch) if program.is_stamped else batch
         if waiting and sum(len(b.rows) for b in waiting) + len(batch.rows) > CHUNK_ROWS:
             yield _joined(waiting)
             waiting = []
@@ -280,6 +282,12 @@ def _within(table: pa.Table, times: TimeRange | None) -> pa.Table:
     return table if is_chosen.all() else table.filter(pa.array(is_chosen))
 
 
+def _stamped(program: Program, batch: RowBatch) -> RowBatch:
+    """With the time of their arrival."""
+    stamps = pa.repeat(pa.scalar(program.stamp_us, TIMESTAMP.arrow), len(batch.rows))
+    return replace(batch, rows=batch.rows.append_column(program.time_column.lower(), stamps))
+
+
 def _joined(batches: Sequence[RowBatch]) -> RowBatch:
     parts = dict.fromkeys(part for batch in batches for part in batch.parts)
     stretches = tuple(stretch for batch in batches for stretch in batch.stretches)
@@ -297,8 +305,8 @@ def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
     groups = [part for part in parts if isinstance(part, RowGroup)]
     for _, of_file in itertools.groupby(groups, key=lambda group: group.path):
         run = tuple(of_file)
-        for whole in read_groups(run, program.kinds, CHUNK_ROWS):
-            table = _within(whole, run[0].within)
+        for group_rows in read_groups(run, program.kinds, CHUNK_ROWS):
+            table = _within(group_rows, run[0].within)
             yield RowBatch(table, ((run[0].arrival, len(table)),), run)
     for made_rows in (part for part in parts if isinstance(part, MadeRows)):
         for batch in made_rows.make():

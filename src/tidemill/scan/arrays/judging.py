@@ -16,13 +16,20 @@ from tidemill.time import EARLIEST_US, LATEST_US
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class Judged:
     """Of each row, whether it has a usable time and whether that is before no bound; and the spans
     of the times of rows that have both, by arrival."""
 
     usable: BoolArray
     timely: BoolArray
     spans: dict[Arrival, TimeSpan]
+    stretches: Sequence[Stretch]
+    since_us: Sequence[int]  # the bound of each stretch
+
+    @property
+    def bounds_us(self) -> IntArray:
+        """The bound of each row."""
+        return np.repeat(self.since_us, [rows for _, rows in self.stretches])
 
 
 class Judge:
@@ -39,7 +46,7 @@ class Judge:
         self._arrival: Arrival | None = None
         self._newest_us: int | None = None  # of the arrival that is under way
 
-    def judge(self, column: ChunkColumn, stretches: Sequence[Stretch]) -> Verdicts:
+    def judge(self, column: ChunkColumn, stretches: Sequence[Stretch]) -> Judged:
         times_us = column.numbers
         usable, ends = self._usable(column, stretches)
         since = [
@@ -47,10 +54,11 @@ class Judge:
             for (arrival, _), (_, newest) in zip(stretches, ends, strict=True)
         ]
         if all(oldest >= bound for (oldest, _), bound in zip(ends, since, strict=True)):
-            return Verdicts(usable, np.ones_like(usable), _by_arrival(stretches, ends))
+            every = np.ones_like(usable)
+            return Judged(usable, every, _by_arrival(stretches, ends), stretches, since)
         timely = times_us >= np.repeat(since, [rows for _, rows in stretches])
         ends = _ends(times_us, usable & timely, stretches)
-        return Verdicts(usable, timely, _by_arrival(stretches, ends))
+        return Judged(usable, timely, _by_arrival(stretches, ends), stretches, since)
 
     def _usable(
         self, column: ChunkColumn, stretches: Sequence[Stretch]

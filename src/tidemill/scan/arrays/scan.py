@@ -53,19 +53,19 @@ class Admitted:
 def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    verdicts = judge.judge(column, stretches)
-    accepted = verdicts.usable & verdicts.timely
+    judged = judge.judge(column, stretches)
+    accepted = judged.usable & judged.timely
     if accepted.all():
-        return Admitted(chunk, column.numbers, verdicts.spans)
-    late = verdicts.usable & ~verdicts.timely
+        return Admitted(chunk, column.numbers, judged.spans)
+    late = judged.usable & ~judged.timely
     broken = int(judge.broken(column.numbers, late).sum())
     counts = {
-        MALFORMED: int((~verdicts.usable).sum()),
+        MALFORMED: int((~judged.usable).sum()),
         LATE: int(late.sum()) - broken,
         BROKEN: broken,
     }
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(accepted), column.numbers[accepted], verdicts.spans, refused)
+    return Admitted(chunk.where(accepted), column.numbers[accepted], judged.spans, refused)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
