@@ -59,6 +59,11 @@ class Registered:
         }
         return Registered(catalog, plan, queries)
 
+    def changed_since(self, before: Registered) -> dict[str, QueryState]:
+        """The states that are not those of before."""
+        standing = before.queries
+        return {name: s for name, s in self.queries.items() if standing.get(name) is not s}
+
     def streams(self) -> list[Stream]:
         """Those that some query reads; first those whose ticks give rows to others."""
         streams = [self.catalog.stream(name) for name in self.plan.streams]
@@ -168,7 +173,7 @@ def save_registered(
         keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
         journal.forget_queries(before.queries.keys() - after.queries.keys())
-        journal.save_queries(after.queries)
+        journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()
         for stream in left:

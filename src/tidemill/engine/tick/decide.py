@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidemill.arrays import IntArray
@@ -10,6 +10,7 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
 from tidemill.language.names import Name
+from tidemill.language.statements import Emit
 from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
@@ -28,13 +29,20 @@ from tidemill.time import Register
 from tidemill.time.promises import FLUSH
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
+StintReaders = Sequence[tuple[QueryPlan, Stint]]
+
 
 class Decider:
     def __init__(self, context: DecideContext, stream: Stream) -> None:
         self._context, self._stream, plan = context, stream, context.plan
         synopses = plan.of_stream(stream.key)
-        self._readers = {s.id: _Readers.of(plan.readers_of(s, False)) for s in synopses}
-        self._soft = {s.id: _Readers.of(plan.readers_of(s, True)) for s in synopses}
+        strict = {s.id: plan.readers_of(s, False) for s in synopses}
+        self._specs = {key: _distinct_specs(readers) for key, readers in strict.items()}
+        self._soft_specs = {s.id: _distinct_specs(plan.readers_of(s, True)) for s in synopses}
+        self._askers = {
+            key: _askers(key, readers, self._specs[key], context.paused)
+            for key, readers in strict.items()
+        }
         self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
 
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
@@ -51,11 +59,7 @@ class Decider:
             return Decision(after, folded)
         # A flush closes all windows that have begun by the newest row.
         span = TickSpan(before, until, after.newest_us if record.flush else None)
-        due = tuple(
-            run
-            for key, readers in self._readers.items()
-            for run in self._due(key, readers, version.slices(key), span)
-        )
+        due = tuple(run for key in self._askers for run in self._due(key, version, span))
         if record.flush:
             ends = [run.last_end_us for run in due]
             lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
@@ -73,14 +77,14 @@ class Decider:
         )
         if watermark is None or reach is None:
             return BEGINNING_US
-        strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
+        strict, soft = self._specs[synopsis_id], self._soft_specs[synopsis_id]
         before = reach - self._stream.update_us
         horizons = [oldest_needed(strict, watermark)] if strict.specs else []
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
     def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
         """The synopses that this tick writes anew, and the time from which each is still live."""
-        horizons = {key: self.horizon(key, decision) for key in self._readers}
+        horizons = {key: self.horizon(key, decision) for key in self._specs}
         return {
             key: from_us
             for key, from_us in horizons.items()
@@ -95,7 +99,7 @@ class Decider:
     def _next_update(self, time: Register) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
         next_us = time.next_update_us(self._stream.update_us)
-        if next_us is None or not any(r.specs.specs for r in self._soft.values()):
+        if next_us is None or not any(s.specs for s in self._soft_specs.values()):
             return []
         return [next_us]
 
@@ -103,28 +107,26 @@ class Decider:
         """The time at which every row has left, if rows wait for it."""
         return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 
-    def _due(self, key: str, readers: _Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
-        """Of each query the windows of its stint here; a paused one has none."""
-        closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
-        open_runs = _OpenRuns(readers.specs, slices, span)
-        for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-            if Name(query.name) in self._context.paused:
-                continue
-            for number in numbers:
-                reader = _Reader(key, query, stint, readers.specs.specs[number])
-                if query.emit.empty_windows:
-                    yield from self._with_empty(reader, slices, span)
-                else:
-                    yield from reader.due(closed[number])
-                yield from open_runs.due(reader, number)
+    def _due(self, key: str, version: Version, span: TickSpan) -> Iterator[Due]:
+        """Of the queries that read a synopsis the windows of their stints here."""
+        specs, slices = self._specs[key], version.slices(key)
+        closed = due_windows(specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(specs, slices, span)
+        for asker in self._askers[key]:
+            if asker.emit.empty_windows:
+                yield from self._with_empty(asker, slices, span)
+            else:
+                yield from asker.due(closed[asker.number])
+            yield from open_runs.due(asker)
 
-    def _with_empty(self, reader: _Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, asker: _Asker, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
-        state = self._context.states.get(reader.query.name, QueryState())
+        (query,) = asker.queries
+        state = self._context.states.get(query, QueryState())
         if not state.has_begun and not len(slices):
             return
-        run = all_windows(reader.spec, slices, span.after_us, span.last_end_us(reader.spec))
-        for due in reader.due([run] if run else []):
+        run = all_windows(asker.spec, slices, span.after_us, span.last_end_us(asker.spec))
+        for due in asker.due([run] if run else []):
             most = self._context.most_empty_windows
             yield due._replace(most_empty=most, has_begun=state.has_begun)
 
@@ -150,22 +152,35 @@ class TickSpan:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """A query with the windows of one length, and its stint in a synopsis."""
+class _Asker:
+    """Queries that want the same windows of one length, between the same bounds of their stints.
 
-    key: str
-    query: QueryPlan
-    stint: Stint
+    One that is answered without rows too is alone: what is due of it depends on its state.
+    """
+
+    synopsis_id: str
+    number: int  # of the windows, among all of the synopsis
     spec: WindowSpec
+    emit: Emit
+    from_us: int
+    until_us: int
+    queries: tuple[str, ...]
 
     def due(self, runs: Iterable[WindowRun]) -> Iterator[Due]:
         """The windows of the stint."""
+        spec = self.spec
         for run in runs:
-            within = _within(run, self.spec, self.stint)
+            within = self._within(run)
             if within.windows > 0:
-                yield Due(
-                    self.query.name, self.key, self.spec.range_us, self.spec.slide_us, *within
-                )
+                yield Due(self.queries, self.synopsis_id, spec.range_us, spec.slide_us, *within)
+
+    def _within(self, run: WindowRun) -> WindowRun:
+        """The part of a run that begins within the stint."""
+        slide_us = self.spec.slide_us
+        skipped = max(0, -((run.first_us - self.from_us) // slide_us))
+        first_us = run.first_us + skipped * slide_us
+        before_end = -((first_us - self.until_us) // slide_us)
+        return WindowRun(first_us, min(run.windows - skipped, before_end))
 
 
 @dataclass(frozen=True)
@@ -177,43 +192,41 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, reader: _Reader, number: int) -> Iterator[Due]:
-        """The early answers of a query, if the watermark has come to an instant of them."""
-        every_us, window = reader.query.emit.every_us, reader.query.window
+    def due(self, asker: _Asker) -> Iterator[Due]:
+        """The early answers, if the watermark has come to an instant of them."""
+        every_us, start_us = asker.emit.every_us, asker.spec.start_us
         if not every_us or self.span.is_flush:
             return
         span = self.span
-        instant_us = last_instant(every_us, window.start_us, span.after_us, span.until_us)
+        instant_us = last_instant(every_us, start_us, span.after_us, span.until_us)
         if instant_us is None:
             return
         if instant_us not in self._by_instant:
             self._by_instant[instant_us] = early_windows(
                 self.specs, self.slices, instant_us, span.until_us
             )
-        for due in reader.due(self._by_instant[instant_us][number]):
+        for due in asker.due(self._by_instant[instant_us][asker.number]):
             yield due._replace(as_of_us=instant_us)
 
 
-@dataclass(frozen=True)
-class _Readers:
-    """The readers of a synopsis, their distinct windows, and which of those each has."""
-
-    readers: tuple[tuple[QueryPlan, Stint], ...]
-    specs: Specs
-    numbers: tuple[tuple[int, ...], ...]
-
-    @staticmethod
-    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
-        by_query = [specs_of(query) for query, _ in readers]
-        specs = dict.fromkeys(spec for specs in by_query for spec in specs)
-        distinct = {spec: number for number, spec in enumerate(specs)}
-        numbers = tuple(tuple(distinct[spec] for spec in specs) for specs in by_query)
-        return _Readers(readers, Specs.of(distinct), numbers)
+def _distinct_specs(readers: StintReaders) -> Specs:
+    return Specs.of(dict.fromkeys(spec for query, _ in readers for spec in specs_of(query)))
 
 
-def _within(run: WindowRun, spec: WindowSpec, stint: Stint) -> WindowRun:
-    """The part of a run that begins within the stint."""
-    skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
-    first_us = run.first_us + skipped * spec.slide_us
-    before_end = -((first_us - stint.until_us) // spec.slide_us)
-    return WindowRun(first_us, min(run.windows - skipped, before_end))
+def _askers(
+    synopsis_id: str, readers: StintReaders, specs: Specs, paused: frozenset[str]
+) -> tuple[_Asker, ...]:
+    """The readers of a synopsis that are not paused, by what of their windows is due when."""
+    numbers = {spec: number for number, spec in enumerate(specs.specs)}
+    names: dict[tuple[int, Emit, int, int, str], list[str]] = {}
+    for query, stint in readers:
+        if Name(query.name) in paused:
+            continue
+        alone = query.name if query.emit.empty_windows else ""
+        for spec in specs_of(query):
+            key = numbers[spec], query.emit, stint.from_us, stint.until_us, alone
+            names.setdefault(key, []).append(query.name)
+    return tuple(
+        _Asker(synopsis_id, number, specs.specs[number], emit, from_us, until_us, tuple(queries))
+        for (number, emit, from_us, until_us, _), queries in names.items()
+    )
