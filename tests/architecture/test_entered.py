@@ -5,11 +5,7 @@ from __future__ import annotations
 from tests.architecture.entered import counted, step_five, whole_query
 
 MOST_IN_STEP_FIVE = 20
-<<<<<<< HEAD
 MOST_IN_ALL = 160
-=======
-MOST_IN_ALL = 157
->>>>>>> main
 
 
 def test_few_modules_answer_windows():
