@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -350,6 +351,20 @@ def test_streams_that_others_feed_come_and_go_with_their_readers(tmp_path: Path)
         with pytest.raises(Death):
             engine.run("flush", die)
         assert not nothing_is_left(tmp_path / "home")
+        # A reader goes, the stream becomes another one, and a reader comes, all at once.
+        engine.sql(
+            "DROP QUERY bytes; CREATE OR REPLACE STREAM sums AS"
+            " SELECT k AS n, COUNT(*) AS k FROM s [RANGE 1 s SLIDE 1 s] GROUP BY k;"
+            "CREATE QUERY bytes AS SELECT n FROM sums;"
+        )
+        assert not any((tmp_path / "home" / "handovers" / "sums").iterdir())
+        write(tmp_path / "in", files[:4])
+        assert engine.run("flush").queries["bytes"] > 0
+    shutil.rmtree(tmp_path / "home")
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + sums.format("s", "s") + reader, tmp_path)
+        with pytest.raises(Death):
+            engine.run("flush", die)
         engine.sql(
             "PAUSE QUERY bytes; ALTER QUERY bytes AS SELECT n FROM sums; RESUME QUERY bytes;"
         )
