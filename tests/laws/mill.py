@@ -31,7 +31,7 @@ from tidemill.engine.tick.report import TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
-from tidemill.scan.contract import COUNTED, LATE, FoldPlace, FoldReport
+from tidemill.scan.contract import CORRECTED, COUNTED, LATE, FoldPlace, FoldReport
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -89,6 +89,7 @@ class Mill:
     machine_costs: MachineCosts = ARRAY_COSTS
     buckets: int = 2
     lateness_us: int = 0
+    correct_us: int = 0
     in_panes: bool = True
     plan: SharedPlan = field(default_factory=SharedPlan)
     truths: dict[Predicate, Truth] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class Mill:
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
-            self.plan = retire_stints(self.plan, STREAM.key, watermark_us)
+            self.plan = retire_stints(self.plan, STREAM.key, watermark_us - self.correct_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
@@ -167,7 +168,9 @@ class Mill:
     ) -> Begun:
         first, since_us = len(self.rows), self.time.watermark_us
         self.rows += rows
-        self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
+        self.accepted += [
+            row for row in rows if since_us is None or row.time_us >= since_us - self.correct_us
+        ]
         portion = NumberSpan(first, len(self.rows)) if rows else None
         return self.machine().begin(portion, flush, promised_us=promised_us)
 
@@ -197,13 +200,14 @@ class Mill:
         stored = self.journal.load_queries()
         states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
-            stream=replace(STREAM, lateness_us=self.lateness_us),
+            stream=replace(STREAM, lateness_us=self.lateness_us, correct_us=self.correct_us),
             state=self.state,
             folder=PlainFolder(
                 self.rows,
                 self.feeds,
                 self.truths,
                 self.in_panes,
+                self.correct_us,
                 FoldPlace(home.synopses, buckets, 0, NOWHERE),
             ),
             decide=DecideContext(
@@ -213,6 +217,7 @@ class Mill:
                 self.settings.snapshot_pieces,
                 self.settings.most_empty_windows,
                 states,
+                home.synopses,
             ),
             answer=AnswerContext(
                 session=NoSpark(),
@@ -239,19 +244,23 @@ class PlainFolder:
     feeds: tuple[Feed, ...]
     truths: dict[Predicate, Truth]
     in_panes: bool
+    correct_us: int
     place: FoldPlace
 
     def fold(self, record: TickRecord, _watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
-        since_us = record.time.watermark_us
-        since_us = BEGINNING_US if since_us is None else since_us
+        watermark_us = record.time.watermark_us
+        bound_us = BEGINNING_US if watermark_us is None else watermark_us
+        since_us = bound_us - self.correct_us
         span = record.portion or {"low": 0, "high": 0}
         rows = self.rows[span["low"] : span["high"]]
-        counted = [row for row in rows if row.time_us >= since_us]
+        accepted = [row for row in rows if row.time_us >= since_us]
+        timely = sum(row.time_us >= bound_us for row in accepted)
+        verdicts = {COUNTED: timely, CORRECTED: len(accepted) - timely}
         return record, FoldReport(
-            pieces=self._pieces(counted, since_us),
-            rows={COUNTED: len(counted), LATE: len(rows) - len(counted)},
-            oldest_us=min((row.time_us for row in counted), default=None),
-            newest_us=max((row.time_us for row in counted), default=None),
+            pieces=self._pieces(accepted, since_us),
+            rows=verdicts | {LATE: len(rows) - len(accepted)},
+            oldest_us=min((row.time_us for row in accepted), default=None),
+            newest_us=max((row.time_us for row in accepted), default=None),
         )
 
     def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:

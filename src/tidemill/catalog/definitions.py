@@ -50,11 +50,16 @@ class Stream:
     update_us: int = UPDATE_US
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
+    correct_us: int = 0  # rows late by no more than that count all the same
 
     @cached_property
     def key(self) -> Name:
         """The name, to find the stream's state and its queries by."""
         return Name(self.name)
+
+    def final_us(self, watermark_us: int) -> int:
+        """Windows that end by then have been answered for good: no row to come corrects them."""
+        return watermark_us - self.correct_us
 
     @property
     def format(self) -> str:
@@ -170,10 +175,12 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """The lateness of rows and how far ahead of the clock they may be, the time between two updates
-    for soft queries, and the stream's share of the time that is spent on them."""
+    """The lateness of rows, by how much more they may correct what has closed, and how far ahead of
+    the clock they may be; the time between two updates for soft queries, and the stream's share of
+    the time that is spent on them."""
 
     lateness_us: int = 0
+    correct_us: int = 0
     ahead_us: int | None = None
     update_us: int = UPDATE_US
     weight: int = 1
@@ -185,15 +192,22 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     options = StreamOptions()
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
+    for name, state in _NEVER_STAMPED.items():
+        if name in values and _is_stamped(statement):
+            refuse("E_OPTION", f"rows that are stamped on arrival are never {state}", place=place)
+    if "correct" in values:
+        options = replace(options, correct_us=_no_less("correct", values["correct"], place))
     if "ahead" in values:
-        if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
-            refuse("E_OPTION", "rows that are stamped on arrival are never ahead", place=place)
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
         options = replace(options, weight=_whole_number("weight", values["weight"], 1, place))
     return options
+
+
+def _is_stamped(statement: CreateStream) -> bool:
+    return statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN
 
 
 def priority_of(query: CreateQuery) -> int:
@@ -218,7 +232,10 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "ahead", "update", "weight"), ("priority",)
+_STREAM_OPTIONS = ("lateness", "correct", "ahead", "update", "weight")
+_QUERY_OPTIONS = ("priority",)
+# Options for what rows that are stamped on arrival never are.
+_NEVER_STAMPED = {"correct": "late", "ahead": "ahead"}
 
 
 def _texts(

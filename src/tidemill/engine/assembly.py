@@ -153,6 +153,7 @@ class Assembly:
                 settings.snapshot_pieces,
                 settings.most_empty_windows,
                 states,
+                home.synopses,
             ),
             answer=AnswerContext(
                 session=self.spark,

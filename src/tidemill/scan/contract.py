@@ -5,8 +5,9 @@ which of them takes a scan, and nobody can tell them apart by what is answered, 
 aside. For that an implementation keeps the following.
 
 - Verdicts. Every row of a tick gets one verdict, by `Terms` alone: MALFORMED without an event
-  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE before
-  the bound of its arrival; else FILTERED if no feed of a scan keeps it; else COUNTED.
+  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE by more
+  than `Terms.correct_us` before the bound of its arrival; else FILTERED if no feed of a scan keeps
+  it; else COUNTED. Of the last two, those before the bound are CORRECTED_FILTERED and CORRECTED.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -17,9 +18,10 @@ aside. For that an implementation keeps the following.
 - Tables. A scan meets a row once for each of its partners, or once without any. Tables never
   change what a row's verdict is, nor how often it is counted.
 - Rows. A row feed gets the rows that its query keeps, with the columns of its select list; they
-  become its piece in the order in which they came.
+  become its piece in the order in which they came. One whose rows leave in the order of time gets
+  timely rows alone: those that correct would come after rows that have left.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
-  and has the oldest and the newest time among counted and filtered rows.
+  and has the oldest and the newest time among accepted rows.
 - Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.
 
 `late/` has all declared columns. `malformed/` has `record`, the line as it came or the row as
@@ -52,8 +54,14 @@ from tidemill.state.synopsis import Synopsis
 from tidemill.time import LATEST_US, Register, bounds
 from tidemill.windows import EdgeClass
 
-# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out.
-COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
+# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out; and
+# it counts or is left out though it comes late enough to correct what has closed.
+COUNTED, LATE, MALFORMED, FILTERED, CORRECTED, CORRECTED_FILTERED = range(6)
+# Rows that are in cells, and rows that are accepted, whether some WHERE lets them in or none.
+TAKEN = COUNTED, CORRECTED
+ACCEPTED = *TAKEN, FILTERED, CORRECTED_FILTERED
+# The verdict on a row that comes late enough to correct, by what it would be else.
+CORRECTING = {COUNTED: CORRECTED, FILTERED: CORRECTED_FILTERED}
 
 Pieces = Mapping[str, tuple[Piece, ...]]
 # A file by its path, or a block of rows that are made by its number.
@@ -93,11 +101,17 @@ class Terms:
     lateness_us: int = 0
     latest_us: int = LATEST_US
     bounds: Mapping[Arrival, int] = field(default_factory=dict)
+    correct_us: int = 0  # rows that are before their bound by no more than that correct
 
     @property
     def since_us(self) -> int:
-        """No row that counts is older, whichever arrival it comes with."""
+        """No row is timely that is older, whichever arrival it comes with."""
         return self.register.since_us
+
+    @property
+    def accepted_since_us(self) -> int:
+        """No row is accepted that is older."""
+        return self.since_us - self.correct_us
 
     def settled(self, arrivals: Sequence[Arrival], newest_us: Mapping[Arrival, int]) -> Terms:
         """With all bounds, by the newest time of each arrival of the tick in order."""
@@ -105,9 +119,13 @@ class Terms:
         judged = bounds(self.register, self.lateness_us, times)
         return replace(self, bounds=dict(zip(arrivals, judged, strict=True)))
 
-    def misjudged(self, spans: TimeSpans) -> bool:
-        """True if of rows that passed, in these spans, some are late by the bounds."""
-        return any(span.oldest_us < self.bounds[arrival] for arrival, span in spans.items())
+    def misjudged(self, timely: TimeSpans, correcting: TimeSpans) -> bool:
+        """True if of rows that passed, in these spans, some are later by the bounds."""
+        return any(
+            span.oldest_us < self.bounds[arrival] - by_us
+            for spans, by_us in ((timely, 0), (correcting, self.correct_us))
+            for arrival, span in spans.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +165,7 @@ class Pass:
         return any(feed.keeps_all for feed in self.feeds)
 
     def edge_classes(self, since_us: int) -> tuple[EdgeClass, ...]:
-        """The edges of all that the pass feeds, for rows that are not late."""
+        """The edges of all that the pass feeds, for rows from that time on."""
         synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
         return classes_from(synopses, since_us)
 
@@ -224,6 +242,10 @@ class FoldReport:
     @property
     def late(self) -> int:
         return self.rows.get(LATE, 0)
+
+    @property
+    def corrected(self) -> int:
+        return sum(self.rows.get(verdict, 0) for verdict in CORRECTING.values())
 
     @property
     def malformed(self) -> int:

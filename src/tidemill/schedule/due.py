@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +27,9 @@ class Due(NamedTuple):
 
     An early answer is over the rows before `as_of_us`. Where `most_empty` is there, windows may
     have no rows: they are answered too, but not more than so many without one with rows between,
-    nor, unless the query `has_begun`, before the first with rows.
+    nor, unless the query `has_begun`, before the first with rows. Windows that have been answered
+    before have their `revisions`, the number of each one's correction; if there are none, they are
+    answered the first time.
     """
 
     query: str
@@ -39,6 +41,13 @@ class Due(NamedTuple):
     as_of_us: int | None = None
     most_empty: int | None = None
     has_begun: bool = False
+    revisions: tuple[int, ...] = ()
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The bounds of each window."""
+        for number in range(self.windows):
+            start_us = self.first_us + number * self.slide_us
+            yield start_us, start_us + self.range_us
 
     @property
     def last_end_us(self) -> int:

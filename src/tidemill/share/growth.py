@@ -155,16 +155,16 @@ def _without_other_rates(plan: SharedPlan, stream: Name) -> SharedPlan:
 
 
 def retire_stints(
-    plan: SharedPlan, stream: Name, watermark_us: int, reach_us: int | None = None
+    plan: SharedPlan, stream: Name, final_us: int, reach_us: int | None = None
 ) -> SharedPlan:
-    """Without the stints whose last window has closed, and what only they needed.
+    """Without the stints whose last window ended by `final_us`, and what only they needed.
 
-    Soft queries see no further than `reach_us`, where that is not the watermark.
+    Soft queries see no further than `reach_us`, where that is another time.
     """
-    reach_us = watermark_us if reach_us is None else reach_us
+    reach_us = final_us if reach_us is None else reach_us
 
     def is_over(query: QueryPlan, stint: Stint) -> bool:
-        over_us = reach_us - query.window.update_us if query.is_soft else watermark_us
+        over_us = reach_us - query.window.update_us if query.is_soft else final_us
         return _is_over(query, stint, over_us)
 
     over = {

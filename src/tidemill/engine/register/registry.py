@@ -87,7 +87,7 @@ class Registry:
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
-            return replace(plan, priority=priority)
+            return replace(plan.answered_once(), priority=priority)
         refuse(
             "E_WINDOW",
             "a SELECT by itself reads a window, and this stream has none",

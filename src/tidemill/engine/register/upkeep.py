@@ -44,7 +44,8 @@ class Upkeep:
             return plan  # dropped since its last tick, and maybe its stream as well
         if state.time.watermark_us is not None:
             reach_us = state.time.reach_us(runner.stream.update_us)
-            plan = retire_stints(plan, name, state.time.watermark_us, reach_us)
+            final_us = runner.stream.final_us(state.time.watermark_us)
+            plan = retire_stints(plan, name, final_us, reach_us)
         rate = state.rate.rows_per_second
         return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
 

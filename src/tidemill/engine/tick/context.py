@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
@@ -50,6 +51,7 @@ class DecideContext:
     snapshot_pieces: int  # by bucket
     most_empty_windows: int = Settings().most_empty_windows
     states: Mapping[str, QueryState] = field(default_factory=dict)  # by query
+    synopses: Path = field(default_factory=Path)  # where pieces lie
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
+from tidemill.engine.tick.corrections import Closed, Corrector
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
+from tidemill.engine.tick.readers import Reader, Readers
 from tidemill.language.names import Name
-from tidemill.plan.query import QueryPlan
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
     Due,
@@ -22,7 +23,6 @@ from tidemill.schedule import (
     last_instant,
     oldest_needed,
 )
-from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
@@ -32,12 +32,20 @@ class Decider:
     def __init__(self, context: DecideContext, stream: Stream) -> None:
         self._context, self._stream, plan = context, stream, context.plan
         synopses = plan.of_stream(stream.key)
-        self._readers = {s.id: _Readers.of(plan.readers_of(s, False)) for s in synopses}
-        self._soft = {s.id: _Readers.of(plan.readers_of(s, True)) for s in synopses}
+        self._readers = {s.id: Readers.of(plan.readers_of(s, False)) for s in synopses}
+        self._soft = {s.id: Readers.of(plan.readers_of(s, True)) for s in synopses}
         self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
+        self._correctors = {
+            s.id: Corrector(context.synopses, s, plan.readers_of(s, False), context.paused)
+            for s in synopses
+            if stream.correct_us
+        }
 
-    def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
-        """`version` is the store with the tick's own pieces added."""
+    def decide(
+        self, record: TickRecord, folded: FoldReport, version: Version, final_us: int | None = None
+    ) -> Decision:
+        """`version` is the store with the tick's own pieces added; windows that end by `final_us`
+        are not answered again."""
         before = record.time.watermark_us
         after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
         # The rows of the tick itself were judged by what stood before it.
@@ -52,6 +60,7 @@ class Decider:
             for key, readers in self._readers.items()
             for run in self._due(key, readers, version.slices(key), span)
         )
+        due += tuple(self._revised(before, folded, version, final_us))
         if record.flush:
             ends = [run.last_end_us for run in due]
             lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
@@ -70,8 +79,8 @@ class Decider:
         if watermark is None or reach is None:
             return BEGINNING_US
         strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
-        before = reach - self._stream.update_us
-        horizons = [oldest_needed(strict, watermark)] if strict.specs else []
+        before, final_us = reach - self._stream.update_us, self._stream.final_us(watermark)
+        horizons = [oldest_needed(strict, final_us)] if strict.specs else []
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
     def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
@@ -99,7 +108,19 @@ class Decider:
         """The time at which every row has left, if rows wait for it."""
         return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
 
-    def _due(self, key: str, readers: _Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _revised(
+        self, until_us: int | None, folded: FoldReport, version: Version, final_us: int | None
+    ) -> Iterator[Due]:
+        """The windows closed by then that rows of the tick have touched."""
+        if until_us is None:
+            return
+        for key, corrector in self._correctors.items():
+            if pieces := folded.pieces.get(key, ()):
+                complete_from_us = version.complete_from.get(key, BEGINNING_US)
+                closed = Closed(until_us, final_us, complete_from_us)
+                yield from corrector.due(pieces, closed, self._context.states)
+
+    def _due(self, key: str, readers: Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
         closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
         open_runs = _OpenRuns(readers.specs, slices, span)
@@ -107,14 +128,14 @@ class Decider:
             if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
-                reader = _Reader(key, query, stint, readers.specs.specs[number])
+                reader = Reader(key, query, stint, readers.specs.specs[number])
                 if query.emit.empty_windows:
                     yield from self._with_empty(reader, slices, span)
                 else:
                     yield from reader.due(closed[number])
                 yield from open_runs.due(reader, number)
 
-    def _with_empty(self, reader: _Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, reader: Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
         state = self._context.states.get(reader.query.name, QueryState())
         if not state.has_begun and not len(slices):
@@ -146,25 +167,6 @@ class TickSpan:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """A query with the windows of one length, and its stint in a synopsis."""
-
-    key: str
-    query: QueryPlan
-    stint: Stint
-    spec: WindowSpec
-
-    def due(self, runs: Iterable[WindowRun]) -> Iterator[Due]:
-        """The windows of the stint."""
-        for run in runs:
-            within = _within(run, self.spec, self.stint)
-            if within.windows > 0:
-                yield Due(
-                    self.query.name, self.key, self.spec.range_us, self.spec.slide_us, *within
-                )
-
-
-@dataclass(frozen=True)
 class _OpenRuns:
     """The windows that stay open, by the instant before which their rows are answered."""
 
@@ -173,7 +175,7 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, reader: _Reader, number: int) -> Iterator[Due]:
+    def due(self, reader: Reader, number: int) -> Iterator[Due]:
         """The early answers of a query, if the watermark has come to an instant of them."""
         every_us, window = reader.query.emit.every_us, reader.query.window
         if not every_us or self.span.is_flush:
@@ -188,28 +190,3 @@ class _OpenRuns:
             )
         for due in reader.due(self._by_instant[instant_us][number]):
             yield due._replace(as_of_us=instant_us)
-
-
-@dataclass(frozen=True)
-class _Readers:
-    """The readers of a synopsis, their distinct windows, and which of those each has."""
-
-    readers: tuple[tuple[QueryPlan, Stint], ...]
-    specs: Specs
-    numbers: tuple[tuple[int, ...], ...]
-
-    @staticmethod
-    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
-        by_query = [specs_of(query) for query, _ in readers]
-        specs = dict.fromkeys(spec for specs in by_query for spec in specs)
-        distinct = {spec: number for number, spec in enumerate(specs)}
-        numbers = tuple(tuple(distinct[spec] for spec in specs) for specs in by_query)
-        return _Readers(readers, Specs.of(distinct), numbers)
-
-
-def _within(run: WindowRun, spec: WindowSpec, stint: Stint) -> WindowRun:
-    """The part of a run that begins within the stint."""
-    skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
-    first_us = run.first_us + skipped * spec.slide_us
-    before_end = -((first_us - stint.until_us) // spec.slide_us)
-    return WindowRun(first_us, min(run.windows - skipped, before_end))

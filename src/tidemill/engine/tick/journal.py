@@ -18,7 +18,7 @@ from tidemill.answer.gaps import Gaps
 from tidemill.connect.sources import Json, Position
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
-from tidemill.schedule import Due, History
+from tidemill.schedule import NO_REVISIONS, Bounds, Due, History, LastAnswer, Revisions
 from tidemill.state.store import Version
 from tidemill.time import InputRate, Register
 
@@ -78,8 +78,14 @@ class Decision:
         return Decision(
             _register(raw["time"]),
             read_report(raw["folded"]),
-            tuple(Due(*due) for due in raw["due"]),
+            tuple(map(_due, raw["due"])),
         )
+
+
+def _due(raw: list[Any]) -> Due:
+    """A run of windows from its JSON; ticks of earlier versions had no revisions."""
+    due = Due(*raw)
+    return due._replace(revisions=tuple(due.revisions))
 
 
 def _register(raw: dict[str, Any]) -> Register:
@@ -127,6 +133,13 @@ CREATE TABLE IF NOT EXISTS soft (
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
 CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skipped INTEGER);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS corrections (
+  stream TEXT PRIMARY KEY, rows_corrected INTEGER, final_us INTEGER);
+CREATE TABLE IF NOT EXISTS revising (
+  query TEXT PRIMARY KEY, since_us INTEGER, silent TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS revisions (
+  query TEXT, start_us INTEGER, end_us INTEGER, number INTEGER, has_rows INTEGER,
+  PRIMARY KEY (query, start_us, end_us)) WITHOUT ROWID;
 """
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
@@ -150,18 +163,23 @@ class StreamState:
     rows_late: int = 0
     rows_malformed: int = 0
     rate: InputRate = field(default_factory=InputRate)
+    rows_corrected: int = 0
+    # Windows that end by then are answered for good, though the stream may correct more by now.
+    final_us: int | None = None
 
 
 @dataclass(frozen=True)
 class QueryState:
     """The counts of a query so far: answers and values that raised; the first error that a user's
-    aggregate raised; the runs of a soft query; the gaps between windows with rows."""
+    aggregate raised; the runs of a soft query; the gaps between windows with rows; the revisions of
+    windows."""
 
     answers: int = 0
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
     gaps: Gaps = field(default_factory=Gaps)
+    revisions: Revisions = NO_REVISIONS
 
     @property
     def has_begun(self) -> bool:
@@ -196,6 +214,8 @@ class Journal:
             return StreamState()
         measured = "SELECT rows_per_second, until_us, rows FROM rates WHERE stream = ?"
         rate = self._connection.execute(measured, (key,)).fetchone()
+        totals = "SELECT rows_corrected, final_us FROM corrections WHERE stream = ?"
+        rows_corrected, final_us = self._connection.execute(totals, (key,)).fetchone() or (0, None)
         inputs = "SELECT path FROM inputs WHERE stream = ?"
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
@@ -207,6 +227,8 @@ class Journal:
             rows_late=row[7],
             rows_malformed=row[8],
             rate=InputRate(*(rate or ())),
+            rows_corrected=rows_corrected,
+            final_us=final_us,
         )
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
@@ -272,6 +294,10 @@ class Journal:
         self._connection.execute(
             "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)", (key, *astuple(state.rate))
         )
+        self._connection.execute(
+            "INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)",
+            (key, state.rows_corrected, state.final_us),
+        )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
             [(key, name) for name in record.names],
@@ -299,6 +325,40 @@ class Journal:
             "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
+        for name, query in queries.items():
+            if query.revisions != NO_REVISIONS:
+                self._save_revisions(name, query.revisions)
+
+    def _save_revisions(self, query: str, revisions: Revisions) -> None:
+        """What the last tick has changed of them."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO revising VALUES (?, ?, ?)",
+            (query, revisions.since_us, json.dumps(revisions.silent)),
+        )
+        answers = revisions.answers
+        self._connection.executemany(
+            "DELETE FROM revisions WHERE query = ? AND start_us = ? AND end_us = ?",
+            [(query, *window) for window in revisions.changed if window not in answers],
+        )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO revisions VALUES (?, ?, ?, ?, ?)",
+            [(query, *w, *answers[w]) for w in revisions.changed if w in answers],
+        )
+
+    def _load_revisions(self) -> dict[str, Revisions]:
+        answers: dict[str, dict[Bounds, LastAnswer]] = {}
+        for query, start_us, end_us, number, has_rows in self._connection.execute(
+            "SELECT query, start_us, end_us, number, has_rows FROM revisions"
+        ):
+            last = LastAnswer(number, bool(has_rows))
+            answers.setdefault(query, {})[start_us, end_us] = last
+        revising = self._connection.execute("SELECT query, since_us, silent FROM revising")
+        return {
+            query: Revisions(
+                since_us, tuple(map(tuple, json.loads(silent))), answers.get(query, {})
+            )
+            for query, since_us, silent in revising
+        }
 
     def load_queries(self) -> dict[str, QueryState]:
         rows = self._connection.execute(
@@ -309,21 +369,21 @@ class Journal:
         histories = {name: History(*history) for name, *history in soft}
         rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
         gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
+        revisions = self._load_revisions()
         return {
             name: QueryState(
                 *(answers, raised, user_error),
                 history=histories.get(name, History()),
                 gaps=gaps.get(name, Gaps()),
+                revisions=revisions.get(name, NO_REVISIONS),
             )
             for name, answers, raised, user_error in rows
         }
 
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
-        self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM gaps WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
+        for table in ("soft", "gaps", "queries", "troubles", "revising", "revisions"):
+            self._connection.executemany(f"DELETE FROM {table} WHERE query = ?", rows)
 
     def fixed(self, name: str, value: int) -> int:
         """A number settled once for the life of the home; later values are ignored."""

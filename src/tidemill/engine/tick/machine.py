@@ -22,6 +22,7 @@ from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import AnswerContext, DecideContext
+from tidemill.engine.tick.corrections import Review
 from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
@@ -106,6 +107,8 @@ class TickMachine:
         self._deliverer = Deliverer(answer, stream)
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
+        self._paused = answer.paused
+        self._revising = [query for query in answer.queries_of(stream) if query.revises]
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
         kept_ids = self._synopses | self._row_feeds
@@ -170,7 +173,8 @@ class TickMachine:
     def decide(self, tick: Folded) -> Decided:
         with tick.watch.phase("decide"):
             version = _with_pieces(self.state.version, tick.report)
-            decision = self._decider.decide(tick.record, tick.report, version)
+            final_us = self.state.final_us
+            decision = self._decider.decide(tick.record, tick.report, version, final_us)
             self._folders.failpoint.reach("decide", tick.record.number)
             self._journal.decide(tick.record, decision)
         return self._decided(tick.record, decision, tick.watch)
@@ -206,7 +210,7 @@ class TickMachine:
             with self._deliverer.taken_back_on_failure():
                 answers = self._deliverer.deliver(record.number, decision.folded, results, rows)
                 state = self._state_after(record, decision, self._version_after(answered))
-                self._commit(record, state, self._deliverer.query_states())
+                self._commit(record, state, self._query_states(record, decision, state.final_us))
             self.publish()
             self._remove_pieces(tick.version)
         return _report(record, decision, answers, tick.watch)
@@ -275,7 +279,30 @@ class TickMachine:
             rows_late=before.rows_late + folded.late,
             rows_malformed=before.rows_malformed + folded.malformed,
             rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
+            rows_corrected=before.rows_corrected + folded.corrected,
+            final_us=self._final_after(decision),
         )
+
+    def _final_after(self, decision: Decision) -> int | None:
+        """It never goes back, though the stream may correct more than it did."""
+        before_us, watermark_us = self.state.final_us, decision.time.watermark_us
+        if watermark_us is None:
+            return before_us
+        final_us = self._stream.final_us(watermark_us)
+        return final_us if before_us is None else max(before_us, final_us)
+
+    def _query_states(
+        self, record: TickRecord, decision: Decision, final_us: int | None
+    ) -> dict[str, QueryState]:
+        """The states of the queries for which the tick has changed something."""
+        changed = self._deliverer.query_states()
+        if not self._stream.correct_us:
+            return changed
+        review = Review(record, decision, final_us, self._deliverer.outcomes)
+        revised = review.revisions_after(self._revising, self._states, self._paused)
+        for name, revisions in revised.items():
+            changed[name] = replace(changed.get(name, self._states[name]), revisions=revisions)
+        return changed
 
     def _commit(
         self, record: TickRecord, state: StreamState, states: Mapping[str, QueryState]
@@ -327,6 +354,7 @@ def _report(
         tick=record.number,
         rows_in=folded.rows_in,
         rows_late=folded.late,
+        rows_corrected=folded.corrected,
         rows_malformed=folded.malformed,
         answers=answers,
         watermark_us=decision.time.watermark_us,

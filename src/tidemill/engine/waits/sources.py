@@ -27,6 +27,7 @@ class SourceReport:
     watermark_us: int | None
     word: str | None  # whose promise the watermark is
     late: int
+    corrected: int
     malformed: int
     holds_back: tuple[str, ...]  # queries
     failure: str = ""
@@ -56,6 +57,7 @@ def source_reports(
             watermark_us=state.time.watermark_us,
             word=whose_promise(state.time, stream.lateness_us),
             late=state.rows_late,
+            corrected=state.rows_corrected,
             malformed=state.rows_malformed,
             holds_back=() if name == "busy" else tuple(waiting.get(stream.key, ())),
             failure=look.failure,

@@ -64,13 +64,12 @@ def set_aside_on_arrays(
             judge = Judge(admission.terms)
             for batch in read_batches(program, whole_parts):
                 column = Chunk(batch.rows, program.kinds).column(program.time_column)
-                usable, timely = judge.judge(column, batch.stretches)
+                judged = judge.judge(column, batch.stretches)
                 if LATE in writers:
-                    late = _where(batch.rows, usable & ~timely, stream)
-                    writers[LATE].write_table(late)
+                    writers[LATE].write_table(_where(batch.rows, judged.late, stream))
                 if MALFORMED in writers:
-                    malformed = _where(batch.rows, ~usable, stream)
-                    reasons = _reasons(column)[~usable]
+                    malformed = _where(batch.rows, ~judged.usable, stream)
+                    reasons = _reasons(column)[~judged.usable]
                     writers[MALFORMED].write_table(_records(malformed, reasons, stream))
     except (*UNREADABLE, UnicodeError):
         return frozenset()

@@ -4,6 +4,7 @@ the bound of their arrival."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,32 @@ from tidemill.scan.arrays.chunk import ChunkColumn
 from tidemill.scan.arrays.files import Stretch
 from tidemill.scan.contract import Arrival, Terms, TimeSpan
 from tidemill.time import EARLIEST_US, LATEST_US
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Of each row, whether it has a usable time, whether that is before no bound, and whether it is
+    before none by more than rows may be that correct."""
+
+    usable: BoolArray
+    timely: BoolArray
+    in_time: BoolArray
+
+    @property
+    def accepted(self) -> BoolArray:
+        return self.usable & self.in_time
+
+    @property
+    def correcting(self) -> BoolArray | None:
+        """Of each row, whether it is accepted and not timely; None: no row is."""
+        if self.timely is self.in_time:
+            return None
+        correcting = self.accepted & ~self.timely
+        return correcting if correcting.any() else None
+
+    @property
+    def late(self) -> BoolArray:
+        return self.usable & ~self.in_time
 
 
 class Judge:
@@ -27,10 +54,7 @@ class Judge:
         self._arrival: Arrival | None = None
         self._newest_us: int | None = None  # of the arrival that is under way
 
-    def judge(
-        self, column: ChunkColumn, stretches: Sequence[Stretch]
-    ) -> tuple[BoolArray, BoolArray]:
-        """Of each row, whether it has a usable time, and whether that is before no bound."""
+    def judge(self, column: ChunkColumn, stretches: Sequence[Stretch]) -> Judged:
         times_us = column.numbers
         usable: BoolArray = (times_us >= EARLIEST_US) & (times_us <= self._terms.latest_us)
         if column.valid is not None:
@@ -39,9 +63,14 @@ class Judge:
         since = [
             self._bound(arrival, at) for (arrival, _), at in zip(stretches, newest, strict=True)
         ]
-        if len(since) == 1:
-            return usable, times_us >= since[0]
-        return usable, times_us >= np.repeat(since, [rows for _, rows in stretches])
+        since_us = (
+            np.array(since) if len(since) == 1 else np.repeat(since, [n for _, n in stretches])
+        )
+        timely = times_us >= since_us
+        correct_us = self._terms.correct_us
+        # Nearly always all of them; then nothing need be compared again.
+        is_plain = not correct_us or bool(timely.all())
+        return Judged(usable, timely, timely if is_plain else times_us >= since_us - correct_us)
 
     def _bound(self, arrival: Arrival, newest_us: int) -> int:
         """The bound of an arrival, some of whose rows are as new as this."""

@@ -24,6 +24,8 @@ from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.plan.relation import Relation
 from tidemill.scan.contract import (
+    CORRECTED,
+    CORRECTED_FILTERED,
     COUNTED,
     FILTERED,
     LATE,
@@ -32,7 +34,14 @@ from tidemill.scan.contract import (
     Pass,
     own_bits,
 )
-from tidemill.spark.catalyst.admission import ARRIVAL, TIME, late_sql, malformed_sql, timed_items
+from tidemill.spark.catalyst.admission import (
+    ARRIVAL,
+    TIME,
+    correcting_sql,
+    late_sql,
+    malformed_sql,
+    timed_items,
+)
 from tidemill.spark.catalyst.joins import RELATION, Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
@@ -79,7 +88,7 @@ class CatalystPass(Pass):
 
     @cached_property
     def classes(self) -> tuple[EdgeClass, ...]:
-        return self.edge_classes(self.admission.terms.since_us)
+        return self.edge_classes(self.admission.terms.accepted_since_us)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
@@ -136,8 +145,11 @@ class CatalystPass(Pass):
     def _verdict(self) -> str:
         cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
         cases.append(f"WHEN {late_sql(self.admission)} THEN {LATE}")
-        if (passes := self._passes()) != "TRUE":
-            cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")
+        passes, correcting = self._passes(), correcting_sql(self.admission)
+        if passes != "TRUE":
+            filtered = f"IF({correcting}, {CORRECTED_FILTERED}, {FILTERED})"
+            cases.append(f"WHEN NOT ({passes}) THEN {filtered if correcting else FILTERED}")
+        cases += [f"WHEN {correcting} THEN {CORRECTED}"] if correcting else []
         return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
 
     def _keys(self, looked_up: bool) -> Iterator[str]:
