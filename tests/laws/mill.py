@@ -201,7 +201,7 @@ class Mill:
         states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
             stream=replace(STREAM, lateness_us=self.lateness_us, correct_us=self.correct_us),
-            state=self.state,
+            streams={STREAM.key: self.state},
             folder=PlainFolder(
                 self.rows,
                 self.feeds,

@@ -19,20 +19,20 @@ from tidemill.schedule import Bounds, Revisions
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClosedAnswers:
     """What a tick has delivered of closed windows of a query: those with rows, and those of which
     nothing is left that was there."""
 
     with_rows: frozenset[Bounds] = frozenset()
     withdrawn: frozenset[Bounds] = frozenset()
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.with_rows | other.with_rows, self.withdrawn | other.withdrawn)
+    def __add__(self, other: ClosedAnswers) -> ClosedAnswers:
+        return ClosedAnswers(self.with_rows | other.with_rows, self.withdrawn | other.withdrawn)
 
 
 def withdraw(
     request: WindowRequest, number: int, rows: pa.Table, revisions: Revisions
-) -> tuple[Outcome, list[tuple[Bounds, int]]]:
+) -> tuple[ClosedAnswers, list[tuple[Bounds, int]]]:
     """The outcome for a query of a request, which has these rows, and the windows to withdraw,
     each with the number of the revision."""
     is_own = request.owner == number
@@ -46,7 +46,7 @@ def withdraw(
         )
         if window not in with_rows and revisions.had_rows(window)
     ]
-    return Outcome(frozenset(with_rows), frozenset(window for window, _ in lost)), lost
+    return ClosedAnswers(frozenset(with_rows), frozenset(window for window, _ in lost)), lost
 
 
 def withdrawn_rows(
@@ -55,7 +55,7 @@ def withdrawn_rows(
     """A row for each window: its bounds and the number of the revision, and nothing else."""
     nodes = [WINDOW_START, WINDOW_END, *(output.node for output in query.outputs)]
     ends = [end_us for (_, end_us), _ in windows]
-    known = {
+    values = {
         WINDOW_START: [start_us for (start_us, _), _ in windows],
         WINDOW_END: ends,
         AS_OF: ends,
@@ -63,8 +63,8 @@ def withdrawn_rows(
         WITHDRAWN: [True] * len(windows),
     }
     columns = [
-        pa.array(known[node]).cast(field.type)
-        if node in known and windows
+        pa.array(values[node]).cast(field.type)
+        if node in values and windows
         else pa.nulls(len(windows), field.type)
         for node, field in zip(nodes, schema, strict=True)
     ]

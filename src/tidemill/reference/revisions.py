@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidemill.aggregates.lanes import PlainWindow
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer, answers, windows_with_rows
-
-Span = tuple[int, int]
 
 
 @dataclass
@@ -22,9 +21,9 @@ class PlainRevisions:
 
     plan: QueryPlan
     rows: list[AcceptedRow] = field(default_factory=list)
-    unanswered: list[Span] = field(default_factory=list)  # spans of the watermark
-    numbers: dict[Span, int] = field(default_factory=dict)
-    has_rows: dict[Span, bool] = field(default_factory=dict)
+    unanswered: list[PlainWindow] = field(default_factory=list)  # spans of the watermark
+    numbers: dict[PlainWindow, int] = field(default_factory=dict)
+    has_rows: dict[PlainWindow, bool] = field(default_factory=dict)
 
     def tick(
         self,
@@ -42,7 +41,7 @@ class PlainRevisions:
         if is_paused:
             self.unanswered.append((opened_us, after_us))
             return []
-        by_span: dict[Span, list[tuple[Any, ...]]] = {}
+        by_span: dict[PlainWindow, list[tuple[Any, ...]]] = {}
         for start_us, end_us, values in answers(self.plan.answered_once(), self.rows):
             by_span.setdefault((start_us, end_us), []).append(values)
         answered: list[ReferenceAnswer] = []
@@ -56,7 +55,7 @@ class PlainRevisions:
         return answered
 
     def _answered(
-        self, span: Span, rows: list[tuple[Any, ...]], number: int
+        self, span: PlainWindow, rows: list[tuple[Any, ...]], number: int
     ) -> list[ReferenceAnswer]:
         """The answer, or its withdrawal, or nothing where nothing was."""
         had_rows = self.has_rows.get(span, False)

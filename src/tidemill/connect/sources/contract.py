@@ -153,6 +153,13 @@ class SourceReader(ABC, Generic[InputT]):
         """
         return None
 
+    def promise_alone(self, position: Position) -> int | None:
+        """The same, asked after `next_input` gave None, of a source that knows it without a clock.
+
+        It is made only if it lets something go that waits, and then in a tick without input.
+        """
+        return None
+
     def most_rows(self, portion: InputT) -> int | None:
         """A bound on the rows of an input, if one is known without reading it."""
         return None

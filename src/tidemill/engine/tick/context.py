@@ -12,9 +12,10 @@ from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
+from tidemill.engine.beside.runs import Pins
 from tidemill.engine.home import Home
 from tidemill.engine.subscribers import Subscribers
-from tidemill.engine.tick.journal import Journal, QueryState
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.failpoints import Failpoint
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -83,6 +84,9 @@ class TickContext:
     home: Home
     journal: Journal
     clock: Clock
+    # Committed states, by stream: every tick sees all of them, and brings its own up to date.
+    streams: dict[Name, StreamState]
+    pins: Pins
     fold: FoldContext
     decide: DecideContext
     answer: AnswerContext

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tidemill.answer.withdrawals import Outcome
+from tidemill.answer.withdrawals import ClosedAnswers
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.readers import Reader, Readers
+from tidemill.engine.tick.readers import StintReader, StintReaders
 from tidemill.language.names import Name
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
@@ -53,7 +53,7 @@ class Corrector:
             if query.revises and Name(query.name) not in paused:
                 by_reading.setdefault(stint.reading, []).append((query, stint))
         self._by_reading = {
-            reading: Readers.of(tuple(group)) for reading, group in by_reading.items()
+            reading: StintReaders.of(tuple(group)) for reading, group in by_reading.items()
         }
 
     def due(
@@ -70,7 +70,7 @@ class Corrector:
                 revisions = states.get(query.name, QueryState()).revisions
                 for number in numbers:
                     spec = readers.specs.specs[number]
-                    for run in Reader(self._synopsis.id, query, stint, spec).due(runs[number]):
+                    for run in StintReader(self._synopsis.id, query, stint, spec).due(runs[number]):
                         yield from _revised(run, revisions, closed)
 
 
@@ -93,7 +93,7 @@ class Review:
     record: TickRecord
     decision: Decision
     final_us: int | None  # windows that end by then are answered for good
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, ClosedAnswers]
 
     def revisions_after(
         self,
@@ -132,6 +132,6 @@ class Review:
         """Of a query that never withdraws all that is answered again has rows."""
         if not query.may_withdraw:
             return {window: LastAnswer(number, True) for window, number in numbers.items()}
-        outcome = self.outcomes.get(query.name, Outcome())
+        outcome = self.outcomes.get(query.name, ClosedAnswers())
         answers = {w: LastAnswer(numbers.get(w, 0), True) for w in outcome.with_rows}
         return answers | {w: LastAnswer(numbers[w], False) for w in outcome.withdrawn}

@@ -10,7 +10,7 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.corrections import Closed, Corrector
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.readers import Reader, Readers
+from tidemill.engine.tick.readers import StintReader, StintReaders
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
@@ -32,8 +32,8 @@ class Decider:
     def __init__(self, context: DecideContext, stream: Stream) -> None:
         self._context, self._stream, plan = context, stream, context.plan
         synopses = plan.of_stream(stream.key)
-        self._readers = {s.id: Readers.of(plan.readers_of(s, False)) for s in synopses}
-        self._soft = {s.id: Readers.of(plan.readers_of(s, True)) for s in synopses}
+        self._readers = {s.id: StintReaders.of(plan.readers_of(s, False)) for s in synopses}
+        self._soft = {s.id: StintReaders.of(plan.readers_of(s, True)) for s in synopses}
         self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
         self._correctors = {
             s.id: Corrector(context.synopses, s, plan.readers_of(s, False), context.paused)
@@ -120,7 +120,9 @@ class Decider:
                 closed = Closed(until_us, final_us, complete_from_us)
                 yield from corrector.due(pieces, closed, self._context.states)
 
-    def _due(self, key: str, readers: Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _due(
+        self, key: str, readers: StintReaders, slices: IntArray, span: TickSpan
+    ) -> Iterator[Due]:
         """Of each query the windows of its stint here; a paused one has none."""
         closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
         open_runs = _OpenRuns(readers.specs, slices, span)
@@ -128,14 +130,14 @@ class Decider:
             if Name(query.name) in self._context.paused:
                 continue
             for number in numbers:
-                reader = Reader(key, query, stint, readers.specs.specs[number])
+                reader = StintReader(key, query, stint, readers.specs.specs[number])
                 if query.emit.empty_windows:
                     yield from self._with_empty(reader, slices, span)
                 else:
                     yield from reader.due(closed[number])
                 yield from open_runs.due(reader, number)
 
-    def _with_empty(self, reader: Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, reader: StintReader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
         state = self._context.states.get(reader.query.name, QueryState())
         if not state.has_begun and not len(slices):
@@ -175,7 +177,7 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, reader: Reader, number: int) -> Iterator[Due]:
+    def due(self, reader: StintReader, number: int) -> Iterator[Due]:
         """The early answers of a query, if the watermark has come to an instant of them."""
         every_us, window = reader.query.emit.every_us, reader.query.window
         if not every_us or self.span.is_flush:

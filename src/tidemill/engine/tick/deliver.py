@@ -13,7 +13,7 @@ from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers, MergedAnswers
 from tidemill.answer.task import TaskResult
-from tidemill.answer.withdrawals import Outcome, withdraw, withdrawn_rows
+from tidemill.answer.withdrawals import ClosedAnswers, withdraw, withdrawn_rows
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
@@ -35,10 +35,10 @@ class Deliverer:
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
         self._gaps: dict[str, Gaps] = {}
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, ClosedAnswers] = {}
 
     @property
-    def outcomes(self) -> Mapping[str, Outcome]:
+    def outcomes(self) -> Mapping[str, ClosedAnswers]:
         """Of the queries that may withdraw answers, what has become of their windows."""
         return self._outcomes
 
@@ -146,7 +146,7 @@ class Deliverer:
             rows = merged.rows.slice(ends[number] - count, count)
             revisions = self._context.states[name].revisions
             outcome, lost = withdraw(request, number, rows, revisions)
-            self._outcomes[name] = self._outcomes.get(name, Outcome()) + outcome
+            self._outcomes[name] = self._outcomes.get(name, ClosedAnswers()) + outcome
             tables += [rows, withdrawn_rows(self._context.plan.query(name), lost, rows.schema)]
         counts = [sum(map(len, tables[at : at + 2])) for at in range(0, len(tables), 2)]
         return MergedAnswers(pa.concat_tables(tables), np.array(counts), merged.raised)

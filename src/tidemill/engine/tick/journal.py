@@ -16,9 +16,10 @@ from typing import Any
 
 from tidemill.answer.gaps import Gaps
 from tidemill.connect.sources import Json, Position
+from tidemill.engine.tick.revision_log import REVISION_TABLES, load_revisions, save_revisions
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
-from tidemill.schedule import NO_REVISIONS, Bounds, Due, History, LastAnswer, Revisions
+from tidemill.schedule import NO_REVISIONS, Due, History, Revisions
 from tidemill.state.store import Version
 from tidemill.time import InputRate, Register
 
@@ -135,11 +136,6 @@ CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skip
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS corrections (
   stream TEXT PRIMARY KEY, rows_corrected INTEGER, final_us INTEGER);
-CREATE TABLE IF NOT EXISTS revising (
-  query TEXT PRIMARY KEY, since_us INTEGER, silent TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS revisions (
-  query TEXT, start_us INTEGER, end_us INTEGER, number INTEGER, has_rows INTEGER,
-  PRIMARY KEY (query, start_us, end_us)) WITHOUT ROWID;
 """
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
@@ -201,7 +197,7 @@ class QueryState:
 class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        connection.executescript(_TABLES)
+        connection.executescript(_TABLES + REVISION_TABLES)
         columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(soft)")}
         if "last_delivery" not in columns:
             connection.executescript(_DELIVERIES)
@@ -273,30 +269,24 @@ class Journal:
         self._connection.execute("COMMIT")
 
     def commit(
-        self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
+        self,
+        record: TickRecord,
+        streams: Mapping[Name, StreamState],
+        queries: Mapping[str, QueryState],
     ) -> None:
-        """Within a transaction, beside the sinks' ledgers."""
-        key, time = Name(record.stream), state.time
-        self._connection.execute(
+        """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
+        key = Name(record.stream)
+        self._connection.executemany(
             "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                state.tick,
-                time.newest_us,
-                time.promised_us,
-                json.dumps(state.position.mark),
-                version_to_json(state.version),
-                state.rows_in,
-                state.rows_late,
-                state.rows_malformed,
-            ),
+            [_stream_row(name, state) for name, state in streams.items()],
         )
-        self._connection.execute(
-            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)", (key, *astuple(state.rate))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)",
+            [(name, *astuple(state.rate)) for name, state in streams.items()],
         )
-        self._connection.execute(
+        self._connection.executemany(
             "INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)",
-            (key, state.rows_corrected, state.final_us),
+            [(name, state.rows_corrected, state.final_us) for name, state in streams.items()],
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
@@ -325,40 +315,7 @@ class Journal:
             "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
-        for name, query in queries.items():
-            if query.revisions != NO_REVISIONS:
-                self._save_revisions(name, query.revisions)
-
-    def _save_revisions(self, query: str, revisions: Revisions) -> None:
-        """What the last tick has changed of them."""
-        self._connection.execute(
-            "INSERT OR REPLACE INTO revising VALUES (?, ?, ?)",
-            (query, revisions.since_us, json.dumps(revisions.silent)),
-        )
-        answers = revisions.answers
-        self._connection.executemany(
-            "DELETE FROM revisions WHERE query = ? AND start_us = ? AND end_us = ?",
-            [(query, *window) for window in revisions.changed if window not in answers],
-        )
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO revisions VALUES (?, ?, ?, ?, ?)",
-            [(query, *w, *answers[w]) for w in revisions.changed if w in answers],
-        )
-
-    def _load_revisions(self) -> dict[str, Revisions]:
-        answers: dict[str, dict[Bounds, LastAnswer]] = {}
-        for query, start_us, end_us, number, has_rows in self._connection.execute(
-            "SELECT query, start_us, end_us, number, has_rows FROM revisions"
-        ):
-            last = LastAnswer(number, bool(has_rows))
-            answers.setdefault(query, {})[start_us, end_us] = last
-        revising = self._connection.execute("SELECT query, since_us, silent FROM revising")
-        return {
-            query: Revisions(
-                since_us, tuple(map(tuple, json.loads(silent))), answers.get(query, {})
-            )
-            for query, since_us, silent in revising
-        }
+        save_revisions(self._connection, {n: q.revisions for n, q in queries.items()})
 
     def load_queries(self) -> dict[str, QueryState]:
         rows = self._connection.execute(
@@ -369,7 +326,7 @@ class Journal:
         histories = {name: History(*history) for name, *history in soft}
         rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
         gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
-        revisions = self._load_revisions()
+        revisions = load_revisions(self._connection)
         return {
             name: QueryState(
                 *(answers, raised, user_error),
@@ -390,6 +347,21 @@ class Journal:
         self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
         row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
         return int(row.fetchone()[0])
+
+
+def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
+    time = state.time
+    return (
+        key,
+        state.tick,
+        time.newest_us,
+        time.promised_us,
+        json.dumps(state.position.mark),
+        version_to_json(state.version),
+        state.rows_in,
+        state.rows_late,
+        state.rows_malformed,
+    )
 
 
 def _mark(stored: str | int | None) -> Json:

@@ -28,6 +28,7 @@ from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
+from tidemill.language.names import Name
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
@@ -85,13 +86,14 @@ Stage = Begun | Folded | Decided | Answered
 class TickMachine:
     """The ticks of one stream under one plan.
 
+    `streams` has the committed states of all streams of the home; commits bring them up to date.
     `remove` is given the files of pieces that no version names any more.
     """
 
     def __init__(
         self,
         stream: Stream,
-        state: StreamState,
+        streams: dict[Name, StreamState],
         folder: RowFolder,
         decide: DecideContext,
         answer: AnswerContext,
@@ -99,7 +101,7 @@ class TickMachine:
         clock: Clock,
         remove: Callable[[Iterable[Path]], None],
     ) -> None:
-        self.state = state
+        self._streams = streams
         self._stream, self._plan, self._folder = stream, answer.plan, folder
         self._decider = Decider(decide, stream)
         self._answerer = Answerer(answer, stream)
@@ -112,7 +114,12 @@ class TickMachine:
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
         kept_ids = self._synopses | self._row_feeds
-        sweep(self._folders.synopses, state.version, kept_ids, self._pending())
+        sweep(self._folders.synopses, self.state.version, kept_ids, self._pending())
+
+    @property
+    def state(self) -> StreamState:
+        """The committed state of the stream."""
+        return self._streams[self._stream.key]
 
     def begin(
         self,
@@ -309,9 +316,9 @@ class TickMachine:
     ) -> None:
         """One transaction for time, input, pieces, counts and ledgers."""
         with self._journal.transaction():
-            self._journal.commit(record, state, states)
+            self._journal.commit(record, {self._stream.key: state}, states)
             self._deliverer.record()
-        self.state = state
+        self._streams[self._stream.key] = state
         self._states.update(states)
 
     def _remove_pieces(self, before: Version) -> None:

@@ -12,7 +12,7 @@ from tidemill.windows import WindowSpec
 
 
 @dataclass(frozen=True)
-class Reader:
+class StintReader:
     """A query with the windows of one length, and its stint in a synopsis."""
 
     key: str
@@ -31,7 +31,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Readers:
+class StintReaders:
     """The readers of a synopsis, their distinct windows, and which of those each has."""
 
     readers: tuple[tuple[QueryPlan, Stint], ...]
@@ -39,12 +39,12 @@ class Readers:
     numbers: tuple[tuple[int, ...], ...]
 
     @staticmethod
-    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> Readers:
+    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> StintReaders:
         by_query = [specs_of(query) for query, _ in readers]
         specs = dict.fromkeys(spec for specs in by_query for spec in specs)
         distinct = {spec: number for number, spec in enumerate(specs)}
         numbers = tuple(tuple(distinct[spec] for spec in specs) for specs in by_query)
-        return Readers(readers, Specs.of(distinct), numbers)
+        return StintReaders(readers, Specs.of(distinct), numbers)
 
 
 def _within(run: WindowRun, spec: WindowSpec, stint: Stint) -> WindowRun:

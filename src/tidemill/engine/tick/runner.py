@@ -9,12 +9,13 @@ from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
 from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
-from tidemill.engine.beside.runs import AnsweredRun, Pins
+from tidemill.engine.beside.runs import AnsweredRun
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
+from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
 from tidemill.share import SharedPlan
 
@@ -25,16 +26,15 @@ class StreamRunner:
         context: TickContext,
         stream: Stream,
         source: AnySource,
-        state: StreamState,
         before: StreamRunner | None = None,
     ) -> None:
         """In the place of the one `before`, if there was one."""
         self._context, self.stream, self._source = context, stream, source
-        self._pins = Pins()
+        self._pins = context.pins
         self._look: Look = before._look if before else NO_LOOK
         self._machine = TickMachine(
             stream,
-            state,
+            context.streams,
             ScanFolder(context.fold, stream, source),
             context.decide,
             context.answer,
@@ -43,7 +43,9 @@ class StreamRunner:
             self._pins.drop,
         )
         queries = context.answer.queries_of(stream)
-        self._agenda = Agenda(context.agenda, stream, queries, state, before.ahead if before else 0)
+        self._promises = PromiseMaker(context, stream, source)
+        ahead = before.ahead if before else 0
+        self._agenda = Agenda(context.agenda, stream, queries, self.state, ahead)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
@@ -78,12 +80,20 @@ class StreamRunner:
         return self._run(stage)
 
     def tick(self, draining: bool) -> TickReport | None:
-        """Take the next input, if there is any, and run a tick over it."""
+        """Take the next input, if there is any, and run a tick over it.
+
+        Without any the source may have a promise to make.
+        """
         settings = self._context.settings
         portion = self._source.next_input(self.state.position, settings, draining)
         is_any = portion is not None
         self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
-        return self._begin(portion, flush=False) if portion else None
+        if portion is not None:
+            return self._begin(portion, flush=False, promised_us=self._source.promise(portion))
+        promised_us = self._promises.alone(self.state)
+        if promised_us is None:
+            return None
+        return self._begin(None, flush=False, promised_us=promised_us)
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
@@ -151,9 +161,11 @@ class StreamRunner:
             "state_bytes": state.version.size,
         }
 
-    def _begin(self, portion: Input | None, flush: bool) -> TickReport:
-        promised_us = self._source.promise(portion) if portion else None
-        return self._run(self._machine.begin(portion, flush, self._pins.names, promised_us))
+    def _begin(
+        self, portion: Input | None, flush: bool, promised_us: int | None = None
+    ) -> TickReport:
+        carried = self._agenda.among(self._pins.names)
+        return self._run(self._machine.begin(portion, flush, carried, promised_us))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush

@@ -163,7 +163,7 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
 def _pieces(
     one_pass: CatalystPass, number: int, place: FoldPlace, rows: pa.Table
 ) -> dict[str, tuple[Piece, ...]]:
-    counted = _taken(rows)
+    counted = _in_cells(rows)
     if not len(counted):
         return {}
     feed = one_pass.feeds[number]
@@ -179,7 +179,7 @@ def _accepted(rows: pa.Table) -> pa.Table:
     return _where(rows, np.isin(rows.column(VERDICT).to_numpy(), ACCEPTED))
 
 
-def _taken(rows: pa.Table) -> pa.Table:
+def _in_cells(rows: pa.Table) -> pa.Table:
     return _where(rows, np.isin(rows.column(VERDICT).to_numpy(), TAKEN))
 
 
@@ -208,7 +208,7 @@ def _raised_by_signature(one_pass: CatalystPass, rows: pa.Table) -> dict[str, in
     """The same by the signatures of rows that count, for what is worked out of those."""
     raised: dict[str, int] = {}
     for place, feed in enumerate(one_pass.feeds):
-        counted = _taken(one_pass.feed_rows(place, rows))
+        counted = _in_cells(one_pass.feed_rows(place, rows))
         for number, scalar in enumerate(one_pass.scan.scalars):
             if scalar.may_raise:
                 counts = counted.column(raised_column(number)).to_numpy()
