@@ -34,6 +34,7 @@ FLOORS = {
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 4,
+    "docs/time.md": 2,
     "docs/tutorial.md": 11,
 }
 PACKETS = """
@@ -180,6 +181,7 @@ EXPECTED = {  # rows in, late, malformed, answers
     "netmon.sql": (120_946, 0, 0, 24_715),
     "streams.sql": (117_448, 0, 0, 39),
     "sensors.sql": (13, 1, 1, 11),
+    "corrections.sql": (13, 0, 1, 10),
     "rfid.sql": (10, 0, 0, 8),
     "alerts.sql": (13, 0, 1, 15),
     "replay.sql": (13, 0, 1, 14),
@@ -196,7 +198,7 @@ def test_every_example_is_expected() -> None:
 
 
 SPARK_EXAMPLES = {
-    *("alerts.sql", "replay.sql", "rfid.sql", "sensors.sql", "streams.sql"),
+    *("alerts.sql", "corrections.sql", "replay.sql", "rfid.sql", "sensors.sql", "streams.sql"),
     "aggregates/burst.sql",
 }
 
