@@ -67,7 +67,7 @@ def test_any_run_of_arrivals_is_judged_by_all_before_it(
         st.integers(0, 80),
         st.integers(0, 100) | st.none(),
         st.integers(1, 9),
-        st.sampled_from((0, 10, 60)),
+        st.sampled_from((0, 40, 200)),
     )
     def check(
         blocks: list[list[int | None]],
@@ -107,5 +107,6 @@ def test_any_run_of_arrivals_is_judged_by_all_before_it(
         happened["corrected"] += corrected
 
     check()
-    assert min(happened["late"], happened["corrected"]) > 100
+    assert happened["late"] > 100
+    assert happened["corrected"] > 15
     assert happened["again"] > 50
