@@ -29,6 +29,7 @@ CODES = {
     "E_WINDOW": "the window cannot be read, or is of no kind that works",
     "E_EMIT": "answers cannot come in the way that EMIT asks for",
     "E_DURATION": "the duration cannot be read, or is out of range",
+    "E_ADVANCE": "nothing can be promised of this stream, or not this instant",
     "E_OPTION": "the option is unknown, is there twice, or has a wrong value",
     "E_NAME": "the name cannot be used",
     "E_NOT_BUILT": "the statement is part of the language and not built yet",

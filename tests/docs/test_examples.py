@@ -34,7 +34,7 @@ FLOORS = {
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 4,
-    "docs/time.md": 2,
+    "docs/time.md": 7,
     "docs/tutorial.md": 11,
 }
 PACKETS = """

@@ -7,6 +7,7 @@ The machine of the six steps is the engine's own, with its journal in memory. On
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +32,14 @@ from tidemill.engine.tick.report import TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
-from tidemill.scan.contract import CORRECTED, COUNTED, LATE, FoldPlace, FoldReport
+from tidemill.scan.contract import (
+    BREAKING,
+    CORRECTED,
+    COUNTED,
+    LATE,
+    FoldPlace,
+    FoldReport,
+)
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -51,7 +59,8 @@ from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
 from tidemill.state.store import Version
-from tidemill.time import Register
+from tidemill.time import Promise, Register
+from tidemill.time.promises import SOURCE
 from tidemill.windows import BEGINNING_US
 
 
@@ -172,7 +181,8 @@ class Mill:
             row for row in rows if since_us is None or row.time_us >= since_us - self.correct_us
         ]
         portion = NumberSpan(first, len(self.rows)) if rows else None
-        return self.machine().begin(portion, flush, promised_us=promised_us)
+        promised = None if promised_us is None else Promise(promised_us, SOURCE)
+        return self.machine().begin(portion, flush, promised=promised)
 
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""
@@ -254,14 +264,24 @@ class PlainFolder:
         span = record.portion or {"low": 0, "high": 0}
         rows = self.rows[span["low"] : span["high"]]
         accepted = [row for row in rows if row.time_us >= since_us]
-        timely = sum(row.time_us >= bound_us for row in accepted)
-        verdicts = {COUNTED: timely, CORRECTED: len(accepted) - timely}
         return record, FoldReport(
             pieces=self._pieces(accepted, since_us),
-            rows=verdicts | {LATE: len(rows) - len(accepted)},
+            rows=self._verdicts(record, rows, bound_us),
             oldest_us=min((row.time_us for row in accepted), default=None),
             newest_us=max((row.time_us for row in accepted), default=None),
         )
+
+    def _verdicts(
+        self, record: TickRecord, rows: Sequence[AcceptedRow], bound_us: int
+    ) -> dict[int, int]:
+        before_us = record.time.broken_before_us
+        verdicts = Counter[int]()
+        for row in rows:
+            verdict = LATE if row.time_us < bound_us - self.correct_us else CORRECTED
+            verdict = COUNTED if row.time_us >= bound_us else verdict
+            is_broken = before_us is not None and row.time_us < before_us
+            verdicts[BREAKING[verdict] if is_broken else verdict] += 1
+        return verdicts
 
     def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:
         pieces: dict[str, tuple[Piece, ...]] = {}

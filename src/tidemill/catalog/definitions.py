@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_address
 from tidemill.catalog.aggregates import code_of
+from tidemill.durations import parse_duration
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language import parse_duration
 from tidemill.language.names import Name, by_name
 from tidemill.language.statements import (
     ColumnDef,
@@ -51,6 +51,10 @@ class Stream:
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
     correct_us: int = 0  # rows late by no more than that count all the same
+    # What may be promised of rows to come while there are none.
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
 
     @cached_property
     def key(self) -> Name:
@@ -176,12 +180,17 @@ def table_of(statement: CreateTable) -> Table:
 @dataclass(frozen=True)
 class StreamOptions:
     """The lateness of rows, by how much more they may correct what has closed, and how far ahead of
-    the clock they may be; the time between two updates for soft queries, and the stream's share of
-    the time that is spent on them."""
+    the clock they may be; the skew by which a silent stream's time goes on, declared or estimated,
+    and whether its times follow the clock; the time between two updates for soft queries, and the
+    stream's share of the time that is spent on them.
+    """
 
     lateness_us: int = 0
     correct_us: int = 0
     ahead_us: int | None = None
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
     update_us: int = UPDATE_US
     weight: int = 1
 
@@ -192,13 +201,16 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     options = StreamOptions()
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
-    for name, state in _NEVER_STAMPED.items():
-        if name in values and _is_stamped(statement):
-            refuse("E_OPTION", f"rows that are stamped on arrival are never {state}", place=place)
+    if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
+        _refuse_of_stamps(values, place)
     if "correct" in values:
         options = replace(options, correct_us=_no_less("correct", values["correct"], place))
     if "ahead" in values:
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
+    if "skew" in values:
+        options = _with_skew(options, values, place)
+    if "clock" in values:
+        options = replace(options, follows_clock=_follows_clock(values["clock"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
@@ -206,8 +218,47 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     return options
 
 
-def _is_stamped(statement: CreateStream) -> bool:
-    return statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN
+def _refuse_of_stamps(values: Mapping[str, str], place: Place | None) -> None:
+    """Rows that are stamped on arrival have the clock's time, whatever else is said."""
+    for name, state in _NEVER_STAMPED.items():
+        if name in values:
+            refuse("E_OPTION", f"rows that are stamped on arrival are never {state}", place=place)
+    for name in ("skew", "clock"):
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival have no {name}: the clock is their time",
+                hint=f"leave {name} out; while no rows come, such a stream goes on with the clock",
+                place=place,
+            )
+
+
+def _with_skew(
+    options: StreamOptions, values: Mapping[str, str], place: Place | None
+) -> StreamOptions:
+    text = values["skew"]
+    if text.strip().lower() != AUTO:
+        return replace(options, skew_us=_no_less("skew", text, place))
+    if "clock" in values:
+        refuse(
+            "E_OPTION",
+            "skew = 'auto' is measured between arrivals, and clock = 'wall' goes by the clock",
+            hint="say how far times may lie behind the clock, as in skew = '3 seconds'",
+            place=place,
+        )
+    return replace(options, estimates_skew=True)
+
+
+def _follows_clock(text: str, place: Place | None) -> bool:
+    if text.lower() not in CLOCKS:
+        refuse(
+            "E_OPTION",
+            f"no clock '{text}'",
+            detail=listing("clocks", CLOCKS),
+            hint=suggest(text, CLOCKS),
+            place=place,
+        )
+    return True
 
 
 def priority_of(query: CreateQuery) -> int:
@@ -232,8 +283,9 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS = ("lateness", "correct", "ahead", "update", "weight")
+_STREAM_OPTIONS = ("lateness", "correct", "ahead", "skew", "clock", "update", "weight")
 _QUERY_OPTIONS = ("priority",)
+AUTO, CLOCKS = "auto", ("wall",)
 # Options for what rows that are stamped on arrival never are.
 _NEVER_STAMPED = {"correct": "late", "ahead": "ahead"}
 

@@ -131,12 +131,14 @@ class Assembly:
         buckets: Mapping[str, int],
     ) -> TickContext:
         plan, catalog, home = self.registry.plan, self.registry.catalog, self.registry.home
-        planner, states, failpoint = self.registry.planner, self.registry.queries, armed()
+        registry, planner, failpoint = self.registry, self.registry.planner, armed()
+        states = registry.queries
         settings, paused, costs = catalog.settings, catalog.paused, planner.all_costs(plan, catalog)
         return TickContext(
             plan=plan,
             settings=settings,
             paused=paused,
+            advances=lambda: registry.catalog.advances,
             home=home,
             journal=journal,
             clock=self.clock,

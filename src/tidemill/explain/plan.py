@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemill.durations import render_duration
 from tidemill.explain import phrases
-from tidemill.language import render_duration
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised

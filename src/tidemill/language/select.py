@@ -8,9 +8,9 @@ from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 
+from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
-from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import (
     Emit,

@@ -7,7 +7,8 @@ aside. For that an implementation keeps the following.
 - Verdicts. Every row of a tick gets one verdict, by `Terms` alone: MALFORMED without an event
   time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE by more
   than `Terms.correct_us` before the bound of its arrival; else FILTERED if no feed of a scan keeps
-  it; else COUNTED. Of the last two, those before the bound are CORRECTED_FILTERED and CORRECTED.
+  it; else COUNTED. Of the last two, those before the bound are CORRECTED_FILTERED and CORRECTED. Of
+  late and corrected rows, those before what a promise beyond the lateness said are BREAKING.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -41,7 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tidemill.arrays import IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.catalog import Stream
 from tidemill.failpoints import Failpoint
 from tidemill.plan.predicates import WORD_BITS
@@ -51,17 +52,24 @@ from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.raised import RaisedCounts, of_any_row
 from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
-from tidemill.time import LATEST_US, Register, bounds
+from tidemill.time import EARLIEST_US, LATEST_US, Register, bounds
 from tidemill.windows import EdgeClass
 
-# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out; and
-# it counts or is left out though it comes late enough to correct what has closed.
-COUNTED, LATE, MALFORMED, FILTERED, CORRECTED, CORRECTED_FILTERED = range(6)
+# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out. It
+# breaks a promise too if it is late by more than the lateness of its stream.
+COUNTED, LATE, MALFORMED, FILTERED, BROKEN = 0, 1, 2, 3, 4
+# It counts or is left out though it is late: it corrects what has closed, and may break a promise.
+CORRECTED, CORRECTED_FILTERED, BROKEN_CORRECTED, BROKEN_CORRECTED_FILTERED = 5, 6, 7, 8
 # Rows that are in cells, and rows that are accepted, whether some WHERE lets them in or none.
-TAKEN = COUNTED, CORRECTED
-ACCEPTED = *TAKEN, FILTERED, CORRECTED_FILTERED
-# The verdict on a row that comes late enough to correct, by what it would be else.
+TAKEN = COUNTED, CORRECTED, BROKEN_CORRECTED
+ACCEPTED = *TAKEN, FILTERED, CORRECTED_FILTERED, BROKEN_CORRECTED_FILTERED
+# The verdict on a row that corrects, by what it would be else; on one that breaks a promise, too.
 CORRECTING = {COUNTED: CORRECTED, FILTERED: CORRECTED_FILTERED}
+BREAKING = {
+    LATE: BROKEN,
+    CORRECTED: BROKEN_CORRECTED,
+    CORRECTED_FILTERED: BROKEN_CORRECTED_FILTERED,
+}
 
 Pieces = Mapping[str, tuple[Piece, ...]]
 # A file by its path, or a block of rows that are made by its number.
@@ -112,6 +120,16 @@ class Terms:
     def accepted_since_us(self) -> int:
         """No row is accepted that is older."""
         return self.since_us - self.correct_us
+
+    @property
+    def broken_before_us(self) -> int | None:
+        """Rows that are older break a promise, if one stands that goes beyond the lateness."""
+        return self.register.broken_before_us
+
+    def broken(self, times_us: IntArray, untimely: BoolArray) -> BoolArray:
+        """Of the untimely rows those that break a promise."""
+        before_us = self.broken_before_us
+        return untimely & (times_us < (EARLIEST_US if before_us is None else before_us))
 
     def settled(self, arrivals: Sequence[Arrival], newest_us: Mapping[Arrival, int]) -> Terms:
         """With all bounds, by the newest time of each arrival of the tick in order."""
@@ -241,11 +259,18 @@ class FoldReport:
 
     @property
     def late(self) -> int:
-        return self.rows.get(LATE, 0)
+        """All late rows, also those that break a promise."""
+        return self.rows.get(LATE, 0) + self.rows.get(BROKEN, 0)
+
+    @property
+    def broken(self) -> int:
+        """Late rows and rows that correct."""
+        return sum(self.rows.get(verdict, 0) for verdict in BREAKING.values())
 
     @property
     def corrected(self) -> int:
-        return sum(self.rows.get(verdict, 0) for verdict in CORRECTING.values())
+        verdicts = (v for timely in CORRECTING.values() for v in (timely, BREAKING[timely]))
+        return sum(self.rows.get(verdict, 0) for verdict in verdicts)
 
     @property
     def malformed(self) -> int:

@@ -112,6 +112,19 @@ InputRows = Files | ArrowBlocks
 InputT = TypeVar("InputT", bound=Input)
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What a look at a source that gave no input saw besides: a source that has nothing to give,
+    as far as can be seen, is idle."""
+
+    coming: str = ""  # what is on its way, such as a file that is still being written
+    failure: str = ""  # the reason why not all could be seen
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.coming or self.failure)
+
+
 class SourceReader(ABC, Generic[InputT]):
     """A stream's source. It is made anew for every run, from the declaration alone.
 
@@ -144,6 +157,10 @@ class SourceReader(ABC, Generic[InputT]):
     @abstractmethod
     def any_input(self, settings: Settings) -> InputT | None:
         """Some input to make a plan with, taken or not; None if there is none at all."""
+
+    def sight(self) -> Sight:
+        """What the last `next_input` saw, if it gave None."""
+        return Sight()
 
     def promise(self, portion: InputT) -> int | None:
         """The time before which no row comes after this input, if the source knows one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +81,7 @@ class TickContext:
     plan: SharedPlan
     settings: Settings
     paused: frozenset[str]
+    advances: Callable[[], Mapping[Name, int]]  # by stream, what operators have promised by now
     home: Home
     journal: Journal
     clock: Clock

@@ -45,8 +45,13 @@ class TickRecord:
     # The clock as the tick began; ticks of earlier versions did not note it.
     clock_us: int | None = None
     # A promise that is made with the tick: windows close by it in the tick itself, and rows that
-    # are older are late in those after it.
+    # are older are late in those after it. And whose word it is.
     promised_us: int | None = None
+    word: str = ""
+    # When the input arrived, by the clock that promises go by; and whether it did after a look
+    # that found none, so that this tells of drift.
+    arrived_us: int | None = None
+    is_fresh: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -91,8 +96,10 @@ def _due(raw: list[Any]) -> Due:
 
 def _register(raw: dict[str, Any]) -> Register:
     """A register from its JSON; in ticks of earlier versions the promise was the watermark."""
-    promised_us = raw["promised_us"] if "promised_us" in raw else raw["watermark_us"]
-    return Register(raw["newest_us"], promised_us)
+    fields = dict(raw)
+    if "watermark_us" in fields:
+        fields["promised_us"] = fields.pop("watermark_us")
+    return Register(**fields)
 
 
 def version_to_json(version: Version) -> str:
@@ -133,10 +140,16 @@ CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
 CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skipped INTEGER);
+CREATE TABLE IF NOT EXISTS promises (
+  stream TEXT PRIMARY KEY, word TEXT NOT NULL, arrived_us INTEGER, drift_us INTEGER NOT NULL,
+  arrivals INTEGER NOT NULL, rows_broken INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS corrections (
   stream TEXT PRIMARY KEY, rows_corrected INTEGER, final_us INTEGER);
 """
+_PROMISES = (
+    "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
+)
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
 BEGIN;
@@ -158,6 +171,7 @@ class StreamState:
     rows_in: int = 0
     rows_late: int = 0
     rows_malformed: int = 0
+    rows_broken: int = 0  # of those that are late or correct
     rate: InputRate = field(default_factory=InputRate)
     rows_corrected: int = 0
     # Windows that end by then are answered for good, though the stream may correct more by now.
@@ -212,16 +226,19 @@ class Journal:
         rate = self._connection.execute(measured, (key,)).fetchone()
         totals = "SELECT rows_corrected, final_us FROM corrections WHERE stream = ?"
         rows_corrected, final_us = self._connection.execute(totals, (key,)).fetchone() or (0, None)
+        promises = self._connection.execute(_PROMISES, (key,)).fetchone()
+        *register, rows_broken = promises or ("", None, 0, 0, 0)
         inputs = "SELECT path FROM inputs WHERE stream = ?"
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
             tick=row[1],
-            time=Register(row[2], row[3]),
+            time=Register(row[2], row[3], *register),
             position=Position(_mark(row[4]), {path for (path,) in paths}),
             version=version_from_json(row[5]),
             rows_in=row[6],
             rows_late=row[7],
             rows_malformed=row[8],
+            rows_broken=rows_broken,
             rate=InputRate(*(rate or ())),
             rows_corrected=rows_corrected,
             final_us=final_us,
@@ -287,6 +304,10 @@ class Journal:
         self._connection.executemany(
             "INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)",
             [(name, state.rows_corrected, state.final_us) for name, state in streams.items()],
+        )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?, ?, ?)",
+            [_promise_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
@@ -362,6 +383,11 @@ def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
         state.rows_late,
         state.rows_malformed,
     )
+
+
+def _promise_row(name: Name, state: StreamState) -> tuple[Any, ...]:
+    time = state.time
+    return name, time.word, time.arrived_us, time.drift_us, time.arrivals, state.rows_broken
 
 
 def _mark(stored: str | int | None) -> Json:

@@ -34,6 +34,7 @@ from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.state.raised import restated
 from tidemill.state.store import Version, sweep
+from tidemill.time import Promise
 
 
 class RowFolder(Protocol):
@@ -126,11 +127,16 @@ class TickMachine:
         portion: Input | None,
         flush: bool = False,
         carried: tuple[str, ...] = (),
-        promised_us: int | None = None,
+        promised: Promise | None = None,
+        is_fresh: bool = False,
     ) -> Begun:
-        """A tick over an input, or over none; `carried` soft queries are being answered."""
-        record = self._record(portion, flush)
-        record = replace(record, carried=carried, promised_us=promised_us)
+        """A tick over an input, or over none; `carried` soft queries are being answered.
+
+        An input `is_fresh` if it came after a look that found none.
+        """
+        record = replace(self._record(portion, flush), carried=carried, is_fresh=is_fresh)
+        if promised:
+            record = replace(record, promised_us=promised.until_us, word=promised.name)
         self._journal.begin(record)
         return Begun(record)
 
@@ -256,6 +262,7 @@ class TickMachine:
             batch_time_us=max(now_us, time.newest_us or now_us, time.since_us),
             time=time,
             clock_us=now_us,
+            arrived_us=now_us if portion else None,
             portion=portion.to_json() if portion else None,
             names=portion.names if portion else (),
             mark=portion.mark if portion else None,
@@ -285,6 +292,7 @@ class TickMachine:
             rows_in=before.rows_in + folded.rows_in,
             rows_late=before.rows_late + folded.late,
             rows_malformed=before.rows_malformed + folded.malformed,
+            rows_broken=before.rows_broken + folded.broken,
             rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
             rows_corrected=before.rows_corrected + folded.corrected,
             final_us=self._final_after(decision),

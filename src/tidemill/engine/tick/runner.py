@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
@@ -18,6 +18,7 @@ from tidemill.engine.tick.machine import Begun, Decided, TickMachine
 from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
 from tidemill.share import SharedPlan
+from tidemill.time import Promise
 
 
 class StreamRunner:
@@ -60,16 +61,13 @@ class StreamRunner:
     @property
     def look(self) -> Look:
         """What was met when the source was looked at last."""
-        return replace(self._look, has_ended=self._source.has_ended(self.state.position))
+        return self._look.at(self._source, self.state.position)
 
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
         """True if the runner was made for this plan, these settings and these pauses."""
         context = self._context
-        return (context.plan, context.settings, context.paused) == (
-            plan,
-            catalog.settings,
-            catalog.paused,
-        )
+        made_for = context.plan, context.settings, context.paused
+        return made_for == (plan, catalog.settings, catalog.paused)
 
     def recover(self) -> TickReport | None:
         """Run the tick that a crash interrupted, if there is one."""
@@ -84,20 +82,21 @@ class StreamRunner:
 
         Without any the source may have a promise to make.
         """
-        settings = self._context.settings
+        before, settings = self._look, self._context.settings
+        # A row that comes after the look is no older than this, if it follows the clock.
+        now_us = self._context.clock.now_us()
         portion = self._source.next_input(self.state.position, settings, draining)
         is_any = portion is not None
-        self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
+        self._look = Look(is_any, now_us if is_any else before.input_us)
         if portion is not None:
-            return self._begin(portion, flush=False, promised_us=self._source.promise(portion))
-        promised_us = self._promises.alone(self.state)
-        if promised_us is None:
-            return None
-        return self._begin(None, flush=False, promised_us=promised_us)
+            is_fresh = not (draining or before.has_input or before.input_us is None)
+            return self._begin(portion, self._promises.with_input(self.state, portion), is_fresh)
+        promised = self._promises.alone(self.state, None if draining else now_us)
+        return self._begin(None, promised) if promised else None
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
-        return self._begin(None, flush=True)
+        return self._begin(None, None, flush=True)
 
     def has_soft(self) -> bool:
         """True if soft queries are due, or a SELECT waits."""
@@ -154,6 +153,7 @@ class StreamRunner:
             "rows_in": state.rows_in,
             "rows_late": state.rows_late,
             "rows_corrected": state.rows_corrected,
+            "rows_broken": state.rows_broken,
             "rows_malformed": state.rows_malformed,
             "late": str(folder / "late"),
             "malformed": str(folder / "malformed"),
@@ -162,10 +162,14 @@ class StreamRunner:
         }
 
     def _begin(
-        self, portion: Input | None, flush: bool, promised_us: int | None = None
+        self,
+        portion: Input | None,
+        promised: Promise | None,
+        is_fresh: bool = False,
+        flush: bool = False,
     ) -> TickReport:
         carried = self._agenda.among(self._pins.names)
-        return self._run(self._machine.begin(portion, flush, carried, promised_us))
+        return self._run(self._machine.begin(portion, flush, carried, promised, is_fresh))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush

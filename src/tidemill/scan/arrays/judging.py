@@ -49,14 +49,14 @@ class Judge:
     """
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self.terms = terms
         self._register = terms.register
         self._arrival: Arrival | None = None
         self._newest_us: int | None = None  # of the arrival that is under way
 
     def judge(self, column: ChunkColumn, stretches: Sequence[Stretch]) -> Judged:
         times_us = column.numbers
-        usable: BoolArray = (times_us >= EARLIEST_US) & (times_us <= self._terms.latest_us)
+        usable: BoolArray = (times_us >= EARLIEST_US) & (times_us <= self.terms.latest_us)
         if column.valid is not None:
             usable &= column.valid
         newest = _newest(times_us, usable, stretches)
@@ -67,7 +67,7 @@ class Judge:
             np.array(since) if len(since) == 1 else np.repeat(since, [n for _, n in stretches])
         )
         timely = times_us >= since_us
-        correct_us = self._terms.correct_us
+        correct_us = self.terms.correct_us
         # Nearly always all of them; then nothing need be compared again.
         is_plain = not correct_us or bool(timely.all())
         return Judged(usable, timely, timely if is_plain else times_us >= since_us - correct_us)
@@ -75,13 +75,13 @@ class Judge:
     def _bound(self, arrival: Arrival, newest_us: int) -> int:
         """The bound of an arrival, some of whose rows are as new as this."""
         if arrival != self._arrival:
-            lateness_us = self._terms.lateness_us
+            lateness_us = self.terms.lateness_us
             self._register = self._register.advanced(self._newest_us, lateness_us)
             self._arrival, self._newest_us = arrival, None
         if newest_us >= EARLIEST_US:
             before_us = newest_us if self._newest_us is None else self._newest_us
             self._newest_us = max(newest_us, before_us)
-        return self._terms.bounds.get(arrival, self._register.since_us)
+        return self.terms.bounds.get(arrival, self._register.since_us)
 
 
 def spans_of(

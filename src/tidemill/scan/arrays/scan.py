@@ -19,8 +19,9 @@ from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
-    CORRECTED,
-    CORRECTED_FILTERED,
+    BREAKING,
+    BROKEN,
+    CORRECTING,
     COUNTED,
     FILTERED,
     LATE,
@@ -77,7 +78,13 @@ def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stre
         spans_correcting = spans_of(times_us, correcting, stretches)
     if accepted.all():
         return Admitted(chunk, times_us, spans, spans_correcting, timely=timely)
-    counts = {MALFORMED: int((~judged.usable).sum()), LATE: int(judged.late.sum())}
+    late = judged.late
+    broken = int(judge.terms.broken(times_us, late).sum())
+    counts = {
+        MALFORMED: int((~judged.usable).sum()),
+        LATE: int(late.sum()) - broken,
+        BROKEN: broken,
+    }
     refused = {verdict: count for verdict, count in counts.items() if count}
     timely = None if timely is None else timely[accepted]
     chunk, times_us = chunk.where(accepted), times_us[accepted]
@@ -209,7 +216,7 @@ def scan(program: Program, batches: Iterable[RowBatch], terms: Terms) -> Iterato
             scanned.count(verdict, rows)
             scanned.refused_in.update(scanned.scanned_in)
         if len(admitted.chunk):
-            _scan_chunk(program, admitted, terms.accepted_since_us, scanned)
+            _scan_chunk(program, admitted, terms, scanned)
         yield scanned
 
 
@@ -221,34 +228,36 @@ def in_total(outcomes: Iterable[Scanned]) -> Scanned:
     return total
 
 
-def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
+def _scan_chunk(program: Program, admitted: Admitted, terms: Terms, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
             scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us, timed.timely)
             scanned.count_raised_in_rows(count_raised(row_pass, timed.chunk))
     if not program.passes:
-        _count_accepted(np.ones(len(admitted.chunk), np.bool_), admitted, scanned)
+        _count_accepted(np.ones(len(admitted.chunk), np.bool_), admitted, terms, scanned)
     for number, one_pass in enumerate(program.passes):
+        since_us = terms.accepted_since_us
         is_kept = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
         if number == 0:
-            _count_accepted(is_kept, admitted, scanned)
+            _count_accepted(is_kept, admitted, terms, scanned)
 
 
-def _count_accepted(is_kept: BoolArray, admitted: Admitted, scanned: Scanned) -> None:
+def _count_accepted(is_kept: BoolArray, admitted: Admitted, terms: Terms, scanned: Scanned) -> None:
     """Rows by verdict, of which some feed keeps those that are marked."""
-    kept_rows, rows, timely = int(np.count_nonzero(is_kept)), len(is_kept), admitted.timely
-    if timely is None:
-        kept_timely, rows_timely = kept_rows, rows
-    else:
-        kept_timely = int(np.count_nonzero(is_kept & timely))
-        rows_timely = int(np.count_nonzero(timely))
-    kept_correcting = kept_rows - kept_timely
-    scanned.count(FILTERED, rows_timely - kept_timely)
-    scanned.count(COUNTED, kept_timely)
-    scanned.count(CORRECTED_FILTERED, rows - rows_timely - kept_correcting)
-    scanned.count(CORRECTED, kept_correcting)
+    kept_rows = int(np.count_nonzero(is_kept))
+    by_verdict = {FILTERED: len(is_kept) - kept_rows, COUNTED: kept_rows}
+    if admitted.timely is not None:
+        marks = {FILTERED: ~is_kept, COUNTED: is_kept}
+        broken = terms.broken(admitted.times_us, ~admitted.timely)
+        for verdict, correcting in CORRECTING.items():
+            untimely = marks[verdict] & ~admitted.timely
+            by_verdict[verdict] -= int(np.count_nonzero(untimely))
+            by_verdict[BREAKING[correcting]] = int(np.count_nonzero(untimely & broken))
+            by_verdict[correcting] = int(np.count_nonzero(untimely & ~broken))
+    for verdict, rows in by_verdict.items():
+        scanned.count(verdict, rows)
 
 
 def _scan_pass(

@@ -60,6 +60,12 @@ def _before_bound(admission: Admission) -> str:
     return f"{TIME} < {tick_constant(admission.terms.since_us, TIME)}"
 
 
+def broken_sql(admission: Admission) -> str | None:
+    """Late by a promise that goes beyond the lateness; None while no such promise stands."""
+    before_us = admission.terms.broken_before_us
+    return None if before_us is None else f"{TIME} < {tick_constant(before_us, TIME)}"
+
+
 def tick_constant(value: int, column: str) -> str:
     """A number that changes every tick, kept out of the generated code.
 

@@ -14,7 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.scan.contract import ACCEPTED, CORRECTING, LATE, Admission, Arrival, Terms
+from tidemill.scan.contract import (
+    ACCEPTED,
+    BREAKING,
+    BROKEN,
+    CORRECTING,
+    LATE,
+    Admission,
+    Arrival,
+    Terms,
+)
 from tidemill.spark.catalyst.admission import ARRIVAL
 from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT
 
@@ -53,7 +62,9 @@ class Judgement:
             is_correcting = (before == verdict) & (newest_us < since_us)
             verdicts = np.where(is_correcting, np.int32(correcting), verdicts)
         is_late = accepted & (newest_us < since_us - self.terms.correct_us)
-        verdicts = np.where(is_late, np.int32(LATE), verdicts)
+        is_broken = np.isin(verdicts, tuple(BREAKING.values()))
+        verdicts = np.where(is_late & ~is_broken, np.int32(LATE), verdicts)
+        verdicts = np.where(is_late & is_broken, np.int32(BROKEN), verdicts)
         place = groups.column_names.index(VERDICT)
         return groups.set_column(place, VERDICT, pa.array(verdicts))
 

@@ -24,8 +24,8 @@ from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.plan.relation import Relation
 from tidemill.scan.contract import (
-    CORRECTED,
-    CORRECTED_FILTERED,
+    BREAKING,
+    CORRECTING,
     COUNTED,
     FILTERED,
     LATE,
@@ -37,6 +37,7 @@ from tidemill.scan.contract import (
 from tidemill.spark.catalyst.admission import (
     ARRIVAL,
     TIME,
+    broken_sql,
     correcting_sql,
     late_sql,
     malformed_sql,
@@ -144,13 +145,22 @@ class CatalystPass(Pass):
 
     def _verdict(self) -> str:
         cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
-        cases.append(f"WHEN {late_sql(self.admission)} THEN {LATE}")
-        passes, correcting = self._passes(), correcting_sql(self.admission)
-        if passes != "TRUE":
-            filtered = f"IF({correcting}, {CORRECTED_FILTERED}, {FILTERED})"
-            cases.append(f"WHEN NOT ({passes}) THEN {filtered if correcting else FILTERED}")
-        cases += [f"WHEN {correcting} THEN {CORRECTED}"] if correcting else []
-        return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
+        cases.append(f"WHEN {late_sql(self.admission)} THEN {self._untimely(LATE)}")
+        if (passes := self._passes()) != "TRUE":
+            cases.append(f"WHEN NOT ({passes}) THEN {self._accepted(FILTERED)}")
+        return f"CASE {' '.join(cases)} ELSE {self._accepted(COUNTED)} END"
+
+    def _accepted(self, verdict: int) -> str:
+        """The verdict on a row that is not late, or that on one that corrects."""
+        correcting = correcting_sql(self.admission)
+        if not correcting:
+            return str(verdict)
+        return f"IF({correcting}, {self._untimely(CORRECTING[verdict])}, {verdict})"
+
+    def _untimely(self, verdict: int) -> str:
+        """The verdict on a row that is late or corrects, also where it breaks a promise."""
+        broken = broken_sql(self.admission)
+        return str(verdict) if broken is None else f"IF({broken}, {BREAKING[verdict]}, {verdict})"
 
     def _keys(self, looked_up: bool) -> Iterator[str]:
         """The items to group by. Rows that no feed keeps are one group, for the accounts."""
