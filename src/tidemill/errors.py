@@ -47,7 +47,7 @@ CODES = {
     "E_EXISTS": "the name is taken by another definition",
     "E_IN_USE": "queries or streams use the definition, so it cannot change or go",
     "E_DUPLICATE": "two columns or tables of a statement have one name",
-    "E_NO_TIME": "a derived stream lacks the time of the stream that it reads",
+    "E_NO_TIME": "what needs the time of rows has none: in a derived stream, or over a latent one",
     "E_RELATION": "the parts of a relation do not fit together",
     # Expressions
     "E_TYPE": "the expression has a type that does not fit",

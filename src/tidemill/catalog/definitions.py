@@ -39,7 +39,7 @@ KINDS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream as the rest of the engine sees it."""
+    """A stream as the rest of the engine sees it; one without a time column is latent."""
 
     name: str
     columns: tuple[ColumnDef, ...]
@@ -66,6 +66,11 @@ class Stream:
         return watermark_us - self.correct_us
 
     @property
+    def is_latent(self) -> bool:
+        """True if rows carry no time: they are stamped on arrival, and the stamp is no column."""
+        return not self.time_column
+
+    @property
     def format(self) -> str:
         """The format of the files that hold its rows as they are; empty for other sources."""
         return SOURCES[self.source.scheme].format
@@ -88,19 +93,11 @@ class Sink:
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
     check_columns(statement.columns)
-    if statement.order_by is None:
-        refuse(
-            "E_NOT_BUILT",
-            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
-            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
-            place=statement.place,
-        )
-    column = _time_column(statement, statement.order_by)
     return Stream(
         name=statement.name,
         columns=statement.columns,
-        time_column=column.name,
-        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
+        time_column=_time_column(statement),
+        stamped_on_arrival=is_stamped(statement),
         source=parse_address(statement.source, SOURCES, statement.source_place),
         **vars(stream_options(statement)),
     )
@@ -128,8 +125,16 @@ def check_columns(columns: tuple[ColumnDef, ...]) -> None:
         names.add(Name(name))
 
 
-def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
-    columns = by_name(statement.columns)
+def is_stamped(statement: CreateStream) -> bool:
+    """True if rows get the time of their arrival, in a column or, of a latent stream, in none."""
+    return statement.order_by is None or Name(statement.order_by) == ARRIVAL_COLUMN
+
+
+def _time_column(statement: CreateStream) -> str:
+    """The name of the column that rows are ordered by; empty without ORDER BY."""
+    if statement.order_by is None:
+        return ""
+    order_by, columns = statement.order_by, by_name(statement.columns)
     column = columns.get(Name(order_by))
     if column is None:
         refuse(
@@ -146,7 +151,7 @@ def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
             hint="event time is a TIMESTAMP column",
             place=statement.place,
         )
-    return column
+    return column.name
 
 
 @dataclass(frozen=True)
@@ -199,10 +204,10 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
+    if is_stamped(statement):
+        _refuse_of_stamps(statement, values, place)
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
-    if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
-        _refuse_of_stamps(values, place)
     if "correct" in values:
         options = replace(options, correct_us=_no_less("correct", values["correct"], place))
     if "ahead" in values:
@@ -218,11 +223,22 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     return options
 
 
-def _refuse_of_stamps(values: Mapping[str, str], place: Place | None) -> None:
-    """Rows that are stamped on arrival have the clock's time, whatever else is said."""
-    for name, state in _NEVER_STAMPED.items():
+def _refuse_of_stamps(
+    statement: CreateStream, values: Mapping[str, str], place: Place | None
+) -> None:
+    """Rows that are stamped on arrival have the clock's time, whatever else is said.
+
+    Homes have streams ordered by the stamp that say a lateness, by which windows wait.
+    """
+    never = {"ahead": "ahead", "correct": "late"}
+    for name, what in (never if statement.order_by else never | {"lateness": "late"}).items():
         if name in values:
-            refuse("E_OPTION", f"rows that are stamped on arrival are never {state}", place=place)
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival are never {what}",
+                hint=f"leave {name} out, or ORDER BY a TIMESTAMP column of the rows",
+                place=place,
+            )
     for name in ("skew", "clock"):
         if name in values:
             refuse(
@@ -286,8 +302,6 @@ def priority_of_select(run: RunSelect) -> int:
 _STREAM_OPTIONS = ("lateness", "correct", "ahead", "skew", "clock", "update", "weight")
 _QUERY_OPTIONS = ("priority",)
 AUTO, CLOCKS = "auto", ("wall",)
-# Options for what rows that are stamped on arrival never are.
-_NEVER_STAMPED = {"correct": "late", "ahead": "ahead"}
 
 
 def _texts(

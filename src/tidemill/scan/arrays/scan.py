@@ -32,7 +32,7 @@ from tidemill.scan.contract import (
     join_spans,
     own_bits,
 )
-from tidemill.scan.row_scan import RowPass, count_raised, pick_rows
+from tidemill.scan.row_scan import Picking, RowPass, pick_rows
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
 from tidemill.state.raised import RaisedCounts, raised_by_signature
@@ -150,6 +150,11 @@ class Scanned:
             if rows:
                 self.raised_in_rows[feed] = self.raised_in_rows.get(feed, 0) + rows
 
+    def pick(self, picking: Picking) -> None:
+        """Take in what a row feed takes of a chunk."""
+        self.picked += [picking.picked] if picking.picked else []
+        self.count_raised_in_rows({picking.feed.id: picking.raised})
+
     def raised_by_expression(self) -> dict[str, int]:
         """Passes that have an expression in common have met the same rows."""
         return {sql: rows for (_, sql), rows in self.raised.items()}
@@ -232,8 +237,8 @@ def _scan_chunk(program: Program, admitted: Admitted, terms: Terms, scanned: Sca
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
-            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us, timed.timely)
-            scanned.count_raised_in_rows(count_raised(row_pass, timed.chunk))
+            for picking in pick_rows(row_pass, timed.chunk, timed.times_us, timed.timely):
+                scanned.pick(picking)
     if not program.passes:
         _count_accepted(np.ones(len(admitted.chunk), np.bool_), admitted, terms, scanned)
     for number, one_pass in enumerate(program.passes):
