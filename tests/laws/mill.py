@@ -281,7 +281,7 @@ class PlainFolder:
             verdict = COUNTED if row.time_us >= bound_us else verdict
             is_broken = before_us is not None and row.time_us < before_us
             verdicts[BREAKING[verdict] if is_broken else verdict] += 1
-        return verdicts
+        return dict(verdicts)
 
     def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:
         pieces: dict[str, tuple[Piece, ...]] = {}
