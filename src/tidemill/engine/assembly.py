@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import Clock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter, distinct_writers
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
@@ -18,6 +19,7 @@ from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.registry import Registry
 from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
+from tidemill.engine.tick.handover import sides_read
 from tidemill.engine.tick.journal import Journal, StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
@@ -154,6 +156,7 @@ class Assembly:
                 tables=self.registry.tables.frame,
                 buckets=buckets,
                 failpoint=failpoint,
+                sides={name: sides_read(name, plan) for name in plan.streams},
             ),
             decide=DecideContext(
                 plan,
@@ -174,6 +177,7 @@ class Assembly:
                 sinks=sinks,
                 subscribers=self.subscribers,
                 states=states,
+                handovers=HandoverLedger(home.open(), home.handovers),
             ),
             agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
             one_time=self.one_time,

@@ -13,8 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
+from tidemill.catalog.addresses import HANDED
 from tidemill.clock import Clock, SystemClock
 from tidemill.compiling import told_of_compiling
+from tidemill.connect.handovers import HandoverLedger, NoHandovers
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
@@ -264,7 +266,7 @@ class Engine(AbstractContextManager["Engine"]):
         self, text: str, folder: Path, answer: AnswerSelect
     ) -> tuple[Catalog, list[PendingReply]]:
         respond = partial(self._respond, answer)
-        return apply_script(text, folder, self.catalog, self._registry.check, respond, self._notice)
+        return apply_script(text, folder, self.catalog, self._registry, respond, self._notice)
 
     def _respond(
         self, answer: AnswerSelect, statement: ReadStatement | RunSelect, catalog: Catalog
@@ -349,7 +351,9 @@ class Engine(AbstractContextManager["Engine"]):
             session = self._spark(f"the recording of stream {stream.name}")
             return measure_files(session, files, time_column)
 
-        return open_source(stream, SourceTools(self._clock, measure))
+        is_there = stream.source.scheme == HANDED and self.home.exists
+        handovers = HandoverLedger(self.home.open(), self.home.handovers) if is_there else None
+        return open_source(stream, SourceTools(self._clock, measure, handovers or NoHandovers()))
 
 
 def _explain(query: QueryPlan, _: Catalog) -> Reply:

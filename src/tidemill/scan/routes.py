@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream, Table
+from tidemill.catalog.addresses import HANDED
 from tidemill.scan.arrays.lines import is_plain_kind
 from tidemill.scan.arrays.program import (
     row_feed_hindrances,
@@ -30,6 +31,7 @@ AUTO = "auto"
 _READ_BY_ARRAYS = {
     "parquet": re.compile("(?!)"),
     "generate": re.compile(".*"),
+    HANDED: re.compile(".*"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
 
@@ -91,7 +93,7 @@ def table_is_plain(table: Table, scan_setting: str) -> bool:
 
 def _source_hindrances(stream: Stream) -> Iterator[str]:
     yield from _form_hindrances(stream)
-    if stream.stamped_on_arrival:
+    if stream.stamped_on_arrival and stream.source.scheme == "csv":
         yield "rows are stamped on arrival"
 
 

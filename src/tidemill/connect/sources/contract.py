@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.handovers import Handovers, NoHandovers
 from tidemill.language.statements import ColumnDef
 from tidemill.scan.contract import Arrival
 from tidemill.settings import Settings
@@ -217,6 +218,7 @@ class SourceTools:
     # Reads files once, as far as the time column, for the extent of each that has rows; raises
     # OSError with a reason if it cannot.
     measure: Callable[[Files, str], Mapping[str, Extent]]
+    handovers: Handovers = field(default_factory=NoHandovers)
 
 
 def is_text_format(file_format: str) -> bool:

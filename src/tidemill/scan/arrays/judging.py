@@ -17,12 +17,13 @@ from tidemill.time import EARLIEST_US, LATEST_US
 
 @dataclass(frozen=True)
 class Judged:
-    """Of each row, whether it has a usable time, whether that is before no bound, and whether it is
-    before none by more than rows may be that correct."""
+    """Of each row, whether it has a usable time, whether that is before no bound, whether it is
+    before none by more than rows may be that correct, and the bound."""
 
     usable: BoolArray
     timely: BoolArray
     in_time: BoolArray
+    bounds_us: IntArray  # one for all rows, or one for each
 
     @property
     def accepted(self) -> BoolArray:
@@ -63,14 +64,15 @@ class Judge:
         since = [
             self._bound(arrival, at) for (arrival, _), at in zip(stretches, newest, strict=True)
         ]
-        since_us = (
-            np.array(since) if len(since) == 1 else np.repeat(since, [n for _, n in stretches])
-        )
-        timely = times_us >= since_us
+        bounds_us = np.array(since, dtype=np.int64)
+        if len(since) > 1:
+            bounds_us = np.repeat(bounds_us, [rows for _, rows in stretches])
+        timely = times_us >= bounds_us
         correct_us = self.terms.correct_us
         # Nearly always all of them; then nothing need be compared again.
         is_plain = not correct_us or bool(timely.all())
-        return Judged(usable, timely, timely if is_plain else times_us >= since_us - correct_us)
+        in_time = timely if is_plain else times_us >= bounds_us - correct_us
+        return Judged(usable, timely, in_time, bounds_us)
 
     def _bound(self, arrival: Arrival, newest_us: int) -> int:
         """The bound of an arrival, some of whose rows are as new as this."""
