@@ -16,11 +16,11 @@ import numpy as np
 
 from tidemill.answer.withdrawals import ClosedAnswers
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.readers import StintReader, StintReaders
 from tidemill.language.names import Name
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule import Bounds, Due, LastAnswer, Revisions, due_windows
+from tidemill.schedule.readers import StintReader, StintReaders
 from tidemill.share import Stint
 from tidemill.state.pieces import Piece, signed_slices
 from tidemill.state.synopsis import Synopsis

@@ -10,7 +10,6 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.corrections import Closed, Corrector
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.readers import StintReader, StintReaders
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
@@ -23,6 +22,7 @@ from tidemill.schedule import (
     last_instant,
     oldest_needed,
 )
+from tidemill.schedule.readers import StintReader, StintReaders
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Due, Specs, WindowRun
+from tidemill.schedule.due import Due, Specs, WindowRun
 from tidemill.share import Stint, specs_of
 from tidemill.windows import WindowSpec
 
