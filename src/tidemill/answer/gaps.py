@@ -3,7 +3,7 @@
 A gap is all windows between two with rows, or between one and an end of those that are asked
 for. One that is too long is left out whole, so time is never walked: the year 9999 is one gap.
 
->>> run = Due("q", "s1", range_us=10, slide_us=10, first_us=0, windows=10**12, most_empty=2)
+>>> run = Due(("q",), "s1", range_us=10, slide_us=10, first_us=0, windows=10**12, most_empty=2)
 >>> numbers_with_rows(run, np.array([10, 40, 10**10])).tolist()
 [1, 4, 1000000000]
 >>> numbers, gaps = answered_numbers(run, np.array([1, 4, 10**9]))
@@ -35,6 +35,9 @@ class Gaps:
 
     def __add__(self, other: Gaps) -> Gaps:
         return Gaps(self.has_begun or other.has_begun, self.skipped + other.skipped)
+
+
+NO_GAPS = Gaps()
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,15 @@ class WindowRequest:
         """By window, true if it is answered over no rows."""
         return np.zeros(len(self.owner), np.bool_) if self.is_empty is None else self.is_empty
 
+    def without_windows(self) -> WindowRequest:
+        """After the answer: which queries asked, and none of their windows; but where it matters
+        which windows have an answer, these too."""
+        if self.batch.shape.revises:
+            return self
+        none = np.zeros(0, np.int64)
+        numbers = np.array(sorted(self.numbers), np.int64)
+        return WindowRequest(self.batch, numbers, none, none)
+
     @property
     def revision_of(self) -> IntArray:
         """By window, how often it has been corrected."""

@@ -75,13 +75,22 @@ class AnswerTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The answers of a task, by request. The driver puts the requests back itself."""
+    """The answers of a task, by request. The driver puts the requests back itself.
+
+    `part` is its number where a tick has more windows than are answered at a time.
+    """
 
     synopsis_id: str
     answers: tuple[BucketAnswers, ...]
     snapshot: Piece | None
     user_errors: Mapping[str, str] = field(default_factory=dict)  # by aggregate
     requests: tuple[WindowRequest, ...] = ()
+    part: int = 0
+
+    def without_windows(self) -> TaskResult:
+        """With requests that say no more than whose windows they were."""
+        requests = tuple(request.without_windows() for request in self.requests)
+        return replace(self, requests=requests)
 
 
 def answer_tasks(

@@ -33,7 +33,7 @@ class Connector:
     """A kind of source or sink."""
 
     scheme: str
-    made_by: str  # `module.Class` in connect/sources or connect/sinks
+    made_by: str  # `module.Class`, or what makes one, in connect/sources or connect/sinks
     place: str
     # Of files that hold the rows as they are, as Spark calls it. Empty for all other kinds.
     format: str = ""
@@ -79,7 +79,7 @@ SOURCES = Connectors(
         Connector("json", "files.FileSource", PATH, format="json", is_table=True),
         Connector("lines", "lines.LineSource", PATH, format="text"),
         Connector("generate", "generate.GenerateSource", NAME),
-        Connector("replay", "replay.ReplaySource", PATH),
+        Connector("replay", "replay.open_replay", PATH),
     ),
     not_built=("kafka", "pcap", "zeek", "socket", "mqtt"),
     internal=(Connector(HANDED, "handed.HandedSource", NAME),),

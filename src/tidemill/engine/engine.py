@@ -20,6 +20,7 @@ from tidemill.connect.handovers import HandoverLedger, NoHandovers
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
+from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.engine.assembly import Assembly
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
@@ -33,6 +34,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.registry import Registry, keep_learned, stream_state
 from tidemill.engine.register.script import Notice, ReadStatement, apply_script
 from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.turns import RateTurns
 from tidemill.engine.register.upkeep import Upkeep, oversized
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
@@ -48,7 +50,7 @@ from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
 from tidemill.language.statements import RunSelect
-from tidemill.memory import keep_freed_memory
+from tidemill.memory import keep_freed_memory, without_collections
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery
@@ -84,6 +86,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._notice: Notice = notice or (lambda _: None)
         self._stop = threading.Event()
         self._spark = SparkOnDemand(master, self._notice)
+        self._recorded = RecordedClock()
         self._subscribers = Subscribers()
         self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
@@ -102,7 +105,6 @@ class Engine(AbstractContextManager["Engine"]):
             ),
             notice=self._notice,
         )
-        self._upkeep = Upkeep(self._registry.planner)
         self._one_time = OneTimeAnswerer(self._spark, self.home)
         self._selects = WaitingSelects()
         self._assembly = Assembly(
@@ -112,6 +114,7 @@ class Engine(AbstractContextManager["Engine"]):
             subscribers=self._subscribers,
             selects=self._selects,
             one_time=self._one_time,
+            recorded=self._recorded,
         )
         # There is one of each while streams run.
         self._run: RunLoop | None = None
@@ -120,7 +123,8 @@ class Engine(AbstractContextManager["Engine"]):
         self.home.hold()
         try:
             if self.home.exists:
-                self._registry.load()
+                with without_collections():
+                    self._registry.load()
         except BaseException:
             self.close()
             raise
@@ -185,7 +189,9 @@ class Engine(AbstractContextManager["Engine"]):
             long_lived_objects(),
             told_of_compiling(self._notice),
         ):
-            runners, between = self._assembly.runners(), partial(self._between, serve)
+            turns = RateTurns(self._registry.planner)
+            upkeep = Upkeep(turns)
+            runners, between = self._assembly.runners(), partial(self._between, serve, upkeep)
             self._notice("taking the first input")
             run = RunLoop(
                 runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
@@ -193,7 +199,10 @@ class Engine(AbstractContextManager["Engine"]):
             self._run, self._soft, self._writer = run, run.soft, Writer()
             try:
                 run.go(until)
+                if turns.are_under_way and not self._stop.is_set():
+                    self._take_care(upkeep, run.runners, wait=True)
             finally:
+                turns.close()
                 self._writer.close()
                 self._run = self._soft = self._writer = None
                 run.soft.close()
@@ -242,6 +251,7 @@ class Engine(AbstractContextManager["Engine"]):
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
         return self._sql(text, base, self._select_beside if self._soft else self._select_now)
 
+    @without_collections()
     def _sql(self, text: str, base: str, answer: AnswerSelect) -> list[PendingReply]:
         self._registry.tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), answer)
@@ -314,20 +324,25 @@ class Engine(AbstractContextManager["Engine"]):
     # Running
 
     def _between(
-        self, serve: Callable[[], None], runners: list[StreamRunner]
+        self, serve: Callable[[], None], upkeep: Upkeep, runners: list[StreamRunner]
     ) -> list[StreamRunner]:
         """Between ticks: statements, then the plan; who does not run by it any more is replaced."""
         serve()
-        plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
-        # A stream that rests after a failure may have a tick to finish under this plan.
-        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
-            self._finish_beside()
-            self._registry.replace_plan(plan)
+        self._take_care(upkeep, runners)
         self._stop_oversized(runners)
         # A listener may have changed the plan too, so it is not asked what was served.
         current = [r for r in runners if r.follows(self.plan, self.catalog)]
         streams = self._registry.registered.streams()
         return runners if len(current) == len(streams) else self._assembly.runners(runners)
+
+    def _take_care(
+        self, upkeep: Upkeep, runners: Sequence[StreamRunner], wait: bool = False
+    ) -> None:
+        plan = upkeep.plan_after(self.plan, runners, self.catalog, wait)
+        # A stream that rests after a failure may have a tick to finish under this plan.
+        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
+            self._finish_beside()
+            self._registry.replace_plan(plan)
 
     def _serve(self, serve: Callable[[], None]) -> None:
         """After the last tick: statements, and the SELECTs among them, which wait for no run."""
@@ -353,7 +368,8 @@ class Engine(AbstractContextManager["Engine"]):
 
         is_there = stream.source.scheme == HANDED and self.home.exists
         handovers = HandoverLedger(self.home.open(), self.home.handovers) if is_there else None
-        return open_source(stream, SourceTools(self._clock, measure, handovers or NoHandovers()))
+        tools = SourceTools(self._clock, measure, self._recorded, handovers or NoHandovers())
+        return open_source(stream, tools)
 
 
 def _explain(query: QueryPlan, _: Catalog) -> Reply:

@@ -122,6 +122,8 @@ class RunLoop:
                 continue
             if draining and all(runner.is_done() for runner in self._live()):
                 return
+            if any(runner.go_on() for runner in self._live()):
+                continue
             for runner in self._live():
                 runner.idle()
             if self.soft.is_busy:

@@ -9,7 +9,7 @@ few as may be, each with its next window ([moving.py](moving.py)).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -105,20 +105,41 @@ def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:
     return tuple(part.group for part in live_parts(plan, stream))
 
 
-def regrouped(
-    plan: SharedPlan, stream: Name, around: Around, recalled: Sequence[Group] = ()
-) -> SharedPlan:
-    """The plan with the groups recalled, or with groups made anew, if these are cheaper."""
+@dataclass(frozen=True)
+class Regrouping:
+    """Groups that may take the place of those of a plan; `cost` is there if they are new ones."""
+
+    groups: tuple[Group, ...]
+    cost: float | None
+    is_cheaper: bool
+
+    @staticmethod
+    def of(
+        plan: SharedPlan, stream: Name, context: Context, recalled: Sequence[Group] = ()
+    ) -> Regrouping:
+        """The groups recalled, or groups made anew. With many queries this takes a while."""
+        queries, standing = plan.queries_of(stream), groups_of(plan, stream)
+        groups = _completed(recalled, queries, context) if recalled else optimise(queries, context)
+        cost = cost_of_arrangement(groups, context)
+        is_cheaper = cost < cost_of_arrangement(standing, context) * (1 - _ROUNDING)
+        return Regrouping(groups, None if recalled else cost, is_cheaper)
+
+    def applied(
+        self, plan: SharedPlan, stream: Name, position: StreamPosition, context: Context
+    ) -> SharedPlan:
+        """The plan with these groups if they are cheaper; queries move from the position on."""
+        measured = plan if self.cost is None else _noted(plan, stream, self.cost)
+        if not self.is_cheaper:
+            return measured
+        change = PlanChange(measured)
+        change.settle(hosted(self.groups, live_parts(plan, stream)), position, context)
+        return change.result()
+
+
+def regrouped(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
+    """The plan with groups made anew, if these are cheaper."""
     position, context = around(stream)
-    queries, standing = plan.queries_of(stream), groups_of(plan, stream)
-    groups = _completed(recalled, queries, context) if recalled else optimise(queries, context)
-    cost = cost_of_arrangement(groups, context)
-    measured = plan if recalled else _noted(plan, stream, cost)
-    if cost >= cost_of_arrangement(standing, context) * (1 - _ROUNDING):
-        return measured
-    change = PlanChange(measured)
-    change.settle(hosted(groups, live_parts(plan, stream)), position, context)
-    return change.result()
+    return Regrouping.of(plan, stream, context).applied(plan, stream, position, context)
 
 
 def _completed(
@@ -167,14 +188,14 @@ def retire_stints(
         over_us = reach_us - query.window.update_us if query.is_soft else final_us
         return _is_over(query, stint, over_us)
 
-    over = {
-        query.name: tuple(s for s in plan.stints[query.name] if not is_over(query, s))
-        for query in plan.queries_of(stream)
+    standing = {query.name: plan.stints[query.name] for query in plan.moving_of(stream)}
+    left = {
+        name: tuple(s for s in stints if not is_over(plan.query(name), s))
+        for name, stints in standing.items()
     }
-    stints = {**plan.stints, **over}
-    if stints == plan.stints:
+    if left == standing:
         return plan
-    return PlanChange(replace(plan, stints=stints)).result()
+    return PlanChange(replace(plan, stints={**plan.stints, **left})).result()
 
 
 def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bool:

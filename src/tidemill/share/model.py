@@ -125,6 +125,10 @@ class SharedPlan:
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
 
+    def moving_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+        """The queries of a stream with a stint that ends."""
+        return self._moving.get(stream, ())
+
     @cached_property
     def handed_over(self) -> tuple[Name, ...]:
         """The streams that are read whose rows come from the ticks of others."""
@@ -166,6 +170,17 @@ class SharedPlan:
         return {stream: tuple(several) for stream, several in queries.items()}
 
     @cached_property
+    def _moving(self) -> dict[Name, tuple[QueryPlan, ...]]:
+        return {
+            stream: tuple(
+                query
+                for query in queries
+                if any(stint.until_us != END_US for stint in self.stints[query.name])
+            )
+            for stream, queries in self._by_stream.items()
+        }
+
+    @cached_property
     def _by_name(self) -> dict[str, QueryPlan]:
         return {query.name: query for query in self.queries}
 
@@ -197,11 +212,14 @@ def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(lanes))
 
 
+# Asked of every query again and again, so they are looked up by the hash that a plan keeps.
+@lru_cache(maxsize=2**15)
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     return _specs_of(query.window)
 
 
+@lru_cache(maxsize=2**15)
 def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us

@@ -230,7 +230,7 @@ class Agenda:
             starts = slices.get(stint.synopsis_id, _NONE)
             low, high = np.searchsorted(starts, [start_us, end_us])
             if low < high:
-                yield Due(name, stint.synopsis_id, range_us, every_us, start_us, 1)
+                yield Due((name,), stint.synopsis_id, range_us, every_us, start_us, 1)
 
     def _has_begun(self, name: str, update: int) -> bool:
         end_us = update * self._stream.update_us

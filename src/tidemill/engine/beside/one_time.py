@@ -104,9 +104,8 @@ def _due(query: QueryPlan, serving: Serving, slices: IntArray, until_us: int) ->
         if query.window.is_soft:
             after_us = max(after_us, until_us - spec.slide_us)
         for first_us, windows in due_windows(Specs.of([spec]), slices, after_us, until_us)[0]:
-            yield Due(
-                query.name, serving.synopsis.id, spec.range_us, spec.slide_us, first_us, windows
-            )
+            lengths = spec.range_us, spec.slide_us
+            yield Due((query.name,), serving.synopsis.id, *lengths, first_us, windows)
 
 
 def _request(query: QueryPlan, serving: Serving, due: tuple[Due, ...]) -> WindowRequest:

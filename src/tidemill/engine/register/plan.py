@@ -28,14 +28,12 @@ from tidemill.share import (
     arrange_feeds,
     change_plan,
     first_window,
-    follow_rate,
     rebuild_plan,
     specs_of,
     windowed,
     with_row_queries,
 )
 from tidemill.share.feeds import counting_feed, scan_of
-from tidemill.share.growth import Around
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
@@ -81,16 +79,6 @@ class Planner:
             for stream in changed.shared_streams:
                 changed = rebuild_plan(changed, stream, around)
         return with_row_queries(changed, queries)
-
-    def follow_rate(
-        self, plan: SharedPlan, stream: Name, rows_per_second: float, catalog: Catalog
-    ) -> SharedPlan:
-        """The plan for a rate that was measured."""
-
-        def around(turned: SharedPlan) -> Around:
-            return lambda name: (self.position(name), self.context(name, catalog, turned))
-
-        return follow_rate(plan, stream, rows_per_second, around)
 
     def feeds(self, plan: SharedPlan, stream: Name, catalog: Catalog) -> tuple[Feed, ...]:
         """The feeds of a stream's synopses, or one that just counts its rows."""

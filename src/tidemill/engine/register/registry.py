@@ -21,6 +21,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.script import Checked, Notice, placed, source_place
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.windows import check_windows
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
@@ -83,6 +84,7 @@ class Registry:
             self.binder.branch(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
+            check_windows(statement.select.window)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -108,6 +110,7 @@ class Registry:
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
+            check_windows(run.select.window)
             return replace(plan.answered_once(), priority=priority)
         refuse(
             "E_WINDOW",

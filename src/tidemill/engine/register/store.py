@@ -59,6 +59,11 @@ class Registered:
         }
         return Registered(catalog, plan, queries)
 
+    def changed_since(self, before: Registered) -> dict[str, QueryState]:
+        """The states that are not those of before."""
+        standing = before.queries
+        return {name: s for name, s in self.queries.items() if standing.get(name) is not s}
+
     def streams(self) -> list[Stream]:
         """Those that some query reads; first those whose ticks give rows to others."""
         streams = [self.catalog.stream(name) for name in self.plan.streams]
@@ -169,7 +174,7 @@ def save_registered(
         plans.save(before.plan, after.plan)
         going_on = {n for n, state in before.queries.items() if after.queries.get(n) is state}
         journal.forget_queries(before.queries.keys() - going_on)
-        journal.save_queries(after.queries)
+        journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()
         for stream in left:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
-from tidemill.engine.register.plan import Planner
+from tidemill.engine.register.turns import RateTurns
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
@@ -28,17 +28,26 @@ _MEGABYTE = 1 << 20
 class Upkeep:
     """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
 
-    planner: Planner
+    turns: RateTurns
 
     def plan_after(
-        self, plan: SharedPlan, runners: Iterable[StreamRunner], catalog: Catalog
+        self,
+        plan: SharedPlan,
+        runners: Iterable[StreamRunner],
+        catalog: Catalog,
+        wait: bool = False,
     ) -> SharedPlan:
-        """The same plan if the streams' last ticks give no cause to change it."""
+        """The same plan if the streams' last ticks give no cause to change it.
+
+        It is the same as well while another is being made, unless that is to be waited for.
+        """
         for runner in runners:
-            plan = self._after(plan, runner, catalog)
+            plan = self._after(plan, runner, catalog, wait)
         return plan
 
-    def _after(self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog) -> SharedPlan:
+    def _after(
+        self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog, wait: bool
+    ) -> SharedPlan:
         name, state = runner.stream.key, runner.state
         if not plan.queries_of(name):
             return plan  # dropped since its last tick, and maybe its stream as well
@@ -47,7 +56,7 @@ class Upkeep:
             final_us = runner.stream.final_us(state.time.watermark_us)
             plan = retire_stints(plan, name, final_us, reach_us)
         rate = state.rate.rows_per_second
-        return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
+        return plan if rate is None else self.turns.follow(plan, name, rate, catalog, wait)
 
 
 def oversized(

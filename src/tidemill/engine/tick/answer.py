@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
@@ -11,10 +12,13 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Due
+from tidemill.schedule import Due, parts_of_due
 from tidemill.share import Stint
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
+
+# Windows that are answered at a time, counted for each who asks: a few hundred bytes each.
+MOST_WINDOWS = 2**21
 
 
 class Answerer:
@@ -35,11 +39,26 @@ class Answerer:
         version: Version,
         snapshots: Mapping[str, int] | None = None,
     ) -> list[TaskResult]:
-        """The windows answered, and of the synopses in `snapshots` what is live written anew."""
+        """The windows answered, and of the synopses in `snapshots` what is live written anew.
+
+        More than memory has room for are answered in parts, one after the other.
+        """
+        parts = list(parts_of_due(due, MOST_WINDOWS))
+        if len(parts) == 1:
+            return self._answer(tick, due, version, snapshots or {})
+        return [
+            replace(result.without_windows(), part=number)
+            for number, part in enumerate(parts)
+            for result in self._answer(tick, part, version, {} if number else snapshots or {})
+        ]
+
+    def _answer(
+        self, tick: int, due: Sequence[Due], version: Version, snapshots: Mapping[str, int]
+    ) -> list[TaskResult]:
         tasks: list[AnswerTask] = []
         for synopsis in self._synopses:
             requests = self._batches[synopsis.id].requests(due)
-            from_us = None if snapshots is None else snapshots.get(synopsis.id)
+            from_us = snapshots.get(synopsis.id)
             if requests or from_us is not None:
                 tasks += answer_tasks(
                     self._context.folders,
@@ -84,41 +103,53 @@ class QueryBatches:
             (query.is_ordered and is_parted) or query.may_withdraw or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
+        self._watched: frozenset[str] | None = None
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
         self._places: dict[str, tuple[int, int]] = {}
+        self._places_of: dict[tuple[str, ...], tuple[tuple[int, int], ...]] = {}
 
     def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
         """The windows that are due, batch by batch; those of other synopses are passed over."""
-        self._arrange([self._delivery(n, q.name) for n, q in enumerate(self._queries)])
+        self._arrange()
         numbers: list[list[int]] = [[] for _ in self._batches]
         runs: list[list[Due]] = [[] for _ in self._batches]
         for run in due:
-            if run.synopsis == self._synopsis_id and run.query in self._places:
-                place, number = self._places[run.query]
-                numbers[place].append(number)
-                runs[place].append(run)
+            if run.synopsis == self._synopsis_id:
+                for place, number in self._places_behind(run.queries):
+                    numbers[place].append(number)
+                    runs[place].append(run)
         return tuple(
             WindowRequest.of(batch, numbers[place], runs[place])
             for place, batch in enumerate(self._batches)
             if runs[place]
         )
 
+    def _places_behind(self, queries: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+        """Batch and number of each of these queries; of twins those of the first."""
+        if queries not in self._places_of:
+            places = (self._places[query] for query in queries if query in self._places)
+            self._places_of[queries] = tuple(places)
+        return self._places_of[queries]
+
     def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
         """The way of the query's answers out of their task; true if their columns need names."""
-        is_watched = query in self._context.subscribers
+        is_watched = query in (self._watched or ())
         of_sink = self._context.sinks[query].delivery
         delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])
         is_named = of_sink.reads_names(is_watched) or not self._queries[number].finishes_here
         return delivery, is_named
 
-    def _arrange(self, deliveries: list[tuple[Delivery, bool]]) -> None:
-        if deliveries == self._deliveries:
+    def _arrange(self) -> None:
+        """What of a delivery changes is who watches."""
+        watched = frozenset(self._context.subscribers)
+        if watched == self._watched:
             return
-        self._deliveries = deliveries
+        self._watched = watched
+        self._deliveries = [self._delivery(n, q.name) for n, q in enumerate(self._queries)]
         groups: dict[Hashable, dict[Hashable, list[int]]] = {}
         for number, query in enumerate(self._queries):
-            batch = groups.setdefault(self._batch_key(query, *deliveries[number]), {})
+            batch = groups.setdefault(self._batch_key(query, *self._deliveries[number]), {})
             batch.setdefault(self._question(number), []).append(number)
         self._batches = [self._batch(list(twins.values())) for twins in groups.values()]
         self._places = {
@@ -126,6 +157,7 @@ class QueryBatches:
             for place, batch in enumerate(self._batches)
             for number, query in enumerate(batch.queries)
         }
+        self._places_of = {}
 
     def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
         # A query that Spark finishes has a plan of its own to be finished by.

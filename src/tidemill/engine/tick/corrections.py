@@ -19,8 +19,8 @@ from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
 from tidemill.language.names import Name
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Bounds, Due, LastAnswer, Revisions, due_windows
-from tidemill.schedule.readers import StintReader, StintReaders
+from tidemill.schedule import Bounds, Due, LastAnswer, Revisions, Specs, due_windows
+from tidemill.schedule.askers import Asker, StintReaders, askers_of, distinct_specs
 from tidemill.share import Stint
 from tidemill.state.pieces import Piece, signed_slices
 from tidemill.state.synopsis import Synopsis
@@ -41,40 +41,46 @@ class Corrector:
     """Finds the windows of a synopsis that are answered again."""
 
     def __init__(
-        self,
-        folder: Path,
-        synopsis: Synopsis,
-        readers: Iterable[tuple[QueryPlan, Stint]],
-        paused: frozenset[str],
+        self, folder: Path, synopsis: Synopsis, readers: StintReaders, paused: frozenset[str]
     ) -> None:
         self._folder, self._synopsis = folder / synopsis.id, synopsis
         by_reading: dict[Reading, list[tuple[QueryPlan, Stint]]] = {}
         for query, stint in readers:
             if query.revises and Name(query.name) not in paused:
                 by_reading.setdefault(stint.reading, []).append((query, stint))
-        self._by_reading = {
-            reading: StintReaders.of(tuple(group)) for reading, group in by_reading.items()
-        }
+        self._askers: dict[Reading, tuple[Specs, tuple[Asker, ...]]] = {}
+        for reading, group in by_reading.items():
+            specs = distinct_specs(group)
+            self._askers[reading] = specs, askers_of(synopsis.id, group, specs, paused)
 
     def due(
         self, pieces: Sequence[Piece], closed: Closed, states: Mapping[str, QueryState]
     ) -> Iterator[Due]:
         """The windows that rows in these pieces have touched."""
-        if not self._by_reading:
+        if not self._askers:
             return
         slices, signatures = signed_slices(self._folder, self._synopsis, pieces, closed.until_us)
-        for reading, readers in self._by_reading.items() if len(slices) else ():
+        for reading, (specs, askers) in self._askers.items() if len(slices) else ():
             touched = np.unique(slices[reading.matches(signatures)])
-            runs = due_windows(readers.specs, touched, closed.after_us, closed.until_us)
-            for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-                revisions = states.get(query.name, QueryState()).revisions
-                for number in numbers:
-                    spec = readers.specs.specs[number]
-                    for run in StintReader(self._synopsis.id, query, stint, spec).due(runs[number]):
-                        yield from _revised(run, revisions, closed)
+            runs = due_windows(specs, touched, closed.after_us, closed.until_us)
+            for asker in askers:
+                for run in asker.due(runs[asker.number]):
+                    yield from _revised(run, closed, states)
 
 
-def _revised(run: Due, revisions: Revisions, closed: Closed) -> Iterator[Due]:
+def _revised(run: Due, closed: Closed, states: Mapping[str, QueryState]) -> Iterator[Due]:
+    """The windows of a run that have been answered and are whole, for those queries together that
+    have answered each of them as often."""
+    queries: dict[tuple[Due, ...], list[str]] = {}
+    for query in run.queries:
+        revisions = states.get(query, QueryState()).revisions
+        queries.setdefault(tuple(_numbered(run, closed, revisions)), []).append(query)
+    for runs, names in queries.items():
+        for revised in runs:
+            yield revised._replace(queries=tuple(names))
+
+
+def _numbered(run: Due, closed: Closed, revisions: Revisions) -> Iterator[Due]:
     """The windows of a run that have been answered and are whole, each with its number."""
     numbers = list[int]()
     for place, (start_us, end_us) in enumerate((*run.spans(), (0, BEGINNING_US))):
@@ -105,15 +111,16 @@ class Review:
         numbers: dict[str, dict[Bounds, int]] = {}
         for run in self.decision.due:
             if run.revisions:
-                by_window = zip(run.spans(), run.revisions, strict=True)
-                numbers.setdefault(run.query, {}).update(by_window)
+                by_window = dict(zip(run.spans(), run.revisions, strict=True))
+                for query in run.queries:
+                    numbers.setdefault(query, {}).update(by_window)
         changed = {}
-        for query in queries:
-            before = states[query.name].revisions
-            of_query = numbers.get(query.name, {})
-            after = self._after(query, before.unchanged(), of_query, Name(query.name) in paused)
+        for plan in queries:
+            before = states[plan.name].revisions
+            of_query = numbers.get(plan.name, {})
+            after = self._after(plan, before.unchanged(), of_query, Name(plan.name) in paused)
             if after != before:
-                changed[query.name] = after
+                changed[plan.name] = after
         return changed
 
     def _after(

@@ -10,7 +10,6 @@ from tidemill.catalog import Stream
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.corrections import Closed, Corrector
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
     Due,
@@ -22,7 +21,7 @@ from tidemill.schedule import (
     last_instant,
     oldest_needed,
 )
-from tidemill.schedule.readers import StintReader, StintReaders
+from tidemill.schedule.askers import Asker, askers_of, distinct_specs
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
@@ -33,11 +32,16 @@ class Decider:
     def __init__(self, context: DecideContext, stream: Stream) -> None:
         self._context, self._stream, plan = context, stream, context.plan
         synopses = plan.of_stream(stream.key)
-        self._readers = {s.id: StintReaders.of(plan.readers_of(s, False)) for s in synopses}
-        self._soft = {s.id: StintReaders.of(plan.readers_of(s, True)) for s in synopses}
+        strict = {s.id: plan.readers_of(s, False) for s in synopses}
+        self._specs = {key: distinct_specs(readers) for key, readers in strict.items()}
+        self._soft_specs = {s.id: distinct_specs(plan.readers_of(s, True)) for s in synopses}
+        self._askers = {
+            key: askers_of(key, readers, self._specs[key], context.paused)
+            for key, readers in strict.items()
+        }
         self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
         self._correctors = {
-            s.id: Corrector(context.synopses, s, plan.readers_of(s, False), context.paused)
+            s.id: Corrector(context.synopses, s, strict[s.id], context.paused)
             for s in synopses
             if stream.correct_us
         }
@@ -59,11 +63,7 @@ class Decider:
             return Decision(after, folded)
         # A flush closes all windows that have begun by the newest row.
         span = TickSpan(before, until, after.newest_us if record.flush else None)
-        due = tuple(
-            run
-            for key, readers in self._readers.items()
-            for run in self._due(key, readers, version.slices(key), span)
-        )
+        due = tuple(run for key in self._askers for run in self._due(key, version, span))
         due += tuple(self._revised(before, folded, version, final_us))
         if record.flush:
             ends = [run.last_end_us for run in due]
@@ -82,14 +82,14 @@ class Decider:
         )
         if watermark is None or reach is None:
             return BEGINNING_US
-        strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
+        strict, soft = self._specs[synopsis_id], self._soft_specs[synopsis_id]
         before, final_us = reach - self._stream.update_us, self._stream.final_us(watermark)
         horizons = [oldest_needed(strict, final_us)] if strict.specs else []
         return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
 
     def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
         """The synopses that this tick writes anew, and the time from which each is still live."""
-        horizons = {key: self.horizon(key, decision) for key in self._readers}
+        horizons = {key: self.horizon(key, decision) for key in self._specs}
         return {
             key: from_us
             for key, from_us in horizons.items()
@@ -104,7 +104,7 @@ class Decider:
     def _next_update(self, time: Register) -> list[int]:
         """The end of the update that has the last row, if soft queries wait for it."""
         next_us = time.next_update_us(self._stream.update_us)
-        if next_us is None or not any(r.specs.specs for r in self._soft.values()):
+        if next_us is None or not any(s.specs for s in self._soft_specs.values()):
             return []
         return [next_us]
 
@@ -124,30 +124,26 @@ class Decider:
                 closed = Closed(until_us, final_us, complete_from_us)
                 yield from corrector.due(pieces, closed, self._context.states)
 
-    def _due(
-        self, key: str, readers: StintReaders, slices: IntArray, span: TickSpan
-    ) -> Iterator[Due]:
-        """Of each query the windows of its stint here; a paused one has none."""
-        closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
-        open_runs = _OpenRuns(readers.specs, slices, span)
-        for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-            if Name(query.name) in self._context.paused:
-                continue
-            for number in numbers:
-                reader = StintReader(key, query, stint, readers.specs.specs[number])
-                if query.emit.empty_windows:
-                    yield from self._with_empty(reader, slices, span)
-                else:
-                    yield from reader.due(closed[number])
-                yield from open_runs.due(reader, number)
+    def _due(self, key: str, version: Version, span: TickSpan) -> Iterator[Due]:
+        """Of the queries that read a synopsis the windows of their stints here."""
+        specs, slices = self._specs[key], version.slices(key)
+        closed = due_windows(specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(specs, slices, span)
+        for asker in self._askers[key]:
+            if asker.emit.empty_windows:
+                yield from self._with_empty(asker, slices, span)
+            else:
+                yield from asker.due(closed[asker.number])
+            yield from open_runs.due(asker)
 
-    def _with_empty(self, reader: StintReader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, asker: Asker, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
-        state = self._context.states.get(reader.query.name, QueryState())
+        (query,) = asker.queries
+        state = self._context.states.get(query, QueryState())
         if not state.has_begun and not len(slices):
             return
-        run = all_windows(reader.spec, slices, span.after_us, span.last_end_us(reader.spec))
-        for due in reader.due([run] if run else []):
+        run = all_windows(asker.spec, slices, span.after_us, span.last_end_us(asker.spec))
+        for due in asker.due([run] if run else []):
             most = self._context.most_empty_windows
             yield due._replace(most_empty=most, has_begun=state.has_begun)
 
@@ -181,18 +177,18 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, reader: StintReader, number: int) -> Iterator[Due]:
-        """The early answers of a query, if the watermark has come to an instant of them."""
-        every_us, window = reader.query.emit.every_us, reader.query.window
+    def due(self, asker: Asker) -> Iterator[Due]:
+        """The early answers, if the watermark has come to an instant of them."""
+        every_us, start_us = asker.emit.every_us, asker.spec.start_us
         if not every_us or self.span.is_flush:
             return
         span = self.span
-        instant_us = last_instant(every_us, window.start_us, span.after_us, span.until_us)
+        instant_us = last_instant(every_us, start_us, span.after_us, span.until_us)
         if instant_us is None:
             return
         if instant_us not in self._by_instant:
             self._by_instant[instant_us] = early_windows(
                 self.specs, self.slices, instant_us, span.until_us
             )
-        for due in reader.due(self._by_instant[instant_us][number]):
+        for due in asker.due(self._by_instant[instant_us][asker.number]):
             yield due._replace(as_of_us=instant_us)

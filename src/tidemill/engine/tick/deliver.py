@@ -15,7 +15,7 @@ from tidemill.answer.rows import BucketAnswers, MergedAnswers
 from tidemill.answer.task import TaskResult
 from tidemill.answer.withdrawals import ClosedAnswers, withdraw, withdrawn_rows
 from tidemill.catalog import Stream
-from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
+from tidemill.connect.sinks import Batch, distinct_writers
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.row_answers import RowAnswer
@@ -30,6 +30,9 @@ class Deliverer:
         self._context = context
         self._queries = context.queries_of(stream)
         self._row_feeds = context.plan.rows_of(stream.key)
+        names = [query.name for query in self._queries]
+        names += [feed.query.name for feed in self._row_feeds]
+        self._writers = distinct_writers(context.sinks[name] for name in names)
         self._published: dict[str, list[pa.Table]] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
@@ -75,12 +78,6 @@ class Deliverer:
             for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
         }
 
-    def _writers(self) -> list[SinkWriter]:
-        """The sinks of the stream's queries, each once."""
-        names = [query.name for query in self._queries]
-        names += [feed.query.name for feed in self._row_feeds]
-        return distinct_writers(self._context.sinks[name] for name in names)
-
     @contextmanager
     def taken_back_on_failure(self) -> Iterator[None]:
         """Within, up to the commit: a tick that fails leaves nothing for another one to commit."""
@@ -88,23 +85,23 @@ class Deliverer:
             yield
         except BaseException:
             self._published = {}
-            for writer in self._writers():
+            for writer in self._writers:
                 writer.take_back()
             raise
 
     def reach(self, watermark_us: int | None) -> None:
         """After all answers: how far the time of the queries has come."""
-        for writer in self._writers():
+        for writer in self._writers:
             writer.reach(watermark_us)
 
     def record(self) -> None:
         """Within the transaction of the commit: the ledgers of the sinks."""
-        for writer in self._writers():
+        for writer in self._writers:
             writer.record()
 
     def publish(self, now_us: int) -> None:
         """After the commit: what may be done only once, and what others wait for."""
-        for writer in self._writers():
+        for writer in self._writers:
             writer.committed(now_us)
         published, self._published = self._published, {}
         for name, tables in published.items():
@@ -165,8 +162,8 @@ class Deliverer:
         self._answers[name] = answer.rows
 
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
-        by_number = request.batch.names
-        if not any(name in self._context.subscribers for names in by_number for name in names):
+        by_number, subscribers = request.batch.names, self._context.subscribers
+        if not subscribers or not any(name in subscribers for names in by_number for name in names):
             return
         owners = {name for number in request.numbers for name in by_number[number]}
         for name, rows in carried.tables():
@@ -206,9 +203,9 @@ def _by_request(
     results: Sequence[TaskResult],
 ) -> Iterator[tuple[WindowRequest, list[BucketAnswers]]]:
     """Every request with its answers from all buckets of its synopsis."""
-    by_synopsis: dict[str, list[TaskResult]] = {}
+    by_part: dict[tuple[str, int], list[TaskResult]] = {}
     for result in results:
-        by_synopsis.setdefault(result.synopsis_id, []).append(result)
-    for buckets in by_synopsis.values():
+        by_part.setdefault((result.synopsis_id, result.part), []).append(result)
+    for buckets in by_part.values():
         for number, request in enumerate(buckets[0].requests):
             yield request, [result.answers[number] for result in buckets]

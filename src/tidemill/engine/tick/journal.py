@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from tidemill.answer.gaps import Gaps
+from tidemill.answer.gaps import NO_GAPS, Gaps
 from tidemill.connect.sources import Json, Position
 from tidemill.engine.tick.revision_log import REVISION_TABLES, load_revisions, save_revisions
 from tidemill.language.names import Name
@@ -89,8 +89,10 @@ class Decision:
 
 
 def _due(raw: list[Any]) -> Due:
-    """A run of windows from its JSON; ticks of earlier versions had no revisions."""
-    due = Due(*raw)
+    """A run of windows from its JSON; in ticks of earlier versions each was one query's, and none
+    had revisions."""
+    queries, *windows = raw
+    due = Due((queries,) if isinstance(queries, str) else tuple(queries), *windows)
     return due._replace(revisions=tuple(due.revisions))
 
 
@@ -188,7 +190,7 @@ class QueryState:
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
-    gaps: Gaps = field(default_factory=Gaps)
+    gaps: Gaps = NO_GAPS
     revisions: Revisions = NO_REVISIONS
 
     @property
@@ -199,12 +201,12 @@ class QueryState:
     def after(
         self, answers: int, raised: int, user_error: str = "", gaps: Gaps | None = None
     ) -> QueryState:
-        return replace(
-            self,
-            answers=self.answers + answers,
-            raised=self.raised + raised,
-            user_error=self.user_error or user_error,
-            gaps=self.gaps if gaps is None else self.gaps + gaps,
+        return QueryState(
+            self.answers + answers,
+            self.raised + raised,
+            self.user_error or user_error,
+            self.history,
+            self.gaps if gaps is None else self.gaps + gaps,
         )
 
 
@@ -313,12 +315,19 @@ class Journal:
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
             [(key, name) for name in record.names],
         )
-        self.save_queries(queries)
+        self._count(queries)
         self._connection.execute("DELETE FROM ticks WHERE stream = ?", (key,))
 
     def save_queries(self, queries: Mapping[str, QueryState]) -> None:
+        """Their states, whatever there was under their names."""
+        self.forget_queries(queries.keys())
+        self._count(queries)
+
+    def _count(self, queries: Mapping[str, QueryState]) -> None:
+        """States that have gone on: what a query has once, it keeps."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO queries VALUES (?, ?, ?)",
+            "INSERT INTO queries VALUES (?, ?, ?) ON CONFLICT (query) DO UPDATE"
+            " SET answers = excluded.answers, raised = excluded.raised",
             [(n, q.answers, q.raised) for n, q in queries.items()],
         )
         self._connection.executemany(
@@ -327,13 +336,10 @@ class Journal:
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO gaps VALUES (?, ?, ?)",
-            [(n, q.gaps.has_begun, q.gaps.skipped) for n, q in queries.items()],
+            [(n, *astuple(q.gaps)) for n, q in queries.items() if q.gaps is not NO_GAPS],
         )
         self._connection.executemany(
-            "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
-        )
-        self._connection.executemany(
-            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
         save_revisions(self._connection, {n: q.revisions for n, q in queries.items()})
@@ -352,7 +358,7 @@ class Journal:
             name: QueryState(
                 *(answers, raised, user_error),
                 history=histories.get(name, History()),
-                gaps=gaps.get(name, Gaps()),
+                gaps=gaps.get(name, NO_GAPS),
                 revisions=revisions.get(name, NO_REVISIONS),
             )
             for name, answers, raised, user_error in rows
@@ -363,7 +369,7 @@ class Journal:
         for table in ("streams", "rates", "promises", "corrections", "inputs", "ticks"):
             self._connection.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))
 
-    def forget_queries(self, names: set[str]) -> None:
+    def forget_queries(self, names: Iterable[str]) -> None:
         rows = [(name,) for name in names]
         for table in ("soft", "gaps", "queries", "troubles", "revising", "revisions"):
             self._connection.executemany(f"DELETE FROM {table} WHERE query = ?", rows)

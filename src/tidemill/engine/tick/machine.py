@@ -131,13 +131,17 @@ class TickMachine:
         flush: bool = False,
         carried: tuple[str, ...] = (),
         promised: Promise | None = None,
+        arrived_us: int | None = None,
         is_fresh: bool = False,
     ) -> Begun:
         """A tick over an input, or over none; `carried` soft queries are being answered.
 
-        An input `is_fresh` if it came after a look that found none.
+        An input `is_fresh` if it came after a look that found none; it arrived now unless it did
+        by another clock.
         """
         record = replace(self._record(portion, flush), carried=carried, is_fresh=is_fresh)
+        if arrived_us is not None:
+            record = replace(record, arrived_us=arrived_us)
         if promised:
             record = replace(record, promised_us=promised.until_us, word=promised.name)
         self._journal.begin(record)
