@@ -92,6 +92,7 @@ class Registry:
         plan = self.bind(answering_query(statement), catalog)
         if isinstance(plan, QueryPlan):
             check_calls(plan)
+            check_windows(statement.select.window)
         return with_columns(statement, plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
