@@ -207,6 +207,7 @@ class QueryState:
             self.user_error or user_error,
             self.history,
             self.gaps if gaps is None else self.gaps + gaps,
+            self.revisions,
         )
 
 
