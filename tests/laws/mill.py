@@ -164,7 +164,8 @@ class Mill:
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
-            self.plan = retire_stints(self.plan, STREAM.key, watermark_us - self.correct_us)
+            final_us = watermark_us - self.correct_us
+            self.plan = retire_stints(self.plan, STREAM.key, lambda _: final_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
@@ -232,6 +233,7 @@ class Mill:
                 self.settings.most_empty_windows,
                 states,
                 home.synopses,
+                {STREAM.key: self.correct_us},
             ),
             answer=AnswerContext(
                 session=NoSpark(),

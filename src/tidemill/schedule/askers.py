@@ -1,18 +1,27 @@
-"""Who asks for windows of a synopsis: queries that want the same ones, as one."""
+"""Who asks for windows: queries that want the same ones, as one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from tidemill.language.names import Name
 from tidemill.language.statements import Emit
 from tidemill.plan.query import QueryPlan
 from tidemill.schedule.due import Due, Specs, WindowRun
-from tidemill.share import Stint, specs_of
+from tidemill.share import specs_of
 from tidemill.windows import WindowSpec
 
-StintReaders = Sequence[tuple[QueryPlan, Stint]]
+
+class Stretch(Protocol):
+    """The windows that begin in `[from_us, until_us)`."""
+
+    @property
+    def from_us(self) -> int: ...
+
+    @property
+    def until_us(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -22,8 +31,8 @@ class Asker:
     One that is answered without rows too is alone: what is due of it depends on its state.
     """
 
-    synopsis_id: str
-    number: int  # of the windows, among all of the synopsis
+    basis_id: str
+    number: int  # of the windows, among all of the basis
     spec: WindowSpec
     emit: Emit
     from_us: int
@@ -36,7 +45,7 @@ class Asker:
         for run in runs:
             within = self._within(run)
             if within.windows > 0:
-                yield Due(self.queries, self.synopsis_id, spec.range_us, spec.slide_us, *within)
+                yield Due(self.queries, self.basis_id, spec.range_us, spec.slide_us, *within)
 
     def _within(self, run: WindowRun) -> WindowRun:
         """The part of a run that begins within the stint."""
@@ -47,14 +56,14 @@ class Asker:
         return WindowRun(first_us, min(run.windows - skipped, before_end))
 
 
-def distinct_specs(readers: StintReaders) -> Specs:
-    return Specs.of(dict.fromkeys(spec for query, _ in readers for spec in specs_of(query)))
-
-
 def askers_of(
-    synopsis_id: str, readers: StintReaders, specs: Specs, paused: frozenset[str]
+    basis_id: str,
+    readers: Iterable[tuple[QueryPlan, Stretch]],
+    specs: Specs,
+    paused: frozenset[str],
 ) -> tuple[Asker, ...]:
-    """The readers of a synopsis that are not paused, by what of their windows is due when."""
+    """The readers that are not paused, by what of their windows, which are among the specs, is due
+    when."""
     numbers = {spec: number for number, spec in enumerate(specs.specs)}
     names: dict[tuple[int, Emit, int, int, str], list[str]] = {}
     for query, stint in readers:
@@ -65,6 +74,6 @@ def askers_of(
             key = numbers[spec], query.emit, stint.from_us, stint.until_us, alone
             names.setdefault(key, []).append(query.name)
     return tuple(
-        Asker(synopsis_id, number, specs.specs[number], emit, from_us, until_us, tuple(queries))
+        Asker(basis_id, number, specs.specs[number], emit, from_us, until_us, tuple(queries))
         for (number, emit, from_us, until_us, _), queries in names.items()
     )

@@ -56,6 +56,7 @@ class DecideContext:
     most_empty_windows: int = Settings().most_empty_windows
     states: Mapping[str, QueryState] = field(default_factory=dict)  # by query
     synopses: Path = field(default_factory=Path)  # where pieces lie
+    corrects: Mapping[Name, int] = field(default_factory=dict)  # by stream
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tidemill.answer.gaps import NO_GAPS, Gaps
 from tidemill.connect.sources import Json, Position
-from tidemill.engine.tick.revision_log import REVISION_TABLES, load_revisions, save_revisions
+from tidemill.engine.corrections.revision_log import REVISION_TABLES, load_revisions, save_revisions
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
 from tidemill.schedule import NO_REVISIONS, Due, History, Revisions
@@ -52,9 +52,17 @@ class TickRecord:
     # that found none, so that this tells of drift.
     arrived_us: int | None = None
     is_fresh: bool = False
+    # The committed registers of the streams whose rows are put together with those of this one.
+    others: Mapping[Name, Register] = field(default_factory=dict)
+    # Its number among the ticks of those streams, in whose order answers are delivered.
+    turn: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    def times(self, after: Register | None = None) -> dict[Name, Register]:
+        """By stream, how far time had come; of its own after the tick, if that is given."""
+        return {**self.others, Name(self.stream): self.time if after is None else after}
 
     @staticmethod
     def from_json(text: str) -> TickRecord:
@@ -62,6 +70,9 @@ class TickRecord:
         raw["time"] = _register(raw["time"])
         if "taken" in raw:
             raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
+        raw.setdefault("turn", raw["number"])
+        others = raw.get("others", {})
+        raw["others"] = {Name(name): _register(time) for name, time in others.items()}
         raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
         return TickRecord(**raw)
 
@@ -152,7 +163,14 @@ CREATE TABLE IF NOT EXISTS corrections (
 _PROMISES = (
     "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
 )
-# What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
+# What homes of earlier versions lack: the turn of a tick was its number.
+_TURNS = """
+BEGIN;
+ALTER TABLE streams ADD COLUMN turn INTEGER;
+UPDATE streams SET turn = tick;
+COMMIT;
+"""
+# Nor did they note deliveries: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
 BEGIN;
 ALTER TABLE soft ADD COLUMN first_delivery INTEGER;
@@ -178,6 +196,7 @@ class StreamState:
     rows_corrected: int = 0
     # Windows that end by then are answered for good, though the stream may correct more by now.
     final_us: int | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -215,9 +234,14 @@ class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.executescript(_TABLES + REVISION_TABLES)
-        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(soft)")}
-        if "last_delivery" not in columns:
+        if "last_delivery" not in self._columns("soft"):
             connection.executescript(_DELIVERIES)
+        if "turn" not in self._columns("streams"):
+            connection.executescript(_TURNS)
+
+    def _columns(self, table: str) -> set[str]:
+        rows = self._connection.execute(f"PRAGMA table_info({table})")
+        return {name for _, name, *_ in rows}
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
         """The state of a stream. The list of inputs may be long, and only ticks need it."""
@@ -245,6 +269,7 @@ class Journal:
             rate=InputRate(*(rate or ())),
             rows_corrected=rows_corrected,
             final_us=final_us,
+            turn=row[9],
         )
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
@@ -297,7 +322,7 @@ class Journal:
         """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
         key = Name(record.stream)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_stream_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
@@ -394,6 +419,7 @@ def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
         state.rows_in,
         state.rows_late,
         state.rows_malformed,
+        state.turn,
     )
 
 
