@@ -14,7 +14,7 @@ from tidemill.share import specs_of
 from tidemill.windows import WindowSpec
 
 
-class Stretch(Protocol):
+class AnyStint(Protocol):
     """The windows that begin in `[from_us, until_us)`."""
 
     @property
@@ -58,7 +58,7 @@ class Asker:
 
 def askers_of(
     basis_id: str,
-    readers: Iterable[tuple[QueryPlan, Stretch]],
+    readers: Iterable[tuple[QueryPlan, AnyStint]],
     specs: Specs,
     paused: frozenset[str],
 ) -> tuple[Asker, ...]:

@@ -95,8 +95,8 @@ class Corrector:
             versions[source].complete_from.get(key, BEGINNING_US)
             for key, source in zip(basis.synopses, basis.sources, strict=True)
         ]
-        known = [final for source in basis.sources if (final := finals[source]) is not None]
-        after_us = min(known) if len(known) == len(basis.sources) else None
+        own_finals = [final for source in basis.sources if (final := finals[source]) is not None]
+        after_us = min(own_finals) if len(known) == len(basis.sources) else None
         return Closed(until_us, after_us, max(complete_from))
 
 

@@ -15,7 +15,7 @@ from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
-from tidemill.scan.arrays.judging import Judge, spans_of
+from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
@@ -68,16 +68,11 @@ def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stre
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
     judged = judge.judge(column, stretches)
-    accepted, times_us, timely = judged.accepted, column.numbers, None
-    spans_correcting: TimeSpans = {}
-    if (correcting := judged.correcting) is None:
-        spans = spans_of(times_us, accepted, stretches)
-    else:
-        timely = judged.timely
-        spans = spans_of(times_us, accepted & timely, stretches)
-        spans_correcting = spans_of(times_us, correcting, stretches)
+    accepted, times_us = judged.accepted, column.numbers
+    spans = judged.spans, judged.spans_correcting
+    timely = judged.timely if judged.spans_correcting else None
     if accepted.all():
-        return Admitted(chunk, times_us, spans, spans_correcting, timely=timely)
+        return Admitted(chunk, times_us, *spans, timely=timely)
     late = judged.late
     broken = int(judge.terms.broken(times_us, late).sum())
     counts = {
@@ -87,8 +82,7 @@ def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stre
     }
     refused = {verdict: count for verdict, count in counts.items() if count}
     timely = None if timely is None else timely[accepted]
-    chunk, times_us = chunk.where(accepted), times_us[accepted]
-    return Admitted(chunk, times_us, spans, spans_correcting, refused, timely)
+    return Admitted(chunk.where(accepted), times_us[accepted], *spans, refused, timely)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
