@@ -232,3 +232,48 @@ def test_kills_lose_no_revision_and_repeat_none(tmp_path: Path) -> None:
     for name, rows in expected.items():
         assert in_order(answers[name]) == in_order(rows), name
     assert any(number > 1 for _, _, number, *_ in expected["by_key"])
+
+
+def test_a_union_is_corrected_by_the_rows_of_each_source(tmp_path: Path) -> None:
+    """By those of a source that corrects as far as it does, by those of the other not at all."""
+    files = parts()
+    halves = [[rows[half::2] for rows in files] for half in (0, 1)]
+    names = [column.split()[0] for column in PLAIN.split(", ")]
+    script = "SET tick_files = 1; CREATE SINK out TO 'parquet:out';"
+    for half, correct_us in zip(halves, (CORRECT_US, 0), strict=True):
+        name = f"s{correct_us // SECOND_US}"
+        write_files(tmp_path / name, half)
+        script += (
+            f"CREATE STREAM {name} ({PLAIN}) ORDER BY ts SOURCE 'parquet:{name}' WITH (lateness ="
+            f" '5 seconds', correct = '{correct_us // SECOND_US} seconds');"
+        )
+    columns = ", ".join(names)
+    script += (
+        f"CREATE STREAM s AS SELECT {columns} FROM s20 UNION ALL SELECT {columns} FROM s0;"
+        f"CREATE QUERY goes INTO out AS SELECT {COLUMNS} FROM s {WINDOW} HAVING COUNT(*) < 70;"
+        f"CREATE QUERY by_g INTO out AS SELECT g, {COLUMNS} FROM s {WINDOW} GROUP BY g;"
+    )
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(script, tmp_path)
+        report = engine.run("flush")
+        tables = {name: engine.query(name).answers().to_arrow() for name in ("goes", "by_g")}
+    assert report.rows_corrected == sum(map(sum, correcting(halves[0]))) > 30
+    marks = marked(halves[0]), marked(halves[1], 0)
+    accepted = [row for rows, of in zip(halves, marks, strict=True) for row in unmarked(rows, of)]
+    assert len(accepted) + report.rows_late == report.rows_in
+    counts: Counter[tuple[int, ...]] = Counter()
+    for row in accepted:
+        last = row["ts"] - row["ts"] % (5 * SECOND_US)
+        for start in range(last - 15 * SECOND_US, last + 1, 5 * SECOND_US):
+            counts[start, row["g"]] += 1
+            counts[(start,)] += 1
+    got = {
+        name: list(zip(*map(plain, table.columns), strict=True)) for name, table in tables.items()
+    }
+    by_g = {(start, g): a for start, _, g, a, *_ in of_revision(got["by_g"], None)}
+    assert by_g == {key: count for key, count in counts.items() if len(key) == 2}
+    few = {(start,): a for start, _, a, *_ in of_revision(got["goes"], None)}
+    assert few == {key: n for key, n in counts.items() if len(key) == 1 and n < 70}
+    numbers = [n for rows in got.values() for of in numbers_of(rows).values() for n in of]
+    assert max(number for number, _ in numbers) > 1
+    assert any(is_withdrawn for _, is_withdrawn in numbers)

@@ -96,7 +96,7 @@ class Corrector:
             for key, source in zip(basis.synopses, basis.sources, strict=True)
         ]
         own_finals = [final for source in basis.sources if (final := finals[source]) is not None]
-        after_us = min(own_finals) if len(known) == len(basis.sources) else None
+        after_us = min(own_finals) if len(own_finals) == len(basis.sources) else None
         return Closed(until_us, after_us, max(complete_from))
 
 
