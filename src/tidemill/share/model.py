@@ -11,7 +11,7 @@ from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import Relation, multiplying, source_name
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
 from tidemill.state.row_pieces import RowFeed
@@ -210,6 +210,12 @@ def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     """The lanes behind a query's aggregates, each once."""
     lanes = (lane for call in query.aggregates for lane in lanes_behind(call))
     return tuple(dict.fromkeys(lanes))
+
+
+@lru_cache(maxsize=2**15)
+def kin_of(query: QueryPlan) -> tuple[Relation, frozenset[str]]:
+    """Relation and keys: queries that are equal in both can read one synopsis."""
+    return multiplying(query.relation), frozenset(key.scalar.sql for key in query.keys)
 
 
 # Asked of every query again and again, so they are looked up by the hash that a plan keeps.
