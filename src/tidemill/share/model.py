@@ -212,20 +212,16 @@ def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(lanes))
 
 
-@lru_cache(maxsize=2**15)
 def kin_of(query: QueryPlan) -> tuple[Relation, frozenset[str]]:
     """Relation and keys: queries that are equal in both can read one synopsis."""
     return multiplying(query.relation), frozenset(key.scalar.sql for key in query.keys)
 
 
-# Asked of every query again and again, so they are looked up by the hash that a plan keeps.
-@lru_cache(maxsize=2**15)
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     return _specs_of(query.window)
 
 
-@lru_cache(maxsize=2**15)
 def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us
