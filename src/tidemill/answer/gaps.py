@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.predicates import Reading
+from tidemill.plan.predicates import AnyReading
 from tidemill.schedule import Due
 from tidemill.state.cells import Cells
 from tidemill.windows import WindowSpec, closed_windows
@@ -49,7 +49,7 @@ class FilledRun:
     gaps: Gaps
 
 
-def fill(run: Due, reading: Reading, cells: Cells | None) -> FilledRun:
+def fill(run: Due, reading: AnyReading, cells: Cells | None) -> FilledRun:
     """The windows of a run over the cells that hold the rows of its query."""
     with_rows = numbers_with_rows(run, _slices(reading, cells))
     numbers, gaps = answered_numbers(run, with_rows)
@@ -88,7 +88,7 @@ def joined_gaps(runs: Sequence[tuple[int, Gaps]]) -> dict[int, Gaps]:
     return by_number
 
 
-def _slices(reading: Reading, cells: Cells | None) -> IntArray:
+def _slices(reading: AnyReading, cells: Cells | None) -> IntArray:
     """Starts of the slices with rows that the reading reads, ascending."""
     if cells is None:
         return np.zeros(0, np.int64)

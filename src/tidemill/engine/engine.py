@@ -49,10 +49,11 @@ from tidemill.errors import refuse
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
+from tidemill.language.names import Name
 from tidemill.language.statements import RunSelect
 from tidemill.memory import keep_freed_memory, without_collections
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_names
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import SparkOnDemand
@@ -166,7 +167,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._registry.tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), _explain)
         queries = (self._registry.bind(query, catalog) for query in catalog.standing())
-        streams = dict.fromkeys(source_name(query.relation) for query in queries)
+        streams = dict.fromkeys(n for query in queries for n in source_names(query.relation))
         self._registry.check_sources(catalog, streams, text)
         return [str(reply) for reply in all_replies(replies).result()]
 
@@ -293,8 +294,11 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""
-        state = stream_state(self.home, source_name(query.relation))
-        return self._one_time.answer(query, self.plan, state)
+        return self._one_time.answer(query, self.plan, self._states_of(query))
+
+    def _states_of(self, query: QueryPlan) -> dict[Name, StreamState]:
+        """The sources of a query after their last ticks."""
+        return {name: stream_state(self.home, name) for name in source_names(query.relation)}
 
     def _select_now(self, query: QueryPlan, catalog: Catalog) -> Reply:
         refuse_changed(query, self.catalog, catalog)
@@ -303,9 +307,11 @@ class Engine(AbstractContextManager["Engine"]):
     def _select_beside(self, query: QueryPlan, catalog: Catalog) -> PendingReply:
         """The answer when its turn has come; what is not held is refused at once."""
         refuse_changed(query, self.catalog, catalog)
-        stream = source_name(query.relation)
-        state, update_us = stream_state(self.home, stream), self.catalog.stream(stream).update_us
-        windows_held(query, self.plan, state)
+        states = self._states_of(query)
+        windows_held(query, self.plan, states)
+        # It waits in the queue of the first source.
+        stream, state = next(iter(states.items()))
+        update_us = self.catalog.stream(stream).update_us
         return self._selects.ask(query, state.time.updates(update_us) or 0)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[Reply]:

@@ -93,7 +93,7 @@ def _remembered(plan: SharedPlan, stream: Name, rates: RatePlans) -> RatePlan:
 
 def _recalled(plan: SharedPlan, stream: Name, entered: RatePlan) -> tuple[Group, ...]:
     """The groups with those of their queries that still stand."""
-    queries = {query.name: query for query in plan.queries_of(stream)}
+    queries = {query.name: query for query in plan.parts_of(stream)}
     return tuple(
         Group(tuple(queries[name] for name in group.queries), group.routed)
         for group in entered.groups

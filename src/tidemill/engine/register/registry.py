@@ -81,7 +81,7 @@ class Registry:
         if isinstance(statement, AdvanceStream):
             check_advance(statement, stream_state(self.home, Name(statement.name)).time.since_us)
         elif isinstance(statement, CreateDerivedStream):
-            self.binder.branch(statement.name, catalog)
+            self.binder.stream(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
             check_windows(statement.select.window)
@@ -92,6 +92,7 @@ class Registry:
         plan = self.bind(answering_query(statement), catalog)
         if isinstance(plan, QueryPlan):
             check_calls(plan)
+            check_windows(statement.select.window)
         return with_columns(statement, plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
@@ -122,10 +123,8 @@ class Registry:
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)
         settings = self.catalog.settings
-        branch = partial(self.binder.branch, catalog=catalog)
-        return Explainer(
-            self.plan, settings, catalog, bind, branch, self.planner, self.tables.frame
-        )
+        bound = partial(self.binder.stream, catalog=catalog)
+        return Explainer(self.plan, settings, catalog, bind, bound, self.planner, self.tables.frame)
 
     def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
         """Make a checked catalog the standing one, on disk and here; all of it or nothing.

@@ -88,6 +88,7 @@ class PlanStore:
         ids, joins_of_rows = self._row_feeds()
         joins = (join for synopsis in synopses for join in synopsis.relation.joins)
         queries = restore(catalog, (*joins, *joins_of_rows))
+        row_queries = tuple(query for query in queries if isinstance(query, RowQuery))
         return SharedPlan(
             version=row[0],
             queries=tuple(windowed(queries)),
@@ -96,7 +97,10 @@ class PlanStore:
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
             rates={Name(stream): from_json(body) for stream, body in rates},
-            row_feeds=tuple(RowFeed(ids[q.name], q) for q in queries if isinstance(q, RowQuery)),
+            row_queries=row_queries,
+            row_feeds=tuple(
+                RowFeed(ids[part.name], part) for query in row_queries for part in query.by_source
+            ),
         )
 
     def _row_feeds(self) -> tuple[dict[str, str], list[Join]]:

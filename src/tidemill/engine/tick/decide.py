@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
+from tidemill.engine.tick.bases import (
+    Basis,
+    Registers,
+    TickSpan,
+    Versions,
+    bases_with,
+    keepers_of,
+    register_of,
+)
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
+from tidemill.engine.tick.stints import basis_id
 from tidemill.language.names import Name
 from tidemill.language.statements import Emit
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
     Due,
@@ -21,98 +31,101 @@ from tidemill.schedule import (
     due_windows,
     early_windows,
     last_instant,
-    oldest_needed,
 )
-from tidemill.share import Stint, specs_of
+from tidemill.share import specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
-from tidemill.windows import BEGINNING_US, END_US, WindowSpec
-
-StintReaders = Sequence[tuple[QueryPlan, Stint]]
+from tidemill.windows import WindowSpec
 
 
 class Decider:
-    def __init__(self, context: DecideContext, stream: Stream) -> None:
-        self._context, self._stream, plan = context, stream, context.plan
-        synopses = plan.of_stream(stream.key)
-        strict = {s.id: plan.readers_of(s, False) for s in synopses}
-        self._specs = {key: _distinct_specs(readers) for key, readers in strict.items()}
-        self._soft_specs = {s.id: _distinct_specs(plan.readers_of(s, True)) for s in synopses}
-        self._askers = {
-            key: _askers(key, readers, self._specs[key], context.paused)
-            for key, readers in strict.items()
-        }
-        self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
+    """Decides for what is answered from a basis that has some synopsis of the stream."""
 
-    def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
-        """`version` is the store with the tick's own pieces added."""
-        before = record.time.watermark_us
+    def __init__(self, context: DecideContext, stream: Stream) -> None:
+        self._context, self._stream = context, stream
+        self._bases = bases_with(context.plan, stream.key)
+        self._askers = {basis.synopses: _askers(basis, context.paused) for basis in self._bases}
+        synopses = [synopsis.id for synopsis in context.plan.of_stream(stream.key)]
+        beside = (key for basis in self._bases for key in basis.synopses)
+        self._keepers = keepers_of(context.plan, (*synopses, *beside))
+        self._updates = [
+            (basis.sources, basis.soft[0][0].window.update_us)
+            for basis in self._bases
+            if basis.soft
+        ]
+        self._held = [
+            source_names(query.relation)
+            for query in context.plan.row_queries
+            if query.ordered and stream.key in source_names(query.relation)
+        ]
+
+    def decide(self, record: TickRecord, folded: FoldReport, versions: Versions) -> Decision:
+        """`versions` are the store with the tick's own pieces added, by stream."""
         after = record.time
         if record.arrived_us is not None:
             after = after.arrived(folded.newest_us, record.arrived_us, record.is_fresh)
         after = after.advanced(folded.newest_us, self._stream.lateness_us)
         # The rows of the tick itself were judged by what stood before it.
         after = after.promised(record.promised_us, record.word)
-        until = END_US if record.flush else after.watermark_us
-        if until is None:
-            return Decision(after, folded)
-        # A flush closes all windows that have begun by the newest row.
-        span = TickSpan(before, until, after.newest_us if record.flush else None)
-        due = tuple(run for key in self._askers for run in self._due(key, version, span))
         if record.flush:
-            ends = [run.last_end_us for run in due]
-            lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
-            after = after.promised(max(lasts, default=None), FLUSH)
+            after = after.promised(max(self._ends(record, after, versions), default=None), FLUSH)
+        before, times = record.times(), record.times(after)
+        due = tuple(
+            run
+            for basis in self._bases
+            if (span := basis.span(before, times, record.flush)) is not None
+            for run in self._due(basis, versions, span)
+        )
         return Decision(after, folded, due)
 
-    def horizon(self, synopsis_id: str, decision: Decision) -> int:
-        """Slices that start before this are of no more use after the tick.
+    def horizon(self, synopsis_id: str, times: Registers) -> int:
+        """Slices that start before this are of no more use, as far as time has come.
 
-        Soft queries are answered after it, about the last windows that have closed.
+        Soft queries are answered after the tick, about the last windows that have closed.
         """
-        watermark, reach = (
-            decision.time.watermark_us,
-            decision.time.reach_us(self._stream.update_us),
-        )
-        if watermark is None or reach is None:
-            return BEGINNING_US
-        strict, soft = self._specs[synopsis_id], self._soft_specs[synopsis_id]
-        before = reach - self._stream.update_us
-        horizons = [oldest_needed(strict, watermark)] if strict.specs else []
-        return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
+        return min(keeper.horizon_us(times) for keeper in self._keepers[synopsis_id])
 
-    def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
+    def snapshots(self, times: Registers, version: Version) -> dict[str, int]:
         """The synopses that this tick writes anew, and the time from which each is still live."""
-        horizons = {key: self.horizon(key, decision) for key in self._specs}
+        synopses = self._context.plan.of_stream(self._stream.key)
+        horizons = {synopsis.id: self.horizon(synopsis.id, times) for synopsis in synopses}
         return {
             key: from_us
             for key, from_us in horizons.items()
             if self._is_long(key, from_us, version)
         }
 
+    @property
+    def synopses(self) -> tuple[str, ...]:
+        """Those whose slices a tick may leave without use: its own, and those read beside them."""
+        return tuple(self._keepers)
+
     def _is_long(self, key: str, horizon_us: int, version: Version) -> bool:
         live = tuple(p for p in version.of(key) if p.last_us >= horizon_us)
         most = self._context.snapshot_pieces * self._context.buckets[key]
         return needs_snapshot(live, horizon_us, most)
 
-    def _next_update(self, time: Register) -> list[int]:
-        """The end of the update that has the last row, if soft queries wait for it."""
-        next_us = time.next_update_us(self._stream.update_us)
-        if next_us is None or not any(s.specs for s in self._soft_specs.values()):
-            return []
-        return [next_us]
+    def _ends(self, record: TickRecord, after: Register, versions: Versions) -> Iterator[int]:
+        """The times that a flush comes to: it closes all windows that have begun by the newest
+        row, and those over several streams once the last of these is flushed."""
+        before, times = record.times(), record.times(after)
+        for basis in self._bases:
+            span = basis.last_span(before, times)
+            yield from (run.last_end_us for run in self._due(basis, versions, span))
+        for sources, update_us in self._updates:
+            next_us = register_of(sources, times).next_update_us(update_us)
+            yield from () if next_us is None else (next_us,)
+        for sources in self._held:
+            newest_us = register_of(sources, times).newest_us
+            yield from () if newest_us is None else (newest_us + 1,)
 
-    def _past_newest(self, time: Register) -> list[int]:
-        """The time at which every row has left, if rows wait for it."""
-        return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
-
-    def _due(self, key: str, version: Version, span: TickSpan) -> Iterator[Due]:
-        """Of the queries that read a synopsis the windows of their stints here."""
-        specs, slices = self._specs[key], version.slices(key)
-        closed = due_windows(specs, slices, span.after_us, span.until_us)
-        open_runs = _OpenRuns(specs, slices, span)
-        for asker in self._askers[key]:
+    def _due(self, basis: Basis, versions: Versions, span: TickSpan) -> Iterator[Due]:
+        """Of the queries that are answered from a basis the windows of their stints here."""
+        slices = basis.slices(versions)
+        closed = due_windows(basis.specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(basis.specs, slices, span)
+        for asker in self._askers[basis.synopses]:
             if asker.emit.empty_windows:
                 yield from self._with_empty(asker, slices, span)
             else:
@@ -132,34 +145,14 @@ class Decider:
 
 
 @dataclass(frozen=True)
-class TickSpan:
-    """The watermark before a tick and after it; of a flush also the newest row."""
-
-    after_us: int | None
-    until_us: int
-    newest_us: int | None
-
-    @property
-    def is_flush(self) -> bool:
-        return self.until_us == END_US
-
-    def last_end_us(self, spec: WindowSpec) -> int:
-        """No window that the tick closes ends later."""
-        if self.newest_us is None:
-            return self.until_us
-        started = (self.newest_us - spec.start_us) // spec.slide_us
-        return spec.window_start(started) + spec.range_us
-
-
-@dataclass(frozen=True)
 class _Asker:
     """Queries that want the same windows of one length, between the same bounds of their stints.
 
     One that is answered without rows too is alone: what is due of it depends on its state.
     """
 
-    synopsis_id: str
-    number: int  # of the windows, among all of the synopsis
+    basis_id: str
+    number: int  # of the windows, among all of the basis
     spec: WindowSpec
     emit: Emit
     from_us: int
@@ -172,7 +165,7 @@ class _Asker:
         for run in runs:
             within = self._within(run)
             if within.windows > 0:
-                yield Due(self.queries, self.synopsis_id, spec.range_us, spec.slide_us, *within)
+                yield Due(self.queries, self.basis_id, spec.range_us, spec.slide_us, *within)
 
     def _within(self, run: WindowRun) -> WindowRun:
         """The part of a run that begins within the stint."""
@@ -209,24 +202,19 @@ class _OpenRuns:
             yield due._replace(as_of_us=instant_us)
 
 
-def _distinct_specs(readers: StintReaders) -> Specs:
-    return Specs.of(dict.fromkeys(spec for query, _ in readers for spec in specs_of(query)))
-
-
-def _askers(
-    synopsis_id: str, readers: StintReaders, specs: Specs, paused: frozenset[str]
-) -> tuple[_Asker, ...]:
-    """The readers of a synopsis that are not paused, by what of their windows is due when."""
-    numbers = {spec: number for number, spec in enumerate(specs.specs)}
+def _askers(basis: Basis, paused: frozenset[str]) -> tuple[_Asker, ...]:
+    """The readers of a basis that are not paused, by what of their windows is due when."""
+    numbers = {spec: number for number, spec in enumerate(basis.specs.specs)}
     names: dict[tuple[int, Emit, int, int, str], list[str]] = {}
-    for query, stint in readers:
+    for query, stint in basis.strict:
         if Name(query.name) in paused:
             continue
         alone = query.name if query.emit.empty_windows else ""
         for spec in specs_of(query):
             key = numbers[spec], query.emit, stint.from_us, stint.until_us, alone
             names.setdefault(key, []).append(query.name)
+    named = basis_id(basis.synopses)
     return tuple(
-        _Asker(synopsis_id, number, specs.specs[number], emit, from_us, until_us, tuple(queries))
+        _Asker(named, number, basis.specs.specs[number], emit, from_us, until_us, tuple(queries))
         for (number, emit, from_us, until_us, _), queries in names.items()
     )

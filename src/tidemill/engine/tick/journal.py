@@ -51,9 +51,17 @@ class TickRecord:
     # that found none, so that this tells of drift.
     arrived_us: int | None = None
     is_fresh: bool = False
+    # The committed registers of the streams whose rows are put together with those of this one.
+    others: Mapping[Name, Register] = field(default_factory=dict)
+    # Its number among the ticks of those streams, in whose order answers are delivered.
+    turn: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    def times(self, after: Register | None = None) -> dict[Name, Register]:
+        """By stream, how far time had come; of its own after the tick, if that is given."""
+        return {**self.others, Name(self.stream): self.time if after is None else after}
 
     @staticmethod
     def from_json(text: str) -> TickRecord:
@@ -61,6 +69,9 @@ class TickRecord:
         raw["time"] = _register(raw["time"])
         if "taken" in raw:
             raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
+        raw.setdefault("turn", raw["number"])
+        others = raw.get("others", {})
+        raw["others"] = {Name(name): _register(time) for name, time in others.items()}
         raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
         return TickRecord(**raw)
 
@@ -147,7 +158,14 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)
 _PROMISES = (
     "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
 )
-# What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
+# What homes of earlier versions lack: the turn of a tick was its number.
+_TURNS = """
+BEGIN;
+ALTER TABLE streams ADD COLUMN turn INTEGER;
+UPDATE streams SET turn = tick;
+COMMIT;
+"""
+# Nor did they note deliveries: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
 BEGIN;
 ALTER TABLE soft ADD COLUMN first_delivery INTEGER;
@@ -170,6 +188,7 @@ class StreamState:
     rows_malformed: int = 0
     rows_broken: int = 0  # of those that are late
     rate: InputRate = field(default_factory=InputRate)
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -204,9 +223,14 @@ class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.executescript(_TABLES)
-        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(soft)")}
-        if "last_delivery" not in columns:
+        if "last_delivery" not in self._columns("soft"):
             connection.executescript(_DELIVERIES)
+        if "turn" not in self._columns("streams"):
+            connection.executescript(_TURNS)
+
+    def _columns(self, table: str) -> set[str]:
+        rows = self._connection.execute(f"PRAGMA table_info({table})")
+        return {name for _, name, *_ in rows}
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
         """The state of a stream. The list of inputs may be long, and only ticks need it."""
@@ -230,6 +254,7 @@ class Journal:
             rows_malformed=row[8],
             rows_broken=rows_broken,
             rate=InputRate(*(rate or ())),
+            turn=row[9],
         )
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
@@ -282,7 +307,7 @@ class Journal:
         """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
         key = Name(record.stream)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_stream_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
@@ -374,6 +399,7 @@ def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
         state.rows_in,
         state.rows_late,
         state.rows_malformed,
+        state.turn,
     )
 
 
