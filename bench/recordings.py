@@ -142,11 +142,16 @@ def main() -> None:
             for lateness_s in (5, 60, 700):
                 count, rule = count_late(folder, name, lateness_s), late_by_rule(rows, lateness_s)
                 late.append([name, len(rows), lateness_s, count, int(rule.sum())])
-        print_table("late rows", ["log", "rows", "lateness", "late", "by the rule"], late)
+        print_table(
+            "late rows",
+            ["log", "rows", "lateness, s", "late", "by the rule"],
+            [[str(cell) for cell in row] for row in late],
+        )
         counted = pa.concat_tables(
             rows.filter(pa.array(~late_by_rule(rows, 60))) for rows in logs.values()
         )
-        batch = duckdb.sql("SET TimeZone = 'UTC'") or duckdb.sql(BATCH).fetchall()
+        duckdb.execute("SET TimeZone = 'UTC'")
+        batch = duckdb.sql(BATCH).fetchall()
         waits = {}
         for promises in ("on demand", "none"):
             waits[promises], answers = play_union(folder, promises)
@@ -155,7 +160,7 @@ def main() -> None:
                 raise SystemExit(f"{promises}: answers are not those of DuckDB")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    rows = [[name, w.windows, f"{w.longest_s:.0f} s", w.over_65_s] for name, w in waits.items()]
+    rows = [[name, str(w.windows), f"{w.longest_s:.0f} s", str(w.over_65_s)] for name, w in waits.items()]
     print_table("waits of 10 s windows", ["promises", "windows", "longest", "over 65 s"], rows)
     if options.json:
         told = {name: asdict(each) for name, each in waits.items()}
