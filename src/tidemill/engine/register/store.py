@@ -59,6 +59,11 @@ class Registered:
         }
         return Registered(catalog, plan, queries)
 
+    def changed_since(self, before: Registered) -> dict[str, QueryState]:
+        """The states that are not those of before."""
+        standing = before.queries
+        return {name: s for name, s in self.queries.items() if standing.get(name) is not s}
+
     def streams(self) -> list[Stream]:
         """Those that some query reads; first those whose ticks give rows to others."""
         streams = [self.catalog.stream(name) for name in self.plan.streams]
@@ -83,6 +88,7 @@ class PlanStore:
         ids, joins_of_rows = self._row_feeds()
         joins = (join for synopsis in synopses for join in synopsis.relation.joins)
         queries = restore(catalog, (*joins, *joins_of_rows))
+        row_queries = tuple(query for query in queries if isinstance(query, RowQuery))
         return SharedPlan(
             version=row[0],
             queries=tuple(windowed(queries)),
@@ -91,7 +97,10 @@ class PlanStore:
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
             rates={Name(stream): from_json(body) for stream, body in rates},
-            row_feeds=tuple(RowFeed(ids[q.name], q) for q in queries if isinstance(q, RowQuery)),
+            row_queries=row_queries,
+            row_feeds=tuple(
+                RowFeed(ids[part.name], part) for query in row_queries for part in query.by_source
+            ),
         )
 
     def _row_feeds(self) -> tuple[dict[str, str], list[Join]]:
@@ -158,17 +167,18 @@ def save_registered(
 ) -> None:
     """In one transaction, together with what the sinks know by now.
 
-    A stream of handovers that nobody reads any more is forgotten: who reads it next begins anew.
+    A stream of handovers that nobody reads any more, or that has become another one, is forgotten:
+    who reads it next begins anew.
     """
     # Made before the transaction begins: they make their tables, which would end one.
     journal, catalogs, plans = Journal(connection), CatalogStore(connection), PlanStore(connection)
-    left = [name for name in before.plan.handed_over if name not in after.plan.handed_over]
+    left = [name for name in before.plan.handed_over if not _goes_on(name, before, after)]
     with journal.transaction():
         catalogs.save(after.catalog)
         keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
         journal.forget_queries(before.queries.keys() - after.queries.keys())
-        journal.save_queries(after.queries)
+        journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()
         for stream in left:
@@ -176,6 +186,16 @@ def save_registered(
             handovers.forget(stream)
     for stream in left:
         handovers.sweep(stream)
+
+
+def _goes_on(stream: Name, before: Registered, after: Registered) -> bool:
+    """True if rows that have been handed over to the stream are still rows of it."""
+    if stream not in after.plan.handed_over:
+        return False
+    catalogs = before.catalog, after.catalog
+    was, now = (catalog.definition("stream", stream) for catalog in catalogs)
+    old, new = ({*catalog.stream(stream).columns} for catalog in catalogs)
+    return was == now and old <= new
 
 
 def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPlan) -> Registered:
