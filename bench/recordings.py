@@ -160,7 +160,10 @@ def main() -> None:
                 raise SystemExit(f"{promises}: answers are not those of DuckDB")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    rows = [[name, str(w.windows), f"{w.longest_s:.0f} s", str(w.over_65_s)] for name, w in waits.items()]
+    rows = [
+        [name, str(w.windows), f"{w.longest_s:.0f} s", str(w.over_65_s)]
+        for name, w in waits.items()
+    ]
     print_table("waits of 10 s windows", ["promises", "windows", "longest", "over 65 s"], rows)
     if options.json:
         told = {name: asdict(each) for name, each in waits.items()}

@@ -43,8 +43,8 @@ BEATS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 BURST_COST_US = 100
 PEAK_COST_US = 200
 LOOK_US = 100_000  # between two looks of the engine at its sources
-Run = Callable[[], Measures | TickMeasures]
-Runs = Iterator[tuple[dict[str, Any], Run]]  # a setting and its run
+Runs = Iterator[tuple[dict[str, Any], Callable[[], Measures]]]  # a setting and its run
+TickRuns = Iterator[tuple[dict[str, Any], Callable[[], TickMeasures]]]
 
 
 def waiting(items: int) -> Runs:
@@ -100,7 +100,7 @@ def slide_sizes(items: int) -> Runs:
             yield setting, partial(_slides, slide_us, way, items)
 
 
-def ticks(items: int) -> Runs:
+def ticks(items: int) -> TickRuns:
     """Figures 3.13, 3.14 and 3.17 in ticks of the engine, which looks ten times a second."""
     fast, sparse = RATES[0]
     until_us = int(min(items / 20 / fast, 120) * SECOND_US)
@@ -159,7 +159,7 @@ def _slides(slide_us: int, way: str | None, items: int) -> Measures:
     return measure(slides(slide_us), in_turn(*streams), "dfs", way)
 
 
-SECTIONS: Mapping[str, Callable[[int], Runs]] = {
+SECTIONS: Mapping[str, Callable[[int], Runs | TickRuns]] = {
     "waiting": waiting,
     "peaks": peaks,
     "rules": rules,
