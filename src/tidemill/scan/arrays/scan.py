@@ -15,7 +15,7 @@ from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
-from tidemill.scan.arrays.judging import Judge, spans_of
+from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
@@ -53,20 +53,19 @@ class Admitted:
 def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely, _ = judge.judge(column, stretches)
-    accepted = usable & timely
-    spans = spans_of(column.numbers, accepted, stretches)
+    judged = judge.judge(column, stretches)
+    accepted = judged.usable & judged.timely
     if accepted.all():
-        return Admitted(chunk, column.numbers, spans)
-    late = usable & ~timely
+        return Admitted(chunk, column.numbers, judged.spans)
+    late = judged.usable & ~judged.timely
     broken = int(judge.broken(column.numbers, late).sum())
     counts = {
-        MALFORMED: int((~usable).sum()),
+        MALFORMED: int((~judged.usable).sum()),
         LATE: int(late.sum()) - broken,
         BROKEN: broken,
     }
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
+    return Admitted(chunk.where(accepted), column.numbers[accepted], judged.spans, refused)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
