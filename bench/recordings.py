@@ -40,7 +40,7 @@ CREATE QUERY of_both AS
   SELECT COUNT(*) AS n, COUNT(what) AS named, MIN(what) AS least FROM both [RANGE 10 s SLIDE 10 s];
 """
 BATCH = """
-SELECT epoch_us(time_bucket(INTERVAL 10 SECOND, ts)) AS start, COUNT(*), COUNT(what), MIN(what)
+SELECT us - us % 10000000 AS start, COUNT(*), COUNT(what), MIN(what)
 FROM counted GROUP BY ALL ORDER BY ALL
 """
 
@@ -150,7 +150,7 @@ def main() -> None:
         counted = pa.concat_tables(
             rows.filter(pa.array(~late_by_rule(rows, 60))) for rows in logs.values()
         )
-        duckdb.execute("SET TimeZone = 'UTC'")
+        counted = counted.set_column(0, "us", counted.column("ts").cast(pa.int64()))
         batch = duckdb.sql(BATCH).fetchall()
         waits = {}
         for promises in ("on demand", "none"):
