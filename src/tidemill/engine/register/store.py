@@ -177,7 +177,8 @@ def save_registered(
         catalogs.save(after.catalog)
         keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
-        journal.forget_queries(before.queries.keys() - after.queries.keys())
+        going_on = {n for n, state in before.queries.items() if after.queries.get(n) is state}
+        journal.forget_queries(before.queries.keys() - going_on)
         journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()

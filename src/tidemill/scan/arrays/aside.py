@@ -77,15 +77,13 @@ def set_aside_on_arrays(
             for batch in read_batches(program, whole_parts):
                 column = Chunk(batch.rows, program.kinds).column(program.time_column)
                 judged = judge.judge(column, batch.stretches)
-                usable, timely = judged.usable, judged.timely
                 if LATE in writers:
-                    is_late = usable & ~timely
-                    late = _where(batch.rows, is_late, stream)
-                    late_by = (judged.bounds_us - column.numbers)[is_late]
+                    late = _where(batch.rows, judged.late, stream)
+                    late_by = (judged.bounds_us - column.numbers)[judged.late]
                     writers[LATE](late.append_column(_LATE_BY, pa.array(late_by)))
                 if MALFORMED in writers:
-                    malformed = _where(batch.rows, ~usable, stream)
-                    reasons = _reasons(column)[~usable]
+                    malformed = _where(batch.rows, ~judged.usable, stream)
+                    reasons = _reasons(column)[~judged.usable]
                     writers[MALFORMED](_records(malformed, reasons, stream))
     except (*UNREADABLE, UnicodeError):
         return frozenset()

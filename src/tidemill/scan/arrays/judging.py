@@ -17,12 +17,15 @@ from tidemill.time import EARLIEST_US, LATEST_US
 
 @dataclass(frozen=True)
 class Judged:
-    """Of each row, whether it has a usable time and whether that is before no bound; and the spans
-    of the times of rows that have both, by arrival."""
+    """Of each row, whether it has a usable time, whether that is before no bound, and whether it is
+    before none by more than rows may be that correct; and the spans of the times of rows that are
+    timely, and of those that correct, by arrival."""
 
     usable: BoolArray
     timely: BoolArray
+    in_time: BoolArray
     spans: dict[Arrival, TimeSpan]
+    spans_correcting: dict[Arrival, TimeSpan]
     stretches: Sequence[Stretch]
     since_us: Sequence[int]  # the bound of each stretch
 
@@ -30,6 +33,14 @@ class Judged:
     def bounds_us(self) -> IntArray:
         """The bound of each row."""
         return np.repeat(self.since_us, [rows for _, rows in self.stretches])
+
+    @property
+    def accepted(self) -> BoolArray:
+        return self.usable & self.in_time
+
+    @property
+    def late(self) -> BoolArray:
+        return self.usable & ~self.in_time
 
 
 class Judge:
@@ -41,7 +52,7 @@ class Judge:
     """
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self.terms = terms
         self._register = terms.register
         self._arrival: Arrival | None = None
         self._newest_us: int | None = None  # of the arrival that is under way
@@ -55,16 +66,21 @@ class Judge:
         ]
         if all(oldest >= bound for (oldest, _), bound in zip(ends, since, strict=True)):
             every = np.ones_like(usable)
-            return Judged(usable, every, _by_arrival(stretches, ends), stretches, since)
-        timely = times_us >= np.repeat(since, [rows for _, rows in stretches])
-        ends = _ends(times_us, usable & timely, stretches)
-        return Judged(usable, timely, _by_arrival(stretches, ends), stretches, since)
+            return Judged(usable, every, every, _by_arrival(stretches, ends), {}, stretches, since)
+        bounds_us = np.repeat(since, [rows for _, rows in stretches])
+        timely = in_time = times_us >= bounds_us
+        spans = _spans(times_us, usable & timely, stretches)
+        correcting: dict[Arrival, TimeSpan] = {}
+        if correct_us := self.terms.correct_us:
+            in_time = times_us >= bounds_us - correct_us
+            correcting = _spans(times_us, usable & in_time & ~timely, stretches)
+        return Judged(usable, timely, in_time, spans, correcting, stretches, since)
 
     def _usable(
         self, column: ChunkColumn, stretches: Sequence[Stretch]
     ) -> tuple[BoolArray, list[TimeSpan]]:
         """Of each row whether its time can be used, and the span of such times in each stretch."""
-        times_us, latest_us = column.numbers, self._terms.latest_us
+        times_us, latest_us = column.numbers, self.terms.latest_us
         if column.valid is None:
             every = np.ones(len(times_us), np.bool_)
             ends = _ends(times_us, every, stretches)
@@ -75,21 +91,23 @@ class Judge:
             usable &= column.valid
         return usable, _ends(times_us, usable, stretches)
 
-    def broken(self, times_us: IntArray, late: BoolArray) -> BoolArray:
-        """The late rows that break a promise."""
-        before_us = self._terms.broken_before_us
-        return late & (times_us < (EARLIEST_US if before_us is None else before_us))
-
     def _bound(self, arrival: Arrival, newest_us: int) -> int:
         """The bound of an arrival, some of whose rows are as new as this."""
         if arrival != self._arrival:
-            lateness_us = self._terms.lateness_us
+            lateness_us = self.terms.lateness_us
             self._register = self._register.advanced(self._newest_us, lateness_us)
             self._arrival, self._newest_us = arrival, None
         if newest_us >= EARLIEST_US:
             before_us = newest_us if self._newest_us is None else self._newest_us
             self._newest_us = max(newest_us, before_us)
-        return self._terms.bounds.get(arrival, self._register.since_us)
+        return self.terms.bounds.get(arrival, self._register.since_us)
+
+
+def _spans(
+    times_us: IntArray, chosen: BoolArray, stretches: Sequence[Stretch]
+) -> dict[Arrival, TimeSpan]:
+    """The spans of the chosen times, by arrival."""
+    return _by_arrival(stretches, _ends(times_us, chosen, stretches))
 
 
 def _by_arrival(stretches: Sequence[Stretch], ends: Sequence[TimeSpan]) -> dict[Arrival, TimeSpan]:
