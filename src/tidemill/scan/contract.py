@@ -299,6 +299,11 @@ class FoldReport:
     def malformed(self) -> int:
         return self.rows.get(MALFORMED, 0)
 
+    @property
+    def aside(self) -> dict[int, int]:
+        """The rows of each side file, by its verdict."""
+        return {LATE: self.late, MALFORMED: self.malformed}
+
 
 @dataclass(frozen=True)
 class PickedRows:

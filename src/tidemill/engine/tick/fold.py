@@ -19,8 +19,6 @@ from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.contract import (
-    LATE,
-    MALFORMED,
     Admission,
     FoldPlace,
     FoldReport,
@@ -255,7 +253,7 @@ class ScanFolder:
         files = self._side_files(record.number)
         files.clear()
         report = outcome.report
-        rows = {LATE: report.late, MALFORMED: report.malformed}
+        rows = report.aside
         verdicts = {verdict for verdict, count in rows.items() if count}
         if not verdicts:
             return
