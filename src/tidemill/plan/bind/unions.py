@@ -92,7 +92,9 @@ def _renamed(
 def _cast(column: BranchColumn, definition: ColumnDef, scalars: ScalarBinder) -> BranchColumn:
     if column.scalar.type == definition.type:
         return replace(column, name=definition.name)
-    tree = exp.cast(column.tree.copy(), definition.type.sql, dialect="spark")
+    kind = exp.DataType.build(definition.type.sql, dialect="spark")
+    # `exp.cast` would leave a cast to another decimal out.
+    tree = exp.Cast(this=column.tree.copy(), to=kind)
     expr = Expr(f"CAST({column.scalar.sql} AS {definition.type.sql})")
     return BranchColumn(definition.name, scalars.bind(expr, tree), tree)
 
