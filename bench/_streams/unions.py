@@ -1,5 +1,5 @@
-"""A hundred queries on each of two sources and a hundred on their union, with equal keys, conditions
-and windows, over the two hundred without those on the union."""
+"""A hundred queries on each of two sources and a hundred on their union, with equal keys,
+conditions and windows, over the two hundred without those on the union."""
 
 from __future__ import annotations
 
