@@ -44,8 +44,13 @@ def union_branch(face: Branch, branches: Sequence[Branch]) -> Branch:
     """
     slowest = max((branch.source for branch in branches), key=lambda source: source.update_us)
     correct_us = max(branch.source.correct_us for branch in branches)
-    source = replace(slowest, name=face.name, columns=face.columns, correct_us=correct_us)
-    source = replace(source, time_column=face.time_column)
+    source = replace(
+        slowest,
+        name=face.name,
+        columns=face.columns,
+        time_column=face.time_column,
+        correct_us=correct_us,
+    )
     return Branch(face.name, source, face.columns, face.time_column)
 
 
