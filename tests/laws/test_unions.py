@@ -23,6 +23,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tidemill.engine import Engine
+from tidemill.explain.replies import ReplyTable, Selection
 from tidemill.failpoints import STEPS, Failpoint
 from tidemill.reference.lateness import late_rows
 
@@ -287,3 +288,23 @@ def test_a_kill_in_each_step_changes_no_answer(step: str) -> None:
         assert not list((folder / "home" / "synopses").glob("*/*"))
         engine.close()
     assert deaths >= 5
+
+
+def test_who_holds_a_union_back_is_named(tmp_path: Path) -> None:
+    for source, times in (("a", (9, 30)), ("b", (12, 22)), ("c", (2, 50))):
+        write(tmp_path / source, 0, [(time, 1, time) for time in times])
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(SCRIPT, tmp_path)
+        report = engine.run("idle")
+        (queries,) = engine.ask("SHOW QUERIES")
+        (asked,) = engine.ask("SELECT g, SUM(n) AS s FROM both [RANGE 5 s SLIDE 5 s] GROUP BY g")
+    assert [stream["rows_in"] for stream in report.streams.values()] == [2, 2, 2]
+    assert report.streams["b"]["watermark_us"] == 18 * SECOND_US
+    assert isinstance(queries, ReplyTable)
+    waits = {row[0]: row[-1] for row in queries.rows}
+    assert (waits["sums"].source, waits["sums"].until_us) == ("b", 20 * SECOND_US)
+    assert (waits["alone"].source, waits["alone"].until_us) == ("a", 35 * SECOND_US)
+    assert waits["in_order"].source == "b"
+    # The one-time query has the windows that all of its sources have come to the end of.
+    assert isinstance(asked, Selection)
+    assert asked.rows.column("s").to_pylist() == [12]
