@@ -299,6 +299,12 @@ class FoldReport:
     def malformed(self) -> int:
         return self.rows.get(MALFORMED, 0)
 
+    @property
+    def aside(self) -> dict[int, int]:
+        """The rows of each side file that the tick has."""
+        rows = {LATE: self.late, MALFORMED: self.malformed}
+        return {verdict: count for verdict, count in rows.items() if count}
+
 
 @dataclass(frozen=True)
 class PickedRows:

@@ -19,8 +19,6 @@ from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.contract import (
-    LATE,
-    MALFORMED,
     Admission,
     FoldPlace,
     FoldReport,
@@ -254,9 +252,8 @@ class ScanFolder:
         """Write the side files, by arrays as far as they have judged the rows and can."""
         files = self._side_files(record.number)
         files.clear()
-        report = outcome.report
-        rows = {LATE: report.late, MALFORMED: report.malformed}
-        verdicts = {verdict for verdict, count in rows.items() if count}
+        rows = outcome.report.aside
+        verdicts = set(rows)
         if not verdicts:
             return
         source, portion = self._source, self._input(record)
