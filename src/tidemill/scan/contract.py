@@ -301,8 +301,9 @@ class FoldReport:
 
     @property
     def aside(self) -> dict[int, int]:
-        """The rows of each side file, by its verdict."""
-        return {LATE: self.late, MALFORMED: self.malformed}
+        """The rows of each side file that the tick has."""
+        rows = {LATE: self.late, MALFORMED: self.malformed}
+        return {verdict: count for verdict, count in rows.items() if count}
 
 
 @dataclass(frozen=True)

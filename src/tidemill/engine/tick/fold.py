@@ -252,9 +252,8 @@ class ScanFolder:
         """Write the side files, by arrays as far as they have judged the rows and can."""
         files = self._side_files(record.number)
         files.clear()
-        report = outcome.report
-        rows = report.aside
-        verdicts = {verdict for verdict, count in rows.items() if count}
+        rows = outcome.report.aside
+        verdicts = set(rows)
         if not verdicts:
             return
         source, portion = self._source, self._input(record)

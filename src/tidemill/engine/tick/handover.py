@@ -36,7 +36,7 @@ class TickHandover:
     def record(self, record: TickRecord, folded: FoldReport) -> None:
         """Within the transaction of the commit."""
         for verdict, side in self.sides.items():
-            if rows := folded.aside[verdict]:
+            if rows := folded.aside.get(verdict):
                 self.ledger.add(side, [side_file(record.number)], rows)
         if self.stream.source.scheme == HANDED and record.mark is not None:
             self._handed_files = self.ledger.remove(self.stream.key, record.mark)

@@ -10,6 +10,7 @@ from operator import is_
 
 from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.contract import word_of
 from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.journal import StreamState
@@ -17,19 +18,8 @@ from tidemill.engine.waits.queries import Standing
 from tidemill.language.names import Name
 from tidemill.settings import NO_PROMISES
 from tidemill.share import SharedPlan
-from tidemill.time import Promise, Register, Word, promise
+from tidemill.time import Promise, Register, promise
 from tidemill.time.promises import OPERATOR, SOURCE
-
-
-def word_of(stream: Stream) -> Word:
-    """What a stream declares of its rows to come."""
-    return Word(
-        stream.lateness_us,
-        stream.skew_us,
-        stream.estimates_skew,
-        stream.follows_clock,
-        stream.stamped_on_arrival,
-    )
 
 
 class PromiseMaker:
