@@ -13,7 +13,6 @@ from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.contract import Files
 from tidemill.connect.sources.parts import array_parts, settle_by_footers, settle_by_parts
 from tidemill.engine.tick.context import FoldContext
-from tidemill.engine.tick.handover import side_file
 from tidemill.engine.tick.journal import TickRecord
 from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
@@ -24,6 +23,7 @@ from tidemill.scan.contract import (
     FoldReport,
     SideFiles,
     Terms,
+    side_file,
 )
 from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.spark.array_fold import ArrayFold, fold_on_arrays

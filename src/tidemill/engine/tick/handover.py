@@ -11,7 +11,7 @@ from tidemill.catalog.addresses import HANDED
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.tick.journal import TickRecord
 from tidemill.language.names import Name
-from tidemill.scan.contract import FOLDERS, FoldReport
+from tidemill.scan.contract import FOLDERS, FoldReport, side_file
 from tidemill.share import SharedPlan
 
 
@@ -52,7 +52,3 @@ def sides_read(stream: Name, plan: SharedPlan) -> dict[int, Name]:
     """By verdict, the streams of what a stream sets aside, as far as queries read them."""
     sides = {verdict: Name(f"{stream}.{side}") for verdict, side in FOLDERS.items()}
     return {verdict: side for verdict, side in sides.items() if side in plan.streams}
-
-
-def side_file(tick: int) -> str:
-    return f"tick-{tick:08d}.parquet"
