@@ -84,7 +84,7 @@ class TickSpan:
         if self.newest_us is None:
             return self.until_us
         started = (self.newest_us - spec.start_us) // spec.slide_us
-        return spec.window_start(started) + spec.range_us
+        return min(spec.window_start(started) + spec.range_us, self.until_us)
 
 
 @dataclass(frozen=True)
