@@ -144,8 +144,10 @@ def plain_gaps(
 
 def test_a_query_that_moves_before_it_begins_has_the_windows_without_rows(tmp_path: Path) -> None:
     """The first window with rows is read from one synopsis, those without from the next."""
-    texts = ("COUNT(*) AS c FROM s [RANGE 10 us SLIDE 10 us] EMIT EMPTY WINDOWS",)
-    texts += ("k, COUNT(*) AS c FROM s [RANGE 20 us SLIDE 10 us] GROUP BY k",)
+    texts = (
+        "COUNT(*) AS c FROM s [RANGE 10 us SLIDE 10 us] EMIT EMPTY WINDOWS",
+        "k, COUNT(*) AS c FROM s [RANGE 20 us SLIDE 10 us] GROUP BY k",
+    )
     asked = [Asked(plan_of(n, f"SELECT {t}"), lambda _row: True) for n, t in enumerate(texts)]
     mill = Mill(tmp_path, Settings(sharing="none"))
     mill.change(asked)
