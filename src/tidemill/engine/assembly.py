@@ -14,7 +14,7 @@ from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter, distinct_writers
 from tidemill.connect.sources.recorded import RecordedSource
 from tidemill.connect.sources.recordings import RecordedClock
-from tidemill.engine.beside.agenda import AgendaContext
+from tidemill.engine.beside.agenda import AgendaContext, agendas_of
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.runs import Pins
 from tidemill.engine.beside.selects import WaitingSelects
@@ -97,8 +97,9 @@ class Assembly:
         for writer in distinct_writers(sinks.values()):
             writer.recover()
         streams = {name: journal.load(name) for name in registry.plan.streams}
-        context = self._tick_context(journal, streams, sinks, self._buckets(journal))
         standing = {runner.stream.key: runner for runner in before}
+        ahead = {a.sources: a.ahead for runner in standing.values() for a in runner.agendas}
+        context = self._tick_context(journal, streams, sinks, self._buckets(journal), ahead)
         sources = [
             (stream, registry.planner.open_source(stream))
             for stream in registry.registered.streams()
@@ -140,10 +141,12 @@ class Assembly:
         streams: dict[Name, StreamState],
         sinks: Mapping[str, SinkWriter],
         buckets: Mapping[str, int],
+        ahead: Mapping[tuple[Name, ...], int],
     ) -> TickContext:
         plan, catalog, home = self.registry.plan, self.registry.catalog, self.registry.home
         registry, planner, failpoint = self.registry, self.registry.planner, armed()
         states = registry.queries
+        updates_us = {s.key: s.update_us for s in registry.registered.streams()}
         settings, paused, costs = catalog.settings, catalog.paused, planner.all_costs(plan, catalog)
         return TickContext(
             plan=plan,
@@ -189,6 +192,11 @@ class Assembly:
                 states=states,
                 handovers=HandoverLedger(home.open(), home.handovers),
             ),
-            agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
+            agendas=agendas_of(
+                AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
+                streams,
+                updates_us,
+                ahead,
+            ),
             one_time=self.one_time,
         )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from tidemill.catalog import Catalog, Stream
+from tidemill.engine.beside.costs import group_of
 from tidemill.engine.beside.explain import NO_SOFT, explain_schedule
 from tidemill.engine.pending import Wording
 from tidemill.engine.register.bind import Bind
@@ -128,23 +129,25 @@ class Explainer:
         return lambda: "\n\n".join(page() for page in pages)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
-        """The soft queries by stream: all, or those that can run with the one asked about."""
+        """The soft queries by agenda: all, or those that can run with the one asked about."""
         plan = self._shared(queries)
         soft = [query for query in plan.queries if query.is_soft]
         if statement.target is not None:
-            queried = (query for query in soft if query.name == queries[0].name)
-            near = {key for query in queried for key in _synopses(plan, query)}
-            soft = [query for query in soft if near & _synopses(plan, query)]
-        streams = dict.fromkeys(name for query in soft for name in source_names(query.relation))
-        page = "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
+            groups = {group_of(plan, query) for query in soft if query.name == queries[0].name}
+            soft = [query for query in soft if group_of(plan, query) in groups]
+        agendas: dict[tuple[Name, ...], list[QueryPlan]] = {}
+        for query in soft:
+            agendas.setdefault(source_names(query.relation), []).append(query)
+        page = "\n\n".join(self._schedule(plan, *agenda) for agenda in agendas.items()) or NO_SOFT
         return Explanation("SCHEDULE", tuple(soft), page)
 
-    def _schedule(self, plan: SharedPlan, stream: Name, soft: list[QueryPlan]) -> str:
-        context = self.planner.context(stream, self.catalog, plan)
-        version = self.planner.load(stream).version
-        parts = (part for query in soft for part in query.by_source)
-        queries = [part for part in parts if source_name(part.relation) == stream]
-        return explain_schedule(plan, queries, context.costs, version, context.settings)
+    def _schedule(
+        self, plan: SharedPlan, sources: tuple[Name, ...], queries: list[QueryPlan]
+    ) -> str:
+        contexts = {name: self.planner.context(name, self.catalog, plan) for name in sources}
+        costs = {name: context.costs for name, context in contexts.items()}
+        versions = {name: self.planner.load(name).version for name in sources}
+        return explain_schedule(plan, queries, costs, versions, contexts[sources[0]].settings)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
         """The plan as it would be with these queries standing too."""

@@ -150,7 +150,7 @@ class RunLoop:
     def _start_soft(self) -> bool:
         # A listener that was told of a tick may have changed the plan.
         self.runners = self._between(self.runners)
-        return self.soft.start(self._live())
+        return self.soft.start([runner for runner in self._live() if not self._is_held(runner)])
 
     def _together(self) -> list[tuple[Name, ...]]:
         """The streams by those whose rows are put together; most stand alone."""

@@ -37,7 +37,6 @@ HINTS = {
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "INTERNAL": _RANGE,
-    "a soft period over a union": "write SLIDE s: windows are answered as all sources close them",
     "UNION without ALL": "write UNION ALL, which keeps rows that are equal",
     "INTERSECT or EXCEPT in a stream": "rows of streams are put together with UNION ALL alone",
     "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",

@@ -39,7 +39,7 @@ def deadlines() -> Deadlines:
 
 def run(selects: WaitingSelects, deadlines: Deadlines, update: int) -> str:
     """What goes first, done."""
-    first = selects.next(S, deadlines, update, 0)
+    first = selects.next((S,), deadlines, update, 0)
     if isinstance(first, WaitingSelect):
         selects.take(first)
         first.answer(lambda query: Message(f"answer of {query.name}"))
@@ -57,7 +57,7 @@ def test_a_select_goes_after_what_is_late_and_before_what_is_due(deadlines: Dead
         Message("answer of a"),
         Message("answer of b"),
     ]
-    assert selects.next(S, deadlines, 9, 0) is None
+    assert selects.next((S,), deadlines, 9, 0) is None
 
 
 def test_those_of_one_update_go_in_the_order_they_came(deadlines: Deadlines) -> None:
@@ -81,8 +81,8 @@ def test_streams_have_queues_of_their_own(deadlines: Deadlines) -> None:
     selects = WaitingSelects()
     selects.ask(query("elsewhere", T), 7)
     nobody = Deadlines("alone", {}, {})
-    assert selects.next(S, nobody, 7, 0) is None
-    first = selects.next(T, nobody, 7, 0)
+    assert selects.next((S,), nobody, 7, 0) is None
+    first = selects.next((T,), nobody, 7, 0)
     assert isinstance(first, WaitingSelect)
     assert first.query.name == "elsewhere"
 
@@ -99,4 +99,4 @@ def test_those_that_are_left_are_answered_and_a_failure_is_the_askers(deadlines:
     assert good.result(0) == Message("good")
     with pytest.raises(ValueError, match="no"):
         bad.result(0)
-    assert isinstance(selects.next(S, deadlines, 7, 0), Joint)
+    assert isinstance(selects.next((S,), deadlines, 7, 0), Joint)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidemill.durations import render_duration
-from tidemill.engine.beside.agenda import JointCosts, soft_of
+from tidemill.engine.beside.agenda import soft_of
+from tidemill.engine.beside.costs import JointCosts
+from tidemill.engine.tick.bases import Versions
 from tidemill.explain.ruler import DRAWN, ruler
+from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_names
 from tidemill.schedule import JointCost
 from tidemill.settings import Settings
 from tidemill.share import EngineCosts, SharedPlan
-from tidemill.state.store import Version
 from tidemill.words import many
 
 PAPERS = "by the papers' count, the merges of the longest window of a run; runs go by the machine's"
@@ -23,22 +25,28 @@ NO_SOFT = "no query with a soft period: write [RANGE r SLIDE UP TO s] or [RANGE 
 def explain_schedule(
     plan: SharedPlan,
     queries: Sequence[QueryPlan],
-    costs: EngineCosts,
-    version: Version,
+    costs: Mapping[Name, EngineCosts],
+    versions: Versions,
     settings: Settings,
 ) -> str:
-    """The runs of the soft queries of one stream by each policy, on a ruler of updates."""
-    stream, every_us = source_name(queries[0].relation), queries[0].window.update_us
+    """The runs of the soft queries of one agenda by each policy, on a ruler of updates."""
+    sources, every_us = source_names(queries[0].relation), queries[0].window.update_us
     softs = [soft_of(plan, query) for query in queries]
-    head = f"{many(len(queries), 'query')} with soft periods on stream {stream.written}"
+    head = f"{many(len(queries), 'query')} with soft periods on {_streams(sources)}"
     head = f"{head}, an update every {render_duration(every_us)}"
     if settings.schedule_costs == "papers":
         # Tasks by this count are not those that run, so none is said to be in force.
         drawn = ruler(softs, merges_of_longest(queries), DRAWN, " merges")
         return f"{head}\n{PAPERS}\n\n{drawn}"
-    joint = JointCosts.of(plan, queries, costs, version)
+    joint = JointCosts.of(plan, queries, costs, versions)
     drawn = ruler(softs, lambda some: 1000 * joint(some), DRAWN, " ms", settings.schedule)
     return f"{head}\n\n{drawn}"
+
+
+def _streams(sources: Sequence[Name]) -> str:
+    if len(sources) == 1:
+        return f"stream {sources[0].written}"
+    return f"unions of streams {', '.join(name.written for name in sources)}"
 
 
 def merges_of_longest(queries: Sequence[QueryPlan]) -> JointCost:

@@ -38,7 +38,7 @@ class WaitingSelect:
 
 
 class WaitingSelects:
-    """Those that wait, by the first stream that they read.
+    """Those that wait, by the agenda that has them: that of the first stream that they read.
 
     One thread asks, and another answers.
     """
@@ -46,7 +46,7 @@ class WaitingSelects:
     def __init__(self) -> None:
         self._lock = Lock()
         self._selected: dict[OneTimeRequest, WaitingSelect] = {}
-        self._requests: dict[Name, OneTimeRequests] = {}
+        self._requests: dict[tuple[Name, ...], OneTimeRequests] = {}
         self._asked = 0
 
     def ask(self, query: QueryPlan, update: int) -> Future[Reply]:
@@ -55,24 +55,24 @@ class WaitingSelects:
             request = OneTimeRequest(f"select {self._asked}", update, query.priority)
             selected = WaitingSelect(request, query)
             self._selected[selected.request] = selected
-            stream = source_names(query.relation)[0]
-            self._requests[stream] = self._of(stream).coming(selected.request)
+            sources = source_names(query.relation)[:1]
+            self._requests[sources] = self._of(sources).coming(selected.request)
         return selected.reply
 
     def next(
-        self, stream: Name, deadlines: Deadlines, update: int, ahead: int
+        self, sources: tuple[Name, ...], deadlines: Deadlines, update: int, ahead: int
     ) -> WaitingSelect | Joint | None:
         """The first of the SELECTs and the soft queries; None if nothing waits."""
         with self._lock:
-            first = self._of(stream).next(deadlines, update, ahead)
+            first = self._of(sources).next(deadlines, update, ahead)
             return self._selected[first] if isinstance(first, OneTimeRequest) else first
 
     def take(self, selected: WaitingSelect) -> None:
         """Its turn has come."""
         with self._lock:
             del self._selected[selected.request]
-            stream = source_names(selected.query.relation)[0]
-            self._requests[stream] = self._of(stream).without(selected.request)
+            sources = source_names(selected.query.relation)[:1]
+            self._requests[sources] = self._of(sources).without(selected.request)
 
     def settle(self, answer: AnswerOnce) -> None:
         """Answer all that wait, when no other thread will."""
@@ -80,5 +80,5 @@ class WaitingSelects:
             self.take(selected)
             selected.answer(answer)
 
-    def _of(self, stream: Name) -> OneTimeRequests:
-        return self._requests.get(stream, OneTimeRequests())
+    def _of(self, sources: tuple[Name, ...]) -> OneTimeRequests:
+        return self._requests.get(sources, OneTimeRequests())

@@ -11,7 +11,7 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter
-from tidemill.engine.beside.agenda import AgendaContext
+from tidemill.engine.beside.agenda import Agenda
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.runs import Pins
 from tidemill.engine.home import Home
@@ -96,7 +96,7 @@ class TickContext:
     fold: FoldContext
     decide: DecideContext
     answer: AnswerContext
-    agenda: AgendaContext
+    agendas: tuple[Agenda, ...]
     one_time: OneTimeAnswerer
     # What silent sources could promise, as they were looked at last, though nothing goes by it yet.
     offers: dict[Name, int] = field(default_factory=dict)

@@ -313,14 +313,17 @@ class TickMachine:
     def _states_after(
         self, record: TickRecord, decision: Decision, versions: Mapping[Name, Version]
     ) -> dict[Name, StreamState]:
-        """The stream's own, and of others those that hold less than before."""
+        """The stream's own, and of others those that hold less than before.
+
+        Its own comes first: who reads them meanwhile must not see less and yet the time before.
+        """
         others = {
             name: replace(self._streams[name], version=versions[name])
             for name in self.beside
             if versions[name].pieces != self._streams[name].version.pieces
         }
         state = self._state_after(record, decision, versions[self._stream.key])
-        return {**others, self._stream.key: state}
+        return {self._stream.key: state, **others}
 
     def _state_after(self, record: TickRecord, decision: Decision, version: Version) -> StreamState:
         folded, before = decision.folded, self.state

@@ -44,10 +44,10 @@ class StreamRunner:
             context.clock,
             self._pins.drop,
         )
-        queries = context.answer.queries_of(stream)
         self._promises = PromiseMaker(context, stream, source)
-        ahead = before.ahead if before else 0
-        self._agenda = Agenda(context.agenda, stream, queries, self.state, ahead)
+        # A tick may bring updates of all of these; their runs are made by the first source's.
+        self.agendas = [agenda for agenda in context.agendas if stream.key in agenda.sources]
+        self._turns = [agenda for agenda in self.agendas if agenda.sources[0] == stream.key]
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
@@ -58,11 +58,6 @@ class StreamRunner:
     def beside(self) -> tuple[Name, ...]:
         """The streams whose rows are put together with those of this one."""
         return self._machine.beside
-
-    @property
-    def ahead(self) -> int:
-        """What a runner in this one's place has to know of the last tick."""
-        return self._agenda.ahead
 
     @property
     def look(self) -> Look:
@@ -80,7 +75,8 @@ class StreamRunner:
         stage = self._machine.resume()
         if stage is None:
             return None
-        self._agenda.carry_on(stage.record.carried)
+        for agenda in self.agendas:
+            agenda.carry_on(stage.record.carried)
         return self._run(stage)
 
     def tick(self, draining: bool) -> TickReport | None:
@@ -108,15 +104,15 @@ class StreamRunner:
 
     def has_soft(self) -> bool:
         """True if soft queries are due, or a SELECT waits."""
-        return self._agenda.is_due(self.state)
+        return any(agenda.is_due(self._context.streams) for agenda in self._turns)
 
     def next_soft(self) -> JointRun | OneTimeRun | None:
         """The run that is due first, if any; the pieces it reads stay until it has ended."""
-        return self._pins.pin(lambda: self._agenda.next(self._context.streams))
+        return self._pins.pin(self._next_run)
 
     def answer_soft(self, run: JointRun) -> list[TaskResult]:
         results = self._soft_answerer.answer(self.state.tick, run.due, run.versions)
-        self._agenda.note_answered(run)
+        self._agenda_of(run).note_answered(run)
         return results
 
     def select(self, run: OneTimeRun) -> None:
@@ -132,7 +128,8 @@ class StreamRunner:
         watch.add("soft", answered.seconds)
         self._pins.unpin(answered.run)
         now_us = self._context.clock.now_us()
-        histories = self._agenda.histories(answered.run, self.state.time, now_us)
+        agenda = self._agenda_of(answered.run)
+        histories = agenda.histories(answered.run, self._context.streams, now_us)
         return self._machine.deliver_joint(answered.results, histories, watch)
 
     def idle(self) -> None:
@@ -181,7 +178,8 @@ class StreamRunner:
         is_fresh: bool = False,
         flush: bool = False,
     ) -> TickReport:
-        carried = self._agenda.among(self._pins.names)
+        under_way = self._pins.names
+        carried = tuple(name for agenda in self.agendas for name in agenda.among(under_way))
         arrived_us = self._source.arrived_us(portion) if portion else None
         is_fresh |= arrived_us is not None
         return self._run(
@@ -193,8 +191,20 @@ class StreamRunner:
         own_us = self._source.now_us()
         return own_us if own_us is not None or draining else now_us
 
+    def _next_run(self) -> JointRun | OneTimeRun | None:
+        """Agendas that have something due take turns."""
+        for agenda in self._turns:
+            if (run := agenda.next(self._context.streams)) is not None:
+                self._turns = [*(other for other in self._turns if other != agenda), agenda]
+                return run
+        return None
+
+    def _agenda_of(self, run: JointRun) -> Agenda:
+        return next(agenda for agenda in self.agendas if agenda.sources == run.sources)
+
     def _run(self, stage: Begun | Decided) -> TickReport:
-        before, is_flush = stage.record.time, stage.record.flush
+        record = stage.record
         report = self._machine.run(stage)
-        self._agenda.note_tick(before, self.state.time, is_flush)
+        for agenda in self.agendas:
+            agenda.note_tick(record.times(), record.times(self.state.time), record.flush)
         return report

@@ -13,7 +13,6 @@ from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
-from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
 from tidemill.plan.bind.branch import (
     Branch,
@@ -87,8 +86,6 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
             return rows
         parts = [bind_rows(query, branch, environment, tables) for branch in stream.branches]
         return row_query_of(rows, stream, parts)
-    if stream.is_union and query.select.is_soft:
-        refuse_not_built("a soft period over a union", "", query.select.stream_place)
     plan = bind_over(query, stream.face, environment, tables)
     return bind_parts(query, plan, stream, environment, tables) if stream.is_union else plan
 

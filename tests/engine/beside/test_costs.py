@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemill.engine.beside.agenda import cells_per_second
+from tidemill.engine.beside.costs import cells_per_second
 from tidemill.state.pieces import Piece
 from tidemill.state.store import Version
 
