@@ -8,8 +8,9 @@ from tidemill import words
 from tidemill.explain.parts import explain_pass, explain_synopsis
 from tidemill.explain.row_queries import explain_rows
 from tidemill.explain.stream_model import Arrangement, SharingReason
+from tidemill.share.costs.sample import GUESSED_VALUES
+from tidemill.share.model import specs_of
 from tidemill.share.rules import SENTENCES
-from tidemill.share.sample import GUESSED_VALUES
 
 # Shown on a page, before the rest is counted.
 MOST_PASSES, MOST_SYNOPSES = 12, 24
@@ -60,6 +61,8 @@ def _summary(arrangement: Arrangement) -> Iterator[str]:
     read = f"{passes} over the rows (plan {arrangement.plan.version})"
     yield f"{queries} on {arrangement.stream.written}: {synopses}, {read}"
     yield f"  cost      {_saving(arrangement)}"
+    if text := _apart_or_together(arrangement):
+        yield words.wrapped("  windows   ", text.split(" "), between=" ")
     yield f"  estimate  {_basis(arrangement)}"
     if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
         off = arrangement.settings.steps_off or "none"
@@ -74,6 +77,23 @@ def _saving(arrangement: Arrangement) -> str:
     times = arrangement.seconds_apart / arrangement.seconds
     apart = words.work(arrangement.seconds_apart)
     return f"{shared}; each query alone: {apart}, {times:.1f} times that"
+
+
+def _apart_or_together(arrangement: Arrangement) -> str:
+    """Whether all that can share slices do, and what the other way would cost."""
+    if arrangement.settings.sharing != "auto":
+        return ""
+    slides = {spec.slide_us for query in arrangement.queries for spec in specs_of(query)}
+    if arrangement.is_parted:
+        other, chosen = arrangement.seconds_together, "apart where that is cheaper"
+        what = "one set of slices for each GROUP BY"
+    elif len(slides) > 1:
+        other, chosen = arrangement.seconds_by_slide, "share slices where keys are equal"
+        what = "slices for each slide by itself"
+    else:
+        return ""
+    times = other / arrangement.seconds
+    return f"{chosen}; {what} would cost {words.work(other)}, {times:.2f} times that"
 
 
 def _basis(arrangement: Arrangement) -> str:
