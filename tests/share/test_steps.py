@@ -90,7 +90,7 @@ def test_weaving_is_what_parts_windows_in_the_modes_that_weave() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_auto_never_costs_more_than_sharing_all_windows_or_nothing(seed: int) -> None:
+def test_auto_never_costs_more_than_any_other_mode(seed: int) -> None:
     """Random windows, conditions, keys and aggregates, in long ticks and in short ones."""
     dice = random.Random(seed)
     rate = SAMPLE.rows_per_second
@@ -99,9 +99,9 @@ def test_auto_never_costs_more_than_sharing_all_windows_or_nothing(seed: int) ->
     for tick_seconds in (0.5, 10.0, 120.0):
         ticks = replace(sample, rows_per_tick=rate * tick_seconds)
         seconds = {
-            mode: planned(queries, ticks, Settings(sharing=mode)).seconds
-            for mode in ("auto", "shared", "none")
+            mode: planned(queries, ticks, Settings(sharing=mode)).seconds for mode in SHARING_MODES
         }
+        assert len({round(each, 6) for each in seconds.values()}) > 1
         assert seconds["auto"] <= min(seconds.values()) * (1 + 1e-9)
 
 

@@ -61,7 +61,7 @@ def _summary(arrangement: Arrangement) -> Iterator[str]:
     read = f"{passes} over the rows (plan {arrangement.plan.version})"
     yield f"{queries} on {arrangement.stream.written}: {synopses}, {read}"
     yield f"  cost      {_saving(arrangement)}"
-    if text := _apart_or_together(arrangement):
+    if text := _woven_or_shared(arrangement):
         yield words.wrapped("  windows   ", text.split(" "), between=" ")
     yield f"  estimate  {_basis(arrangement)}"
     if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
@@ -79,21 +79,32 @@ def _saving(arrangement: Arrangement) -> str:
     return f"{shared}; each query alone: {apart}, {times:.1f} times that"
 
 
-def _apart_or_together(arrangement: Arrangement) -> str:
-    """Whether all that can share slices do, and what the other way would cost."""
-    if arrangement.settings.sharing != "auto":
+def _woven_or_shared(arrangement: Arrangement) -> str:
+    """Which of the two it is, and what the other would cost."""
+    if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
         return ""
     slides = {spec.slide_us for query in arrangement.queries for spec in specs_of(query)}
     if arrangement.is_parted:
-        other, chosen = arrangement.seconds_together, "apart where that is cheaper"
-        what = "one set of slices for each GROUP BY"
+        chosen, other = _PARTED[arrangement.is_woven], arrangement.seconds_together
     elif len(slides) > 1:
-        other, chosen = arrangement.seconds_by_slide, "share slices where keys are equal"
-        what = "slices for each slide by itself"
+        chosen, other = _SHARED, arrangement.seconds_by_slide
     else:
         return ""
-    times = other / arrangement.seconds
-    return f"{chosen}; {what} would cost {words.work(other)}, {times:.2f} times that"
+    more = round(100 * (other / arrangement.seconds - 1))
+    by = f"{more} % more" if more >= 0 else f"{-more} % less"
+    return f"{chosen} would cost {words.work(other)}, {by}"
+
+
+_SHARED = (
+    "shared: all windows of one GROUP BY use the same slices; slices of their own for each slide"
+)
+# By whether windows are kept apart, or only conditions.
+_PARTED = {
+    True: "woven: windows of one GROUP BY have slices of their own where that costs less; "
+    "the same slices for all",
+    False: "shared by conditions: of one GROUP BY, those that go together use the same slices; "
+    "one synopsis for all",
+}
 
 
 def _basis(arrangement: Arrangement) -> str:

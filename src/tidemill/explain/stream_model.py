@@ -154,6 +154,17 @@ class Arrangement:
         return len(self._families) < len(self.synopses)
 
     @property
+    def is_woven(self) -> bool:
+        """Whether queries of equal keys and condition read several synopses."""
+        reads = {
+            (keys, query.predicate, synopsis.id)
+            for keys, several in self._families.items()
+            for synopsis in several
+            for query, _ in self.readers(synopsis)
+        }
+        return len({(keys, predicate) for keys, predicate, _ in reads}) < len(reads)
+
+    @property
     def _families(self) -> dict[object, list[Synopsis]]:
         by_keys: dict[object, list[Synopsis]] = {}
         for synopsis in self.synopses:

@@ -10,7 +10,7 @@ from tidemill.aggregates import Lane, lanes_behind
 from tidemill.language.names import Name
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
@@ -174,8 +174,12 @@ class SharedPlan:
 
 def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     """The lanes behind a query's aggregates, each once."""
-    lanes = (lane for call in query.aggregates for lane in lanes_behind(call))
-    return tuple(dict.fromkeys(lanes))
+    return _lanes_of(query.aggregates)
+
+
+@lru_cache(maxsize=2**12)
+def _lanes_of(calls: tuple[AggregateCall, ...]) -> tuple[Lane, ...]:
+    return tuple(dict.fromkeys(lane for call in calls for lane in lanes_behind(call)))
 
 
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:

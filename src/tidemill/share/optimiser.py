@@ -8,7 +8,8 @@ the plan is then compared with those that share all windows or nothing, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +20,7 @@ from tidemill.share.costs import EngineCosts, Needs, needs_of
 from tidemill.share.feeds import cost_of_feeding, most_cost_of_feeding
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
-from tidemill.share.parting import QueryPart, cost_of_family, part_queries
+from tidemill.share.parting import CostOfCells, QueryPart, cost_of_family, part_queries
 from tidemill.share.weave import (
     CostModel,
     Operations,
@@ -31,6 +32,8 @@ from tidemill.share.weave import (
 from tidemill.windows import WindowSpec
 
 QueryGroups = tuple["Group", ...]
+# Queries of a stream for which the plans of the papers are tried as well.
+_MOST_WOVEN = 64
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,33 @@ def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     them are put together by cost, and left apart where their signatures would explode.
     """
     compatible = _joined(groups, lambda g: (g.needs.relation, g.needs.keys, _columns(g)))
-    parts = [QueryPart(group.queries, group.needs) for group in compatible]
+    return _merged(compatible, context.costs.cost_by_signature, context.costs)
+
+
+def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
+    """Cells are kept per predicate where that makes fewer of them than keeping signatures.
+
+    Predicates do not multiply then, so that sets of them go together which were left apart.
+    """
+    if not context.routes:
+        return groups
+    if context.settings.is_on("predicates"):
+        groups = _merged(groups, context.costs.cost_of_cells, context.costs)
+    return tuple(context.group(group.queries) for group in groups)
+
+
+def _merged(groups: QueryGroups, price: CostOfCells, costs: EngineCosts) -> QueryGroups:
+    """Groups of equal relation and keys merged for as long as that saves, at such a price."""
+    parts = [QueryPart(group.queries, group.needs) for group in groups]
 
     def merge(left: QueryPart, right: QueryPart) -> QueryPart | None:
         same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
         return left + right if same else None
 
     def cost(part: QueryPart) -> float:
-        return context.cost_of_cells(part.needs) + context.costs.cost_of_added_feed(part.needs, 1)
+        return price(part.needs) + costs.cost_of_added_feed(part.needs, 1)
 
     return tuple(Group(part.queries) for part in merge_greedily(parts, cost, merge))
-
-
-def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
-    """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
-    return tuple(context.group(group.queries) for group in groups)
 
 
 def weave_windows(groups: QueryGroups, context: Context) -> QueryGroups:
@@ -140,41 +155,45 @@ SHARING_STEPS: tuple[Step, ...] = tuple(
 
 def optimise(queries: Iterable[QueryPlan], context: Context) -> QueryGroups:
     """The groups after all steps that are on."""
-    apart: QueryGroups = tuple(Group((query,)) for query in queries)
+    groups: QueryGroups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
-        return apart
-    stages = _stages(apart, context)
-    if context.settings.sharing != "auto":
-        return stages[-1]
-    return _cheapest(stages, context)
-
-
-def _stages(apart: QueryGroups, context: Context) -> list[QueryGroups]:
-    """The groups before the first step and after each of them."""
-    stages = [apart]
+        return groups
+    stages = {"": groups}
     for step in SHARING_STEPS:
         if step.regroup and context.settings.is_on(step.name):
-            stages.append(step.regroup(stages[-1], context))
-    return stages
+            groups = stages[step.name] = step.regroup(groups, context)
+    return _cheapest(stages, context) if context.settings.sharing == "auto" else groups
 
 
-def _cheapest(stages: Sequence[QueryGroups], context: Context) -> QueryGroups:
-    """The last stage, unless an earlier one, mode `shared` or the queries apart cost less.
+def _cheapest(stages: Mapping[str, QueryGroups], context: Context) -> QueryGroups:
+    """The groups after the last step, unless those of another mode cost less.
 
     Routing and weaving look at one synopsis or family at a time; how all are fed comes after them.
     """
-    apart, last = stages[0], stages[-1]
-    rivals = [stage for stage in stages[1:] if len(stage) <= len(last)]
-    if any(group.routed for group in last):
-        rivals += _stages(apart, context.in_mode("shared"))[-1:]
+    *_, last = stages.values()
+    shared = next(stages[name] for name in ("predicates", "slices", "") if name in stages)
     offers = [last]
-    for rival in rivals:
+    for rival in (stages.get("routing", last), shared, *_papers_plans(shared, context)):
         offers += [rival] if rival not in offers else []
+    apart = stages[""]
     if offers == [apart]:
         return apart
-    prices = [cost_with_feeds(offer, context) for offer in offers]
-    least = min(prices)
-    return apart if _cost_less(apart, least, context) else offers[prices.index(least)]
+    least, best = cost_with_feeds(last, context), last
+    for offer in offers[1:]:
+        if _cost_of_states(offer, context, least) < least:
+            least, best = min((least, best), (cost_with_feeds(offer, context), offer), key=_price)
+    return apart if _cost_less(apart, least, context) else best
+
+
+def _price(offer: tuple[float, QueryGroups]) -> float:
+    return offer[0]
+
+
+def _papers_plans(shared: QueryGroups, context: Context) -> Iterator[QueryGroups]:
+    """What the woven modes would do; of many queries, what auto's own weaving does is near it."""
+    if context.settings.is_on("weave") and sum(len(g.queries) for g in shared) <= _MOST_WOVEN:
+        for mode in ("weave", "triweave"):
+            yield weave_windows(shared, context.in_mode(mode))
 
 
 def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
@@ -182,11 +201,9 @@ def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
 
     What they keep alone is mostly dearer than the whole of a plan that shares.
     """
-    total = 0.0
-    for group in apart:
-        total += _cost_of_state(group, context)
-        if total >= price:
-            return False
+    total = _cost_of_states(apart, context, price)
+    if total >= price:
+        return False
     needs = [group.needs for group in apart]
     return total + most_cost_of_feeding(needs, context.settings, context.costs) < price
 
@@ -194,11 +211,20 @@ def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
 def cost_with_feeds(groups: Sequence[Group], context: Context) -> float:
     """The cost of all synopses, and of the sub-aggregations and passes that feed them."""
     fed = cost_of_feeding([group.needs for group in groups], context.settings, context.costs)
-    return fed + sum(_cost_of_state(group, context) for group in groups)
+    return fed + _cost_of_states(groups, context)
 
 
-def _cost_of_state(group: Group, context: Context) -> float:
-    costs = context.costs
+def _cost_of_states(groups: Sequence[Group], context: Context, limit: float = math.inf) -> float:
+    """What all synopses keep and read; what reaches the limit is not worked out to the end."""
+    total = 0.0
+    for group in groups:
+        total += _cost_of_state(group, context.costs)
+        if total >= limit:
+            break
+    return total
+
+
+def _cost_of_state(group: Group, costs: EngineCosts) -> float:
     by_signature, by_predicate = costs.cost_by_signature, costs.cost_by_predicate
     return by_predicate(group.needs) if group.routed else by_signature(group.needs)
 

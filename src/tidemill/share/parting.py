@@ -5,9 +5,9 @@ shortest slide. Where some windows are long and others slide often, two synopses
 than one: the long windows then come from few large slices, and the short ones from few small
 ones. Windows of one slide always stay together: they have the same edges but for one an end.
 
-The same greedy as that of the papers decides (of all pairs the one that saves most), once with a
-sub-aggregation for each group and once with one that feeds them all; the cheaper plan is taken,
-or one synopsis where none is cheaper than that.
+The same greedy as that of the papers decides (of all pairs the one that saves most), with a
+sub-aggregation for each group or with one that feeds them all, whichever is cheaper for the
+smallest groups; one synopsis is kept where that costs no more.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from tidemill.plan.query import QueryPlan
 from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import specs_of
+from tidemill.windows import WindowSpec
 
-# Of what is paid. Costs that are nearer to each other are equal, as far as anybody knows: of such
-# plans the one with fewer synopses is taken.
-LEAST_SAVING = 0.1
 # Slides that are looked at one by one; of more, those near each other stay together.
-MOST_SLIDES = 6
+MOST_SLIDES = 4
 
 CostOfCells = Callable[[Needs], float]
 
@@ -47,22 +45,31 @@ def part_queries(
 ) -> tuple[tuple[QueryPlan, ...], ...]:
     """Queries of one relation and one set of keys, parted by their windows where that pays."""
     together = needs_of(queries)
+    price = _once_for_windows(price)
     parts = [_with_lanes(part, together.lanes) for part in parts_by_slide(queries)]
-    shared_cost = cost_of_family([together], costs, price)
-    most_saved = price(together) - max(price(part.needs) for part in parts)
-    if len(parts) == 1 or most_saved < LEAST_SAVING * shared_cost:
+    if len(parts) == 1 or max(price(part.needs) for part in parts) >= price(together):
         return (tuple(queries),)
-    offers = [
-        merge_greedily(parts, cost, QueryPart.__add__) for cost in _charges(together, costs, price)
-    ]
-    prices = [cost_of_family([part.needs for part in offer], costs, price) for offer in offers]
-    best = min(range(len(offers)), key=prices.__getitem__)
-    if prices[best] > shared_cost * (1 - LEAST_SAVING):
+    offer = merge_greedily(parts, _charge(parts, together, costs, price), QueryPart.__add__)
+    families = [part.needs for part in offer], [together]
+    cost, cost_together = (cost_of_family(family, costs, price) for family in families)
+    if cost >= cost_together:
         return (tuple(queries),)
     places = {query.name: place for place, query in enumerate(queries)}
     return tuple(
-        tuple(sorted(part.queries, key=lambda query: places[query.name])) for part in offers[best]
+        tuple(sorted(part.queries, key=lambda query: places[query.name])) for part in offer
     )
+
+
+def _once_for_windows(price: CostOfCells) -> CostOfCells:
+    """The price of parts that their windows tell apart."""
+    prices: dict[frozenset[WindowSpec], float] = {}
+
+    def once(needs: Needs) -> float:
+        if needs.windows not in prices:
+            prices[needs.windows] = price(needs)
+        return prices[needs.windows]
+
+    return once
 
 
 def _with_lanes(part: QueryPart, lanes: frozenset[Lane]) -> QueryPart:
@@ -73,19 +80,28 @@ def _with_lanes(part: QueryPart, lanes: frozenset[Lane]) -> QueryPart:
 
 def cost_of_family(family: Sequence[Needs], costs: EngineCosts, price: CostOfCells) -> float:
     """The cost of synopses that differ in their windows, each fed by itself or all from one."""
-    apart = sum(costs.cost_of_added_feed(needs, 1) for needs in family)
-    from_one = costs.cost_of_added_feed(united_needs(family), len(family))
-    return sum(map(price, family)) + min(apart, from_one)
-
-
-def _charges(
-    together: Needs, costs: EngineCosts, price: CostOfCells
-) -> tuple[Callable[[QueryPart], float], ...]:
-    """What a part costs that has its own sub-aggregation, and one that is fed by that of all."""
-    return (
-        lambda part: price(part.needs) + costs.cost_of_added_feed(part.needs, 1),
-        lambda part: price(part.needs) + costs.cost_of_intercede(together, part.needs),
+    return sum(map(price, family)) + min(
+        _cost_of_own_feeds(family, costs), _cost_of_one_feed(family, costs)
     )
+
+
+def _cost_of_own_feeds(family: Sequence[Needs], costs: EngineCosts) -> float:
+    return sum(costs.cost_of_added_feed(needs, 1) for needs in family)
+
+
+def _cost_of_one_feed(family: Sequence[Needs], costs: EngineCosts) -> float:
+    return costs.cost_of_added_feed(united_needs(family), len(family))
+
+
+def _charge(
+    parts: Sequence[QueryPart], together: Needs, costs: EngineCosts, price: CostOfCells
+) -> Callable[[QueryPart], float]:
+    """What a part costs that has its own sub-aggregation, or is fed by that of all: whichever is
+    cheaper for the smallest parts."""
+    family = [part.needs for part in parts]
+    if _cost_of_own_feeds(family, costs) < _cost_of_one_feed(family, costs):
+        return lambda part: price(part.needs) + costs.cost_of_added_feed(part.needs, 1)
+    return lambda part: price(part.needs) + costs.cost_of_intercede(together, part.needs)
 
 
 def parts_by_slide(queries: Sequence[QueryPlan]) -> list[QueryPart]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -88,8 +88,9 @@ class Sample:
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
         code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))
         passing = code.values[self._passing(flags, keeps_all)]
-        occurrences = np.unique(passing, return_counts=True)[1]
-        return Occurrences(len(passing) / self.size, *np.unique(occurrences, return_counts=True))
+        cells_of = np.bincount(np.unique(passing, return_counts=True)[1])
+        occurrences = np.flatnonzero(cells_of)
+        return Occurrences(len(passing) / self.size, occurrences, cells_of[occurrences])
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """The mean number of predicates that hold for a row that passes."""
@@ -147,17 +148,23 @@ class Occurrences:
         # Where less than a row is expected, there is a cell that often.
         expected = rows * self.share
         passing = np.maximum(1.0, expected)
+        misses, unseen, unseen_share = self._shares
+        distinct: FloatArray = (1 - np.exp(passing[:, None] * misses)) @ self.cells_of
+        if unseen:
+            distinct = distinct + unseen * (1 - np.exp(-passing * unseen_share / unseen))
+        return np.minimum(passing, distinct) * np.minimum(1.0, expected)
+
+    @cached_property
+    def _shares(self) -> tuple[FloatArray, float, float]:
+        """Of cells in the sample the logarithm of the chance that a row is of another; the number
+        of cells that are not in it, and their share."""
         sizes, counts = self.occurrences, self.cells_of
         size = float((sizes * counts).sum())
         once, twice = (float(counts[sizes == n].sum()) for n in (1, 2))
         unseen = once * (once - 1) / (2 * (twice + 1))
         unseen_share = once / size if unseen else 0.0
         shares = np.minimum(sizes / size * (1 - unseen_share), 1 - 1e-12)
-        met = 1 - np.exp(passing[:, None] * np.log1p(-shares))
-        distinct: FloatArray = met @ counts.astype(np.float64)
-        if unseen:
-            distinct = distinct + unseen * (1 - np.exp(-passing * unseen_share / unseen))
-        return np.minimum(passing, distinct) * np.minimum(1.0, expected)
+        return np.log1p(-shares), unseen, unseen_share
 
 
 @dataclass(frozen=True, eq=False)
