@@ -29,6 +29,7 @@ CODES = {
     "E_WINDOW": "the window cannot be read, or is of no kind that works",
     "E_EMIT": "answers cannot come in the way that EMIT asks for",
     "E_DURATION": "the duration cannot be read, or is out of range",
+    "E_ADVANCE": "nothing can be promised of this stream, or not this instant",
     "E_OPTION": "the option is unknown, is there twice, or has a wrong value",
     "E_NAME": "the name cannot be used",
     "E_NOT_BUILT": "the statement is part of the language and not built yet",
@@ -46,7 +47,7 @@ CODES = {
     "E_EXISTS": "the name is taken by another definition",
     "E_IN_USE": "queries or streams use the definition, so it cannot change or go",
     "E_DUPLICATE": "two columns or tables of a statement have one name",
-    "E_NO_TIME": "a derived stream lacks the time of the stream that it reads",
+    "E_NO_TIME": "what needs the time of rows has none: in a derived stream, or over a latent one",
     "E_RELATION": "the parts of a relation do not fit together",
     # Expressions
     "E_TYPE": "the expression has a type that does not fit",

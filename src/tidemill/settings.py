@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
+from tidemill.durations import parse_duration, render_duration
 from tidemill.errors import listing, refuse, suggest
 
 SHARING_MODES = ("auto", "none", "shared", "weave", "triweave")
@@ -25,6 +27,7 @@ SCHEDULES = (
     "hybrid-late-pending",
     "free",
 )
+ON_DEMAND, NO_PROMISES, EVERY = "on demand", "none", "every "
 SCHEDULE_COSTS = ("machine", "papers")
 # The steps of the optimiser, in the order in which it takes them, and what each decides.
 STEP_SENTENCES = {
@@ -76,8 +79,17 @@ class Settings:
     # By whose count EXPLAIN SCHEDULE draws: what runs cost here, or merges as the papers do.
     # What runs goes by the machine's.
     schedule_costs: str = "machine"
+    # When a stream without input promises by the clock what is declared of it: as something waits
+    # for it (on demand), never (none), or "every 1 second".
+    promises: str = ON_DEMAND
     # Who reads Parquet and CSV files: arrays wherever they give the same (auto), or Catalyst.
     scan: str = "auto"
+
+    @cached_property
+    def promises_every_us(self) -> int | None:
+        """The time between two promises by the clock; None if they are made on demand or never."""
+        _, is_periodic, duration = self.promises.partition(EVERY)
+        return parse_duration(duration) if is_periodic else None
 
     def is_on(self, step: str) -> bool:
         """Says whether the optimiser takes this step."""
@@ -135,6 +147,18 @@ def _schedule(_name: str, text: str) -> str:
     return _choice("schedule", text, SCHEDULES)
 
 
+def _promises(_name: str, text: str) -> str:
+    """In one spelling."""
+    words = " ".join(text.lower().split())
+    if not words.startswith(EVERY):
+        choices = (ON_DEMAND, NO_PROMISES, f"{EVERY}1 second")
+        return _choice("way to make promises", words, choices)
+    every_us = parse_duration(words.removeprefix(EVERY))
+    if every_us <= 0:
+        refuse("E_SETTING", f"the time between two promises is more than zero, not '{text}'")
+    return EVERY + render_duration(every_us).lower()
+
+
 def _schedule_costs(_name: str, text: str) -> str:
     return _choice("count of costs", text, SCHEDULE_COSTS)
 
@@ -162,6 +186,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "roll_bytes": _size,
     "value_memory": _size,
     "scan": _scan,
+    "promises": _promises,
     "schedule": _schedule,
     "schedule_costs": _schedule_costs,
     "sharing": _sharing,

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidemill"
 
 WORDS = (
     *("errors", "clock", "ids", "settings", "types", "failpoints", "compiling", "compiled_cache"),
-    *("memory", "arrays", "words", "version"),
+    *("memory", "arrays", "words", "durations", "version"),
 )
 FOLDERS = (
     *(

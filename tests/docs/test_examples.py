@@ -34,6 +34,7 @@ FLOORS = {
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 4,
+    "docs/time.md": 5,
     "docs/tutorial.md": 11,
 }
 PACKETS = """

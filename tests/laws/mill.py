@@ -31,7 +31,7 @@ from tidemill.engine.tick.report import TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
-from tidemill.scan.contract import COUNTED, LATE, FoldPlace, FoldReport
+from tidemill.scan.contract import BROKEN, COUNTED, LATE, FoldPlace, FoldReport
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -51,7 +51,8 @@ from tidemill.state.feed import Feed
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, gather
 from tidemill.state.store import Version
-from tidemill.time import Register
+from tidemill.time import Promise, Register
+from tidemill.time.promises import SOURCE
 from tidemill.windows import BEGINNING_US
 
 
@@ -169,7 +170,8 @@ class Mill:
         self.rows += rows
         self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
         portion = NumberSpan(first, len(self.rows)) if rows else None
-        return self.machine().begin(portion, flush, promised_us=promised_us)
+        promised = None if promised_us is None else Promise(promised_us, SOURCE)
+        return self.machine().begin(portion, flush, promised=promised)
 
     def run(self, stage: Stage) -> TickReport:
         """All steps that are left."""
@@ -198,7 +200,7 @@ class Mill:
         states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
             stream=replace(STREAM, lateness_us=self.lateness_us),
-            state=self.state,
+            streams={STREAM.key: self.state},
             folder=PlainFolder(
                 self.rows,
                 self.feeds,
@@ -249,10 +251,18 @@ class PlainFolder:
         counted = [row for row in rows if row.time_us >= since_us]
         return record, FoldReport(
             pieces=self._pieces(counted, since_us),
-            rows={COUNTED: len(counted), LATE: len(rows) - len(counted)},
+            rows=self._verdicts(record, rows, len(counted)),
             oldest_us=min((row.time_us for row in counted), default=None),
             newest_us=max((row.time_us for row in counted), default=None),
         )
+
+    def _verdicts(
+        self, record: TickRecord, rows: Sequence[AcceptedRow], counted: int
+    ) -> dict[int, int]:
+        before_us = record.time.broken_before_us
+        before_us = BEGINNING_US if before_us is None else before_us
+        broken = sum(row.time_us < before_us for row in rows)
+        return {COUNTED: counted, LATE: len(rows) - counted - broken, BROKEN: broken}
 
     def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:
         pieces: dict[str, tuple[Piece, ...]] = {}

@@ -18,6 +18,7 @@ from tidemill.language import parse_expression, parse_script, render
 from tidemill.language.expressions.dialect import TidemillDialect
 from tidemill.language.names import quote_name, quote_text
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     ColumnDef,
     CreateAggregate,
@@ -144,6 +145,7 @@ STATEMENTS = st.one_of(
     st.builds(CreateQuery, NAMES, st.none() | NAMES, SELECTS, OPTIONS, st.booleans()),
     st.builds(AlterQuery, NAMES, st.none() | NAMES, SELECTS),
     st.builds(PauseQuery, NAMES),
+    st.builds(AdvanceStream, NAMES, st.integers(-(10**16), 2 * 10**17)),
     st.builds(ResumeQuery, NAMES),
     st.builds(
         Drop,

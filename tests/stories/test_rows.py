@@ -64,6 +64,7 @@ class RowCase:
     ordered: bool = False
     odd: bool = False  # not to be had from arrays
     time: str = "ts"
+    batch_rest: str = ""
 
     @property
     def create(self) -> str:
@@ -87,6 +88,21 @@ CASES = (
         "FROM s WHERE d IS NOT NULL",
         odd=True,
     ),
+    # On arrays; m + 1 is more than an INT has room for now and then.
+    RowCase(
+        "on_arrays",
+        "g + 1 AS h, x - 1.5 AS less, b OR m > 50 AS flag, 5 AS five, m + 1 AS next",
+        "g + 1 AS h, x - 1.5 AS less, b OR m > 50 AS flag, 5 AS five, TRY_ADD(m, 1) AS next",
+        "FROM s WHERE d IS NOT NULL",
+    ),
+    # What raises here is a column of another query, which takes other rows.
+    RowCase(
+        "tested",
+        "k, n",
+        rest="FROM s WHERE m / g > 1",
+        batch_rest="FROM s WHERE TRY_DIVIDE(m, g) > 1",
+        odd=True,
+    ),
     RowCase(
         "later", "m * 2L AS twice, at", rest="FROM s WHERE LENGTH(name) > 1", ordered=True, odd=True
     ),
@@ -103,6 +119,8 @@ CASES = (
     RowCase("of_lines", "*", rest="FROM j", ordered=True),
     RowCase("few_lines", "k, m - 1 AS before", rest="FROM j WHERE k LIKE 'a%' OR m > 50"),
 )
+EXPLAINED = ("in_order", "on_arrays", "raising")
+MOST = 2**31 - 1
 
 
 def _write(folder: Path) -> tuple[list[list[Row]], list[list[Row]]]:
@@ -158,7 +176,8 @@ def _counted(files: Sequence[Sequence[Row]]) -> tuple[list[Row], int]:
 
 def _batch(spark: SparkSession, case: RowCase) -> list[str]:
     """In the order of time, and then as they came."""
-    inner = f"SELECT {case.batch or case.select}, ts AS sorted_ts, arrived {case.rest}"
+    rest = case.batch_rest or case.rest
+    inner = f"SELECT {case.batch or case.select}, ts AS sorted_ts, arrived {rest}"
     star = inner.replace("*, ts AS sorted_ts, arrived", "*, ts AS sorted_ts")
     sql = f"SELECT * EXCEPT (sorted_ts, arrived) FROM ({star}) ORDER BY sorted_ts, arrived"
     rows = spark.sql(sql).toArrow().to_pylist()
@@ -208,9 +227,10 @@ def test_rows_equal_batch_sql(
         report = engine.run("flush")
         answers = {case.name: engine.query(case.name).answers().to_arrow() for case in CASES}
         windows = engine.query("n").answers().to_arrow()
-        plans = [engine.sql(f"EXPLAIN SPARK QUERY {name}")[0] for name in ("in_order", "raising")]
-    assert ("arrays pick the rows" in plans[0]) == (scan == "auto")
-    assert "Spark picks the rows by the plan below, not arrays: " in plans[1]
+        plans = [engine.sql(f"EXPLAIN SPARK QUERY {name}")[0] for name in EXPLAINED]
+    for plan in plans[:2]:
+        assert ("arrays pick the rows" in plan) == (scan == "auto")
+    assert "Spark picks the rows by the plan below, not arrays: " in plans[2]
     assert all("Physical Plan" in plan for plan in plans)
     untimed = sum(row["ts"] is None for part in files for row in part)
     bad = sum(row["m"] == 7 for part in lines for row in part)
@@ -232,12 +252,15 @@ def test_rows_equal_batch_sql(
         assert Counter(delivered) == Counter(expected), case.name
     assert {case.name for case in CASES if not report.queries[case.name]} == {"nothing"}
     assert pa.concat_tables(seen).sort_by("ts").equals(answers["renamed"].sort_by("ts"))
-    assert report.raised["raising"] == _raising(rows)
-    assert sum(report.raised.values()) == report.raised["raising"] + report.raised.get("near", 0)
-
-
-def _raising(rows: list[Row]) -> int:
-    """Values of rows that leave which Spark would have raised on."""
     passed = [row for row in rows if row["d"] is not None]
+    assert report.raised["raising"] == _raising(passed)
+    assert report.raised["on_arrays"] == sum(row["m"] == MOST for row in passed) > 2
+    assert report.raised["tested"] == sum(row["g"] == 0 and row["m"] is not None for row in rows)
+    told = ("raising", "on_arrays", "tested", "near")
+    assert sum(report.raised.values()) == sum(report.raised.get(name, 0) for name in told)
+
+
+def _raising(passed: list[Row]) -> int:
+    """Values of rows that leave which Spark would have raised on."""
     by_zero = [row for row in passed if row["g"] == 0 and row["m"] is not None]
     return len(by_zero) + len([row for row in passed if row["name"] is not None])

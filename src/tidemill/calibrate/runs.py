@@ -18,6 +18,7 @@ from tidemill.calibrate.stage import query, synopsis_for
 from tidemill.engine.home import Home
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState, TickRecord
 from tidemill.failpoints import NOWHERE
+from tidemill.language.names import Name
 from tidemill.schedule import History
 from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.store import Version
@@ -77,4 +78,4 @@ class _Runs:
         record = TickRecord("packets", number, 1, 0, Register())
         histories = {"q": QueryState(history=History(runs=1))}
         with self._journal.transaction():
-            self._journal.commit(record, self._state, histories)
+            self._journal.commit(record, {Name(record.stream): self._state}, histories)

@@ -18,12 +18,13 @@ from tidemill.catalog.definitions import (
     stream_of,
     table_of,
 )
-from tidemill.catalog.differences import check_replacement, refuse_difference
+from tidemill.catalog.differences import check_advance, check_replacement, refuse_difference
 from tidemill.catalog.users import DefinitionKey, Definitions, Users, users_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
 from tidemill.language.names import Name
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     Change,
     CreateAggregate,
@@ -59,6 +60,8 @@ class Catalog:
     paused: frozenset[Name] = frozenset()  # queries
     # Queries that the engine has stopped, and why.
     stopped: Mapping[Name, str] = field(default_factory=dict)
+    # Of streams, the times that operators have promised: nothing older will come.
+    advances: Mapping[Name, int] = field(default_factory=dict)
 
     def apply(self, statement: Change) -> Catalog:
         """Nothing happens for an identical `CREATE`; a different one is refused."""
@@ -77,6 +80,8 @@ class Catalog:
                 self.query(statement.name, statement.place)
                 paused = self.paused - {Name(statement.name)}
                 return replace(self, paused=paused, stopped=self._stopped_without(statement.name))
+            case AdvanceStream():
+                return self._advance(statement)
             case _:
                 return self._create(statement)
 
@@ -219,6 +224,23 @@ class Catalog:
         stopped = self._stopped_without(standing.name)
         return replace(self, definitions=self._with(altered), stopped=stopped)
 
+    def _advance(self, statement: AdvanceStream) -> Catalog:
+        """Only a stream that has rows of its own can be promised anything of."""
+        standing = self.stream_definition(statement.name, statement.place)
+        if isinstance(standing, CreateDerivedStream):
+            sources = [d.name for d in self.read_by(standing.select) if isinstance(d, CreateStream)]
+            refuse(
+                "E_ADVANCE",
+                f"stream {standing.name} has its rows, and its time, from others",
+                detail=listing("sources", sources),
+                hint=f"ADVANCE STREAM {sources[0]} TO TIMESTAMP …",
+                place=statement.place,
+            )
+        name = Name(standing.name)
+        if name in self.advances:
+            check_advance(statement, self.advances[name])
+        return replace(self, advances={**self.advances, name: statement.until_us})
+
     def _check_inputs(self, stream: CreateDerivedStream) -> None:
         """What a derived stream reads is there, and is not the stream itself."""
         select = stream.select
@@ -275,7 +297,12 @@ class Catalog:
         definitions = {**self.definitions, kind: remaining}
         paused = self.paused - {name} if kind == "query" else self.paused
         stopped = self._stopped_without(statement.name) if kind == "query" else self.stopped
-        return replace(self, definitions=definitions, paused=paused, stopped=stopped)
+        advances = self.advances
+        if kind == "stream":
+            advances = {stream: us for stream, us in advances.items() if stream != name}
+        return replace(
+            self, definitions=definitions, paused=paused, stopped=stopped, advances=advances
+        )
 
     def _refuse_table(self, name: str, place: Place | None) -> None:
         if self.definition("table", name) is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_address
 from tidemill.catalog.aggregates import code_of
+from tidemill.durations import parse_duration
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language import parse_duration
 from tidemill.language.names import Name, by_name
 from tidemill.language.statements import (
     ColumnDef,
@@ -39,7 +39,7 @@ KINDS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream as the rest of the engine sees it."""
+    """A stream as the rest of the engine sees it; one without a time column is latent."""
 
     name: str
     columns: tuple[ColumnDef, ...]
@@ -50,11 +50,20 @@ class Stream:
     update_us: int = UPDATE_US
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
+    # What may be promised of rows to come while there are none.
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
 
     @cached_property
     def key(self) -> Name:
         """The name, to find the stream's state and its queries by."""
         return Name(self.name)
+
+    @property
+    def is_latent(self) -> bool:
+        """True if rows carry no time: they are stamped on arrival, and the stamp is no column."""
+        return not self.time_column
 
     @property
     def format(self) -> str:
@@ -79,19 +88,11 @@ class Sink:
 def stream_of(statement: CreateStream) -> Stream:
     """The stream a `CREATE STREAM` declares, or why it cannot be."""
     check_columns(statement.columns)
-    if statement.order_by is None:
-        refuse(
-            "E_NOT_BUILT",
-            f"stream {statement.name} has no ORDER BY: streams without time are not built yet",
-            hint=f"add ORDER BY and a TIMESTAMP column, or ORDER BY {ARRIVAL_COLUMN}",
-            place=statement.place,
-        )
-    column = _time_column(statement, statement.order_by)
     return Stream(
         name=statement.name,
         columns=statement.columns,
-        time_column=column.name,
-        stamped_on_arrival=Name(column.name) == ARRIVAL_COLUMN,
+        time_column=_time_column(statement),
+        stamped_on_arrival=is_stamped(statement),
         source=parse_address(statement.source, SOURCES, statement.source_place),
         **vars(stream_options(statement)),
     )
@@ -119,8 +120,16 @@ def check_columns(columns: tuple[ColumnDef, ...]) -> None:
         names.add(Name(name))
 
 
-def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
-    columns = by_name(statement.columns)
+def is_stamped(statement: CreateStream) -> bool:
+    """True if rows get the time of their arrival, in a column or, of a latent stream, in none."""
+    return statement.order_by is None or Name(statement.order_by) == ARRIVAL_COLUMN
+
+
+def _time_column(statement: CreateStream) -> str:
+    """The name of the column that rows are ordered by; empty without ORDER BY."""
+    if statement.order_by is None:
+        return ""
+    order_by, columns = statement.order_by, by_name(statement.columns)
     column = columns.get(Name(order_by))
     if column is None:
         refuse(
@@ -137,7 +146,7 @@ def _time_column(statement: CreateStream, order_by: str) -> ColumnDef:
             hint="event time is a TIMESTAMP column",
             place=statement.place,
         )
-    return column
+    return column.name
 
 
 @dataclass(frozen=True)
@@ -170,11 +179,16 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """The lateness of rows and how far ahead of the clock they may be, the time between two updates
-    for soft queries, and the stream's share of the time that is spent on them."""
+    """The lateness of rows and how far ahead of the clock they may be; the skew by which a silent
+    stream's time goes on, declared or estimated, and whether its times follow the clock; the time
+    between two updates for soft queries, and the stream's share of the time that is spent on them.
+    """
 
     lateness_us: int = 0
     ahead_us: int | None = None
+    skew_us: int | None = None
+    estimates_skew: bool = False
+    follows_clock: bool = False
     update_us: int = UPDATE_US
     weight: int = 1
 
@@ -183,17 +197,75 @@ def stream_options(statement: CreateStream) -> StreamOptions:
     place = statement.options_place
     values = _texts(statement.options, "stream", _STREAM_OPTIONS, place)
     options = StreamOptions()
+    if is_stamped(statement):
+        _refuse_of_stamps(statement, values, place)
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
     if "ahead" in values:
-        if statement.order_by is not None and Name(statement.order_by) == ARRIVAL_COLUMN:
-            refuse("E_OPTION", "rows that are stamped on arrival are never ahead", place=place)
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
+    if "skew" in values:
+        options = _with_skew(options, values, place)
+    if "clock" in values:
+        options = replace(options, follows_clock=_follows_clock(values["clock"], place))
     if "update" in values:
         options = replace(options, update_us=_update(values["update"], place))
     if "weight" in values:
         options = replace(options, weight=_whole_number("weight", values["weight"], 1, place))
     return options
+
+
+def _refuse_of_stamps(
+    statement: CreateStream, values: Mapping[str, str], place: Place | None
+) -> None:
+    """Rows that are stamped on arrival have the clock's time, whatever else is said.
+
+    Homes have streams ordered by the stamp that say a lateness, by which windows wait.
+    """
+    never = {"ahead": "ahead"} if statement.order_by else {"ahead": "ahead", "lateness": "late"}
+    for name, what in never.items():
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival are never {what}",
+                hint=f"leave {name} out, or ORDER BY a TIMESTAMP column of the rows",
+                place=place,
+            )
+    for name in ("skew", "clock"):
+        if name in values:
+            refuse(
+                "E_OPTION",
+                f"rows that are stamped on arrival have no {name}: the clock is their time",
+                hint=f"leave {name} out; while no rows come, such a stream goes on with the clock",
+                place=place,
+            )
+
+
+def _with_skew(
+    options: StreamOptions, values: Mapping[str, str], place: Place | None
+) -> StreamOptions:
+    text = values["skew"]
+    if text.strip().lower() != AUTO:
+        return replace(options, skew_us=_no_less("skew", text, place))
+    if "clock" in values:
+        refuse(
+            "E_OPTION",
+            "skew = 'auto' is measured between arrivals, and clock = 'wall' goes by the clock",
+            hint="say how far times may lie behind the clock, as in skew = '3 seconds'",
+            place=place,
+        )
+    return replace(options, estimates_skew=True)
+
+
+def _follows_clock(text: str, place: Place | None) -> bool:
+    if text.lower() not in CLOCKS:
+        refuse(
+            "E_OPTION",
+            f"no clock '{text}'",
+            detail=listing("clocks", CLOCKS),
+            hint=suggest(text, CLOCKS),
+            place=place,
+        )
+    return True
 
 
 def priority_of(query: CreateQuery) -> int:
@@ -218,7 +290,9 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS, _QUERY_OPTIONS = ("lateness", "ahead", "update", "weight"), ("priority",)
+_STREAM_OPTIONS = ("lateness", "ahead", "skew", "clock", "update", "weight")
+_QUERY_OPTIONS = ("priority",)
+AUTO, CLOCKS = "auto", ("wall",)
 
 
 def _texts(

@@ -9,7 +9,8 @@ from tidemill.catalog.definitions import stream_options
 from tidemill.catalog.users import Users
 from tidemill.errors import listing, refuse
 from tidemill.language import render
-from tidemill.language.statements import CreateAggregate, CreateStream, Definition
+from tidemill.language.statements import AdvanceStream, CreateAggregate, CreateStream, Definition
+from tidemill.words import instant
 
 # What users do with a definition that cannot change under them.
 _READ_AS = {"stream": "read", "table": "join", "aggregate": "call"}
@@ -53,6 +54,17 @@ def check_replacement(
             detail=users.names,
             hint=f"drop those first, or declare another {kind} beside it",
             place=changed.place,
+        )
+
+
+def check_advance(statement: AdvanceStream, until_us: int) -> None:
+    """Refuses an operator's promise that would take back one that stands."""
+    if statement.until_us <= until_us:
+        refuse(
+            "E_ADVANCE",
+            f"stream {statement.name} has come to {instant(until_us)}, and time never goes back",
+            hint="name a later instant; rows that come and are older than it will be late",
+            place=statement.until_place,
         )
 
 

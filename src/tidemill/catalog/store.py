@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS definitions (
   PRIMARY KEY (kind, name));
 CREATE TABLE IF NOT EXISTS paused (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS stopped (name TEXT PRIMARY KEY, reason TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS advances (name TEXT PRIMARY KEY, until_us INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 # In a home of an earlier one, FIRST and LAST leave NULLs out.
@@ -46,11 +47,13 @@ class CatalogStore:
             settings = settings.with_value(name, value)
         paused = self._connection.execute("SELECT name FROM paused")
         stopped = self._connection.execute("SELECT name, reason FROM stopped")
+        advances = self._connection.execute("SELECT name, until_us FROM advances")
         return Catalog(
             definitions,
             settings,
             frozenset(Name(name) for (name,) in paused),
             {Name(name): reason for name, reason in stopped},
+            {Name(name): until_us for name, until_us in advances},
         )
 
     def save(self, catalog: Catalog) -> None:
@@ -68,6 +71,9 @@ class CatalogStore:
         self._connection.execute("DELETE FROM stopped")
         stopped = sorted(catalog.stopped.items())
         self._connection.executemany("INSERT INTO stopped VALUES (?, ?)", stopped)
+        self._connection.execute("DELETE FROM advances")
+        advances = sorted(catalog.advances.items())
+        self._connection.executemany("INSERT INTO advances VALUES (?, ?)", advances)
         self._connection.execute("DELETE FROM settings")
         values = [(f.name, str(getattr(catalog.settings, f.name))) for f in fields(Settings)]
         self._connection.executemany("INSERT INTO settings VALUES (?, ?)", values)

@@ -13,11 +13,12 @@ from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter, distinct_writers
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
+from tidemill.engine.beside.runs import Pins
 from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.registry import Registry
 from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
-from tidemill.engine.tick.journal import Journal
+from tidemill.engine.tick.journal import Journal, StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
 from tidemill.language.names import Name
@@ -90,14 +91,14 @@ class Assembly:
         sinks = registry.outlets.standing(registry.catalog)
         for writer in distinct_writers(sinks.values()):
             writer.recover()
-        context = self._tick_context(journal, sinks, self._buckets(journal))
+        streams = {name: journal.load(name) for name in registry.plan.streams}
+        context = self._tick_context(journal, streams, sinks, self._buckets(journal))
         standing = {runner.stream.key: runner for runner in before}
         return [
             StreamRunner(
                 context,
                 stream,
                 registry.planner.open_source(stream),
-                journal.load(stream.name),
                 standing.get(stream.key),
             )
             for stream in registry.registered.streams()
@@ -123,18 +124,26 @@ class Assembly:
         return settle_buckets(journal, self.registry.plan.synopses, setting, self.spark.cores)
 
     def _tick_context(
-        self, journal: Journal, sinks: Mapping[str, SinkWriter], buckets: Mapping[str, int]
+        self,
+        journal: Journal,
+        streams: dict[Name, StreamState],
+        sinks: Mapping[str, SinkWriter],
+        buckets: Mapping[str, int],
     ) -> TickContext:
         plan, catalog, home = self.registry.plan, self.registry.catalog, self.registry.home
-        planner, states, failpoint = self.registry.planner, self.registry.queries, armed()
+        registry, planner, failpoint = self.registry, self.registry.planner, armed()
+        states = registry.queries
         settings, paused, costs = catalog.settings, catalog.paused, planner.all_costs(plan, catalog)
         return TickContext(
             plan=plan,
             settings=settings,
             paused=paused,
+            advances=lambda: registry.catalog.advances,
             home=home,
             journal=journal,
             clock=self.clock,
+            streams=streams,
+            pins=Pins(),
             fold=FoldContext(
                 session=self.spark,
                 home=home,

@@ -101,7 +101,7 @@ class RunLoop:
         """By stream, what was met at its source the last time."""
         failures = {Name(name): why for name, why in self.report.failed_streams.items()}
         return {
-            runner.stream.key: replace(runner.look, failure=failures.get(runner.stream.key, ""))
+            runner.stream.key: _with_failure(runner.look, failures.get(runner.stream.key, ""))
             for runner in self.runners
         }
 
@@ -166,6 +166,11 @@ class RunLoop:
         if self._listener:
             self._listener(tick)
         return True
+
+
+def _with_failure(look: Look, failure: str) -> Look:
+    """One that has ended the stream's run comes first."""
+    return replace(look, failure=failure or look.failure)
 
 
 def _sentence(error: Exception) -> str:

@@ -59,6 +59,8 @@ from tidemill.words import many, span
 BranchOf = Callable[[str], Branch]
 QueryStates = Mapping[str, QueryState]
 Write = Callable[[Wording], PendingReply]
+# Of a stream whose rows carry no time.
+_LATENT = "latent: rows carry no time, and windows are over that of their arrival"
 _QUERY_COLUMNS = {
     "query": TEXT,
     "state": TEXT,
@@ -149,11 +151,12 @@ def show(kind: str, catalog: Catalog, branch: BranchOf) -> ReplyTable:
 
 
 def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
-    """Its time, and the address or the stream that its rows come from."""
+    """Its time, if it has one, and the address or the stream that its rows come from."""
     if isinstance(stream, CreateStream):
         return stream.name, stream.order_by, stream.source
     assert isinstance(stream, CreateDerivedStream)
-    return stream.name, branch(stream.name).time_column, f"stream {stream.select.stream}"
+    time = branch(stream.name).time_column or None
+    return stream.name, time, f"stream {stream.select.stream}"
 
 
 def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
@@ -179,10 +182,13 @@ def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf)
 
 def _stream_remarks(branch: Branch) -> Iterator[str]:
     yield listing("columns", (f"{column.name} {column.type}" for column in branch.columns))
-    yield f"ordered by {branch.time_column}; its rows are those of stream {branch.source.name}"
+    order = _LATENT if branch.is_latent else f"ordered by {branch.time_column}"
+    yield f"{order}; its rows are those of stream {branch.source.name}"
 
 
 def _remarks(definition: Definition, states: QueryStates) -> list[str]:
+    if isinstance(definition, CreateStream) and definition.order_by is None:
+        return [_LATENT]
     state = states.get(definition.name) if isinstance(definition, CreateQuery) else None
     if state is None:
         return []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidemill.durations import render_duration
 from tidemill.explain import phrases
-from tidemill.language import render_duration
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
-from tidemill.plan.relation import Relation, TableJoin
+from tidemill.plan.relation import Relation, Source, TableJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
 
 
@@ -68,8 +68,13 @@ def _tree(relation: Relation) -> Iterator[str]:
     """A node a line, each below and to the right of the one that reads it."""
     for depth, node in relation.walk():
         label = "" if depth else "from"
-        note = "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
-        yield f"  {label:<11}{'  ' * depth}{node.title}{note}"
+        yield f"  {label:<11}{'  ' * depth}{node.title}{_note(node)}"
+
+
+def _note(node: Relation) -> str:
+    if isinstance(node, Source) and node.is_latent:
+        return "   (latent, stamped on arrival)"
+    return "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
 
 
 def _scalar(scalar: Scalar) -> str:

@@ -5,8 +5,7 @@
 "SET sharing = 'auto'"
 """
 
-from tidemill.language.durations import parse_duration, render_duration
 from tidemill.language.parser import parse_expression, parse_script
 from tidemill.language.render import render
 
-__all__ = ["parse_duration", "parse_expression", "parse_script", "render", "render_duration"]
+__all__ = ["parse_expression", "parse_script", "render"]

@@ -12,7 +12,12 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidemill.errors import suggest
-from tidemill.language.changes import parse_alter, parse_pause, parse_resume
+from tidemill.language.changes import (
+    parse_advance,
+    parse_alter,
+    parse_pause,
+    parse_resume,
+)
 from tidemill.language.create import parse_create
 from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.trees import (
@@ -154,4 +159,5 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": parse_alter,
     "PAUSE": parse_pause,
     "RESUME": parse_resume,
+    "ADVANCE": parse_advance,
 }

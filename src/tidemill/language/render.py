@@ -9,11 +9,13 @@ FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE]
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from functools import singledispatch
 
-from tidemill.language.durations import render_duration
+from tidemill.durations import render_duration
 from tidemill.language.names import needs_quotes, quote_name, quote_text
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     ColumnDef,
     CreateAggregate,
@@ -102,6 +104,13 @@ def _(query: CreateQuery) -> str:
 def _(alter: AlterQuery) -> str:
     words = [f"ALTER QUERY {quote_name(alter.name)}", *_into(alter.into), "AS"]
     return " ".join(words) + "\n" + _render(alter.select)
+
+
+@_render.register
+def _(advance: AdvanceStream) -> str:
+    instant = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=advance.until_us)
+    text = instant.replace(tzinfo=None).isoformat(" ")
+    return f"ADVANCE STREAM {quote_name(advance.name)} TO TIMESTAMP {quote_text(text)}"
 
 
 @_render.register

@@ -14,6 +14,7 @@ from tidemill.language.select import (
     SETS,
     at_qualified_star,
     one_token,
+    parse_alias,
     parse_item,
     parse_joins,
     parse_select_list,
@@ -21,7 +22,7 @@ from tidemill.language.select import (
 )
 from tidemill.language.statements import RowSelect, SelectItem, Star
 
-_GROUPED = ("GROUP BY", "HAVING")
+_GROUPED = ("GROUP BY", "HAVING", "EMIT")
 _LATER = {
     **dict.fromkeys(SETS, "a union of streams"),
     **dict.fromkeys(("ORDER BY", "SORT BY"), "an order of rows in a stream"),
@@ -40,7 +41,7 @@ def parse_row_select(cursor: Cursor) -> RowSelect:
     stream_index = cursor.index
     stream = cursor.name("the name of a stream")
     _refuse_window(cursor)
-    alias = cursor.name("an alias") if cursor.take("AS") or cursor.name_ahead() else None
+    alias = parse_alias(cursor, "an alias")
     _refuse_window(cursor)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)

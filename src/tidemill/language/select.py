@@ -8,9 +8,9 @@ from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 
+from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
-from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import (
     Emit,
@@ -80,7 +80,7 @@ def parse_item(cursor: Cursor) -> SelectItem:
     """The item of a select list that comes next."""
     start = cursor.index
     expr = cursor.expression()
-    alias = _parse_alias(cursor, "a name after AS")
+    alias = parse_alias(cursor, "a name after AS")
     return SelectItem(expr, alias, place=cursor.since(start))
 
 
@@ -95,7 +95,7 @@ def _parse_select_item(cursor: Cursor) -> SelectItem:
     return parse_item(cursor)
 
 
-def _parse_alias(cursor: Cursor, what: str) -> str | None:
+def parse_alias(cursor: Cursor, what: str) -> str | None:
     """EMIT begins a clause; it is an alias only after AS."""
     is_named = cursor.take("AS") or (cursor.name_ahead() and not cursor.at("EMIT"))
     return cursor.name(what) if is_named else None
@@ -118,7 +118,7 @@ def _parse_from(cursor: Cursor) -> tuple[str, Window | None, str | None]:
     refuse_other_relations(cursor)
     window = _parse_window(cursor) if cursor.at("[") else None
     _refuse_bare_window(cursor)
-    return stream, window, _parse_alias(cursor, "an alias")
+    return stream, window, parse_alias(cursor, "an alias")
 
 
 def _refuse_early_alias(cursor: Cursor) -> None:
@@ -331,7 +331,7 @@ def _parse_join(cursor: Cursor) -> JoinClause:
     place = cursor.here
     table = cursor.name("the name of a table")
     _refuse_window(cursor)
-    alias = _parse_alias(cursor, "an alias")
+    alias = parse_alias(cursor, "an alias")
     _refuse_window(cursor)
     on, using, condition = _parse_condition(cursor)
     return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)

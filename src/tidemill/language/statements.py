@@ -277,6 +277,15 @@ class ResumeQuery(_Whole):
 
 
 @dataclass(frozen=True)
+class AdvanceStream(_Whole):
+    """The word of an operator: no row of the stream to come is older."""
+
+    name: str
+    until_us: int
+    until_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
 class Drop(_Whole):
     """`kind` is STREAM, TABLE, SINK, AGGREGATE or QUERY."""
 
@@ -325,5 +334,5 @@ class RunSelect(_Whole):
 Definition: TypeAlias = (
     CreateStream | CreateDerivedStream | CreateTable | CreateSink | CreateAggregate | CreateQuery
 )
-Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | Drop | Set
+Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | AdvanceStream | Drop | Set
 Statement: TypeAlias = Change | Show | Describe | Explain | RunSelect

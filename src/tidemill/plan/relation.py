@@ -91,6 +91,7 @@ class Source(Relation):
 
     name: Name
     declared: tuple[Slot, ...] = field(compare=False)
+    is_latent: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_names(f"stream {self.name.written}", self.columns)

@@ -5,8 +5,9 @@ which of them takes a scan, and nobody can tell them apart by what is answered, 
 aside. For that an implementation keeps the following.
 
 - Verdicts. Every row of a tick gets one verdict, by `Terms` alone: MALFORMED without an event
-  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE before
-  the bound of its arrival; else FILTERED if no feed of a scan keeps it; else COUNTED.
+  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else BROKEN before
+  what a promise beyond the lateness said, a late row too; else LATE before the bound of its
+  arrival; else FILTERED if no feed of a scan keeps it; else COUNTED.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -53,7 +54,8 @@ from tidemill.time import LATEST_US, Register, bounds
 from tidemill.windows import EdgeClass
 
 # The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out.
-COUNTED, LATE, MALFORMED, FILTERED = 0, 1, 2, 3
+# A late row has broken a promise if it is late by more than the lateness of its stream.
+COUNTED, LATE, MALFORMED, FILTERED, BROKEN = 0, 1, 2, 3, 4
 
 Pieces = Mapping[str, tuple[Piece, ...]]
 # A file by its path, or a block of rows that are made by its number.
@@ -98,6 +100,11 @@ class Terms:
     def since_us(self) -> int:
         """No row that counts is older, whichever arrival it comes with."""
         return self.register.since_us
+
+    @property
+    def broken_before_us(self) -> int | None:
+        """Rows that are older break a promise, if one stands that goes beyond the lateness."""
+        return self.register.broken_before_us
 
     def settled(self, arrivals: Sequence[Arrival], newest_us: Mapping[Arrival, int]) -> Terms:
         """With all bounds, by the newest time of each arrival of the tick in order."""
@@ -223,7 +230,12 @@ class FoldReport:
 
     @property
     def late(self) -> int:
-        return self.rows.get(LATE, 0)
+        """All late rows, also those that break a promise."""
+        return self.rows.get(LATE, 0) + self.broken
+
+    @property
+    def broken(self) -> int:
+        return self.rows.get(BROKEN, 0)
 
     @property
     def malformed(self) -> int:

@@ -40,35 +40,45 @@ def row_passes(feeds: Sequence[RowFeed]) -> tuple[RowPass, ...]:
     return tuple(map(_row_pass, by_relation.values()))
 
 
-def pick_rows(row_pass: RowPass, chunk: Chunk, times_us: IntArray) -> Iterator[PickedRows]:
-    """The rows that each feed takes of a chunk, whose tables are beside it."""
+@dataclass(frozen=True)
+class Picking:
+    """The rows of a chunk that a feed takes, if it takes any, and how many values raised."""
+
+    feed: RowFeed
+    picked: PickedRows | None
+    raised: int
+
+
+def pick_rows(row_pass: RowPass, chunk: Chunk, times_us: IntArray) -> Iterator[Picking]:
+    """What each feed takes of a chunk, whose tables are beside it."""
     signed = sign(row_pass.signing, chunk)
     for feed in row_pass.feeds:
         rows = np.arange(len(chunk))
         for predicate in feed.predicates:
             rows = _rows_with(signed, row_pass.predicates.index(predicate))
-        if len(rows):
-            columns = [
-                chunk.values(column.scalar.names[0], rows).cast(column.scalar.type.arrow)
-                for column in feed.query.columns
-            ]
-            yield PickedRows(feed, pa.table(columns, schema=feed.schema), times_us[rows])
+        picked = _picked(feed, chunk, times_us, rows) if len(rows) else None
+        yield Picking(feed, picked, _raised(feed, chunk, rows))
 
 
-def count_raised(row_pass: RowPass, chunk: Chunk) -> dict[str, int]:
-    """By row feed, the values of its condition that raised; columns as they are never do."""
-    return {feed.id: _raised_for(feed, chunk) for feed in row_pass.feeds}
+def _picked(feed: RowFeed, chunk: Chunk, times_us: IntArray, rows: IntArray) -> PickedRows:
+    columns = [
+        chunk.values_of(column.scalar, rows).cast(column.scalar.type.arrow)
+        for column in feed.query.columns
+    ]
+    return PickedRows(feed, pa.table(columns, schema=feed.schema), times_us[rows])
 
 
-def _raised_for(feed: RowFeed, chunk: Chunk) -> int:
-    raising = (scalar for scalar in feed.scan.scalars if scalar.may_raise)
-    return sum(int(np.count_nonzero(chunk.computed(scalar).raised)) for scalar in raising)
+def _raised(feed: RowFeed, chunk: Chunk, rows: IntArray) -> int:
+    """Values that raised: in conditions of any row, in columns of the rows that are taken."""
+    counts = [np.count_nonzero(chunk.computed(scalar).raised) for scalar in feed.tested]
+    counts += [np.count_nonzero(chunk.computed(s).raised[rows]) for s in feed.selected]
+    return int(sum(counts))
 
 
 def row_hindrances(feed: RowFeed) -> Iterator[str]:
     """Everything that a row feed asks for and arrays do not do, in words."""
     for column in feed.query.columns:
-        if not column.scalar.is_column:
+        if not column.scalar.is_on_arrays:
             text = f"selects {column.scalar.sql}"
             yield in_users_words(text, feed.query.relation.joins)
 

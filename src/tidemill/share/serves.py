@@ -13,8 +13,8 @@ from typing import NoReturn
 
 from tidemill import words
 from tidemill.aggregates import ROWS
+from tidemill.durations import render_duration
 from tidemill.errors import refuse
-from tidemill.language.durations import render_duration
 from tidemill.plan.predicates import Reading, Term, read_by
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import multiplying, source_name

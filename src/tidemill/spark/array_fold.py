@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tidemill.aggregates.user import take_told
 from tidemill.scan.arrays.files import UNREADABLE, Part, read_batches, split
+from tidemill.scan.arrays.footers import count_by_footers
 from tidemill.scan.arrays.program import Program
 from tidemill.scan.arrays.scan import FeedParts, Scanned, in_total, scan
 from tidemill.scan.contract import Arrival, FoldPlace, FoldReport, Terms, TimeSpans, join_spans
@@ -61,7 +62,10 @@ class ArrayFold:
 
     def scan(self, parts: Sequence[Part]) -> list[Scanned]:
         """Accounts, cells and rows of some parts of the files, batch by batch."""
-        return list(scan(self.program, read_batches(self.program, parts), self.terms))
+        counted: list[Scanned] = []
+        if not self.program.reads_rows:
+            counted, parts = count_by_footers(parts, self.terms)
+        return [*counted, *scan(self.program, read_batches(self.program, parts), self.terms)]
 
     def settled(self, arrivals: Sequence[Arrival], spans: Iterable[TimeSpans]) -> ArrayFold:
         """With the bounds of all arrivals, by the spans of the rows that a scan let pass."""

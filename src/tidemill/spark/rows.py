@@ -102,9 +102,11 @@ def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str,
     """A record is NULL in rows that are not malformed, and the reason means nothing there."""
     fields = ", ".join(map(quote_name, names))
     record = f"TO_JSON(STRUCT({fields}))"
-    time = quote_name(admission.stream.time_column)
-    is_sane = f"UNIX_MICROS({time}) BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
-    reason = f"IF({time} IS NULL, '{NO_TIME}', IF({is_sane}, '{AHEAD}', '{OUT_OF_RANGE}'))"
+    reason = f"'{NOT_PARSED}'"  # of rows that are stamped, whose time is none to refuse
+    if not admission.stream.stamped_on_arrival:
+        time = quote_name(admission.stream.time_column)
+        is_sane = f"UNIX_MICROS({time}) BETWEEN {EARLIEST_US}L AND {LATEST_US}L"
+        reason = f"IF({time} IS NULL, '{NO_TIME}', IF({is_sane}, '{AHEAD}', '{OUT_OF_RANGE}'))"
     if admission.is_text:
         record = f"COALESCE({CORRUPT}, {record})"
         reason = f"IF({CORRUPT} IS NOT NULL, '{NOT_PARSED}', {reason})"

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.arrays import IntArray
+from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.row_query import RowQuery
 from tidemill.state.feed import Scan
@@ -48,6 +49,19 @@ class RowFeed:
         """The condition to test, if there is one."""
         condition = self.query.predicate
         return () if condition.is_true else (condition,)
+
+    @cached_property
+    def tested(self) -> tuple[Scalar, ...]:
+        """What may raise in any row, before it is known whether the query takes it."""
+        befores = (before for join in self.query.relation.joins for before in join.befores)
+        residuals = (scalar for predicate in self.predicates for scalar in predicate.residuals)
+        return tuple(s for s in dict.fromkeys((*befores, *residuals)) if s.may_raise)
+
+    @cached_property
+    def selected(self) -> tuple[Scalar, ...]:
+        """What may raise in the rows alone that the query takes."""
+        columns = dict.fromkeys(column.scalar for column in self.query.columns)
+        return tuple(s for s in columns if s.may_raise and s not in self.tested)
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Beyond these the sum of a time and a window would leave 64 bits.
 EARLIEST_US, LATEST_US = -(2**60), 2**60
@@ -20,13 +20,20 @@ class Register:
     """The newest time that counted and the watermark; None before the first row.
 
     No row of the source that is to come counts if it is older than what is promised. The newest
-    time less the lateness is such a promise, and so are what a source knows of its rows to come
+    time less the lateness is such a promise, and so are what is declared or known of rows to come
     and the end of the last window that a flush has closed. Neither time ever goes back, and both
     stand in the record of a tick, so a tick that is run again judges its rows as it did before.
     """
 
     newest_us: int | None = None
     promised_us: int | None = None
+    # Whose promise goes beyond the newest time less the lateness; empty if none does.
+    word: str = ""
+    # When the newest time arrived, by the clock of who took it.
+    arrived_us: int | None = None
+    # How much longer arrivals were under way than those before them, at most, and how many told.
+    drift_us: int = 0
+    arrivals: int = 0
 
     @property
     def watermark_us(self) -> int | None:
@@ -38,16 +45,38 @@ class Register:
         """No row that counts is older."""
         return EARLIEST_US if self.promised_us is None else self.promised_us
 
+    @property
+    def broken_before_us(self) -> int | None:
+        """Rows that are older break a promise that goes beyond the lateness, if there is one."""
+        return self.promised_us if self.word else None
+
     def advanced(self, newest_us: int | None, lateness_us: int) -> Register:
         """After rows whose newest that counted is this old; time never goes back."""
         if newest_us is None:
             return self
         newest = newest_us if self.newest_us is None else max(self.newest_us, newest_us)
-        return Register(newest, self._later(newest - lateness_us))
+        return replace(self, newest_us=newest).promised(newest - lateness_us)
 
-    def promised(self, until_us: int | None) -> Register:
+    def promised(self, until_us: int | None, word: str = "") -> Register:
         """After a promise that no row to come is older; one that would go back changes nothing."""
-        return self if until_us is None else Register(self.newest_us, self._later(until_us))
+        if until_us is None or (self.promised_us is not None and until_us <= self.promised_us):
+            return self
+        return replace(self, promised_us=until_us, word=word)
+
+    def arrived(self, newest_us: int | None, at_us: int, is_fresh: bool) -> Register:
+        """After an arrival, before `advanced`. It tells of drift if it is fresh: if it came when
+        all that came before had been taken."""
+        if newest_us is None:
+            return self
+        register = self
+        if is_fresh and self.newest_us is not None and self.arrived_us is not None:
+            drift_us = (at_us - self.arrived_us) - (newest_us - self.newest_us)
+            register = replace(
+                self, drift_us=max(self.drift_us, drift_us), arrivals=self.arrivals + 1
+            )
+        if self.newest_us is None or newest_us > self.newest_us:
+            register = replace(register, arrived_us=at_us)
+        return register
 
     def next_update_us(self, update_us: int) -> int | None:
         """The end of the update that has the last row; updates come every so often."""
@@ -67,6 +96,3 @@ class Register:
         """The number of updates of the stream since the epoch, as soft queries see it."""
         reach_us = self.reach_us(update_us)
         return None if reach_us is None else reach_us // update_us
-
-    def _later(self, promised_us: int) -> int:
-        return promised_us if self.promised_us is None else max(self.promised_us, promised_us)

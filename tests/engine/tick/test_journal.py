@@ -11,6 +11,7 @@ from tidemill.connect.sources import Json, Position
 from tidemill.connect.sources.files import FileInput
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.engine.tick.journal import Journal, StreamState, TickRecord
+from tidemill.language.names import Name
 from tidemill.time import Register
 
 MARKS: list[Json] = [
@@ -70,7 +71,7 @@ def test_a_record_comes_back_as_it_was(portion: FileInput | NumberSpan):
 def test_a_mark_is_any_value_of_its_source(mark: Json):
     journal = Journal(sqlite3.connect(":memory:", isolation_level=None))
     record = TickRecord("s", 1, 1, 0, Register(), names=("x", "y"), mark=mark)
-    journal.commit(record, StreamState(position=Position(mark)), {})
+    journal.commit(record, {Name("s"): StreamState(position=Position(mark))}, {})
     position = journal.load("s").position
     assert position == Position(mark, {"x", "y"})
     assert type(position.mark) is type(mark)
@@ -90,5 +91,5 @@ def test_the_mark_of_an_old_home_is_a_number_or_nothing(mark: int | None):
     journal = Journal(connection)
     assert journal.load("s").position == Position(mark)
     later = StreamState(position=Position({"next": 5}))
-    journal.commit(TickRecord("s", 2, 1, 0, Register()), later, {})
+    journal.commit(TickRecord("s", 2, 1, 0, Register()), {Name("s"): later}, {})
     assert journal.load("s").position == Position({"next": 5})

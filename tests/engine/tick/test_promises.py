@@ -51,7 +51,7 @@ def test_windows_close_in_the_tick_that_makes_the_promise(tmp_path: Path) -> Non
     assert answered(mill) == {0: 3, 10_000: 1}
     mill.tick([], promised_us=30_000)
     assert answered(mill) == {0: 3, 10_000: 1, 20_000: 1}
-    assert mill.time == Register(21_000, 30_000)
+    assert mill.time == Register(21_000, 30_000, "source", arrived_us=0)
 
 
 def test_rows_that_come_with_a_promise_are_not_judged_by_it(tmp_path: Path) -> None:
@@ -64,6 +64,7 @@ def test_a_row_at_the_promised_instant_counts_and_one_before_it_is_late(tmp_path
     mill = a_mill(tmp_path)
     mill.tick(rows_at(0), promised_us=UNTIL_US)
     assert mill.tick(rows_at(UNTIL_US, UNTIL_US - 1)).rows_late == 1
+    assert mill.state.rows_broken == 1
     mill.tick([], flush=True)
     assert answered(mill) == {0: 1, 20_000: 1}
 
@@ -71,7 +72,7 @@ def test_a_row_at_the_promised_instant_counts_and_one_before_it_is_late(tmp_path
 def test_a_promise_before_the_first_row_stands(tmp_path: Path) -> None:
     mill = a_mill(tmp_path)
     mill.tick([], promised_us=UNTIL_US)
-    assert mill.time == Register(None, UNTIL_US)
+    assert mill.time == Register(None, UNTIL_US, "source")
     assert mill.tick(rows_at(UNTIL_US - 1, UNTIL_US + 1)).rows_late == 1
 
 
@@ -79,7 +80,7 @@ def test_a_promise_that_would_go_back_changes_nothing(tmp_path: Path) -> None:
     mill = a_mill(tmp_path)
     mill.tick(rows_at(25_000), promised_us=UNTIL_US)
     mill.tick([], promised_us=UNTIL_US)
-    assert mill.time == Register(25_000, 25_000)
+    assert mill.time == Register(25_000, 25_000, arrived_us=0)
 
 
 @pytest.mark.parametrize("last", [Begun, Folded, Decided, Answered])
@@ -94,7 +95,7 @@ def test_a_promise_that_is_cut_off_is_repeated(tmp_path: Path, last: type[Stage]
     resumed = mill.restarted().resume()
     assert resumed is not None
     mill.run(resumed)
-    assert (answered(mill), mill.time) == ({0: 2}, Register(5_000, UNTIL_US))
+    assert (answered(mill), mill.time) == ({0: 2}, Register(5_000, UNTIL_US, "source", 0))
 
 
 def test_a_record_of_before_has_no_promise() -> None:

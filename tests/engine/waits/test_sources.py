@@ -27,6 +27,9 @@ BEGUN = StreamState(rows_in=1)
         (BEGUN, Look(has_input=True), True, "busy"),
         (BEGUN, Look(input_us=5), True, "idle"),
         (StreamState(), NO_LOOK, True, "never begun"),
+        (BEGUN, Look(coming="a.tmp"), True, "writing"),
+        (StreamState(), Look(coming="a.tmp"), True, "writing"),
+        (BEGUN, Look(has_input=True, coming="a.tmp"), True, "busy"),
         (BEGUN, Look(has_ended=True), True, "done"),
         (StreamState(), Look(has_ended=True), True, "done"),
         (BEGUN, Look(has_input=True, failure="gone"), True, "broken"),
@@ -77,8 +80,12 @@ def test_a_source_that_fails_is_broken_while_the_run_lasts(
     assert report.streams["good"]["register"] == {
         "newest_us": after["good"]["newest"],
         "promised_us": after["good"]["watermark"],
+        "word": "flush",
+        "arrived_us": 0,
+        "drift_us": 0,
+        "arrivals": 0,
     }
-    assert after["good"]["word"] == "promise"  # of the flush
+    assert after["good"]["word"] == "flush"
     assert after["bad"]["word"] == "lateness"
     assert after["bad"]["holds back"] == ["of_bad"]
     assert after["good"]["holds back"] == []

@@ -24,7 +24,7 @@ from tidemill.aggregates.functions.base import (
 )
 from tidemill.aggregates.lanes import Counts, Lane, PlainRow, PlainWindow
 from tidemill.aggregates.lowering import CombinedLanes, Lowered, Numbers, listed, nowhere
-from tidemill.language.durations import parse_duration
+from tidemill.durations import parse_duration
 from tidemill.plan.functions import Parameter, Signature
 from tidemill.plan.query import AggregateCall
 from tidemill.types import BIGINT, Type, array_of, struct_of

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
+from tidemill.durations import parse_duration
 from tidemill.errors import listing, refuse, suggest
-from tidemill.language import parse_duration
 
 BLOCK_US = 1_000_000
 # ON/OFF periods are drawn anew each epoch: long enough for bursts of minutes to show, short

@@ -13,6 +13,7 @@ from tidemill.connect.sources.contract import (
     InputRows,
     Json,
     Position,
+    Sight,
     SourceTools,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "InputRows",
     "Json",
     "Position",
+    "Sight",
     "SourceTools",
     "open_source",
 ]

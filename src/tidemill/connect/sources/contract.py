@@ -112,6 +112,19 @@ InputRows = Files | ArrowBlocks
 InputT = TypeVar("InputT", bound=Input)
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What a look at a source that gave no input saw besides: a source that has nothing to give,
+    as far as can be seen, is idle."""
+
+    coming: str = ""  # what is on its way, such as a file that is still being written
+    failure: str = ""  # the reason why not all could be seen
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.coming or self.failure)
+
+
 class SourceReader(ABC, Generic[InputT]):
     """A stream's source. It is made anew for every run, from the declaration alone.
 
@@ -145,11 +158,22 @@ class SourceReader(ABC, Generic[InputT]):
     def any_input(self, settings: Settings) -> InputT | None:
         """Some input to make a plan with, taken or not; None if there is none at all."""
 
+    def sight(self) -> Sight:
+        """What the last `next_input` saw, if it gave None."""
+        return Sight()
+
     def promise(self, portion: InputT) -> int | None:
         """The time before which no row comes after this input, if the source knows one.
 
         It is written down with the tick that takes the input, whose own rows are not judged by it.
         Windows that end by it close in that tick, and older rows that come later are late.
+        """
+        return None
+
+    def promise_alone(self, position: Position) -> int | None:
+        """The same, asked after `next_input` gave None, of a source that knows it without a clock.
+
+        It is made only if it lets something go that waits, and then in a tick without input.
         """
         return None
 

@@ -21,6 +21,7 @@ from tidemill.connect.sources.contract import (
     InputRows,
     Json,
     Position,
+    Sight,
     SourceReader,
     SourceTools,
     is_text_format,
@@ -113,7 +114,8 @@ def _kind(stored: pa.DataType) -> str:
 
 # Half-written files: what other writers call theirs until they are whole.
 _HIDDEN = (".", "_")
-_PARTIAL = (".tmp", ".crc", "._COPYING_", ".inprogress")
+_COMING = (".tmp", "._COPYING_", ".inprogress")
+_PARTIAL = (*_COMING, ".crc")
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ class FileSource(SourceReader[FileInput]):
         self.is_text = is_text_format(stream.format)
         self.is_cheap = not self.is_text
         self._listed: list[ListedFile] | None = None
+        self._sight = Sight()
         _check_place(stream, self._place)
         if stream.format == "parquet":
             refuse_unfit(stream, [file.path for file in self._list()])
@@ -197,8 +200,14 @@ class FileSource(SourceReader[FileInput]):
         paths = tuple(path for path in portion.paths if path not in names)
         return FileInput(paths) if paths else None
 
+    def sight(self) -> Sight:
+        return self._sight
+
     def _list(self) -> list[ListedFile]:
-        return sorted(list_files(self._place), key=lambda file: (file.mtime_ns, file.path))
+        listing = FolderListing()
+        files = listing.of(self._place)
+        self._sight = Sight(listing.coming, listing.failure)
+        return sorted(files, key=lambda file: (file.mtime_ns, file.path))
 
 
 def _about_rows(path: str, is_text: bool) -> float:
@@ -213,17 +222,44 @@ def _about_rows(path: str, is_text: bool) -> float:
         return 0.0
 
 
-def list_files(place: str) -> Iterator[ListedFile]:
+def list_files(place: str) -> list[ListedFile]:
     """Whole, visible files under a folder, a single file, or a pattern."""
-    roots = [place] if os.path.exists(place) else sorted(glob.glob(place))
-    for root in roots:
+    return FolderListing().of(place)
+
+
+@dataclass
+class FolderListing:
+    """A listing of files, and what it met besides: one of those that are still being written, and
+    the reason why some of the rest could not be seen."""
+
+    coming: str = ""
+    failure: str = ""
+
+    def of(self, place: str) -> list[ListedFile]:
+        is_there = os.path.exists(place)
+        roots = [place] if is_there else sorted(glob.glob(place))
+        if not (is_there or roots or is_pattern(place)):
+            self.failure = f"{place} does not exist"
+        return [file for root in roots for file in self._under(root)]
+
+    def _under(self, root: str) -> Iterator[ListedFile]:
         if os.path.isfile(root):
             yield from _listed(root)
-        for folder, folders, names in os.walk(root):
+        for folder, folders, names in os.walk(root, onerror=self._note):
             folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
             for name in names:
-                if not name.startswith(_HIDDEN) and not name.endswith(_PARTIAL):
-                    yield from _listed(os.path.join(folder, name))
+                path = os.path.join(folder, name)
+                if name.endswith(_COMING):
+                    self.coming = f"{path} is still being written"
+                elif not name.startswith(_HIDDEN) and not name.endswith(_PARTIAL):
+                    yield from _listed(path)
+
+    def _note(self, error: OSError) -> None:
+        self.failure = f"{error.filename}: {error.strerror}"
+
+
+def is_pattern(place: str) -> bool:
+    return any(letter in place for letter in "*?[")
 
 
 def _listed(path: str) -> Iterator[ListedFile]:
@@ -247,12 +283,11 @@ def _bounded(files: list[ListedFile], settings: Settings) -> FileInput | None:
 
 
 def _check_place(stream: Stream, place: str) -> None:
-    is_pattern = any(letter in place for letter in "*?[")
     if os.path.exists(place):
         if os.access(place, os.R_OK):
             return
         refuse("E_SOURCE", f"stream {stream.name} cannot read {place}: permission denied")
-    if not (is_pattern and os.path.isdir(os.path.dirname(place))):
+    if not (is_pattern(place) and os.path.isdir(os.path.dirname(place))):
         refuse(
             "E_SOURCE",
             f"stream {stream.name} reads {place}, which does not exist",

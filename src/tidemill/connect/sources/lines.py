@@ -29,7 +29,8 @@ def _check_columns(stream: Stream) -> None:
         refuse(
             "E_SOURCE",
             f"stream {stream.name} reads lines, which have one column of text and no time",
-            hint="declare (line STRING, current_time TIMESTAMP) ORDER BY current_time",
+            hint="declare (line STRING), and to select the time of arrival current_time TIMESTAMP, "
+            "with ORDER BY current_time",
         )
 
 

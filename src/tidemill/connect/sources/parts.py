@@ -39,7 +39,7 @@ def settle_by_parts(terms: Terms, parts: Sequence[Part]) -> Terms:
     newest_us = newest_by_path(groups, terms.latest_us) if len(groups) == len(parts) else None
     if newest_us is None:
         return terms
-    return terms.settled(list(dict.fromkeys(group.path for group in groups)), newest_us)
+    return terms.settled(list(dict.fromkeys(group.arrival for group in groups)), newest_us)
 
 
 def settle_by_footers(terms: Terms, stream: Stream, reading: InputRows) -> Terms:

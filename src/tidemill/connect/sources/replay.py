@@ -35,7 +35,11 @@ class ReplaySource(SourceReader[NumberSpan]):
     def __init__(self, stream: Stream, tools: SourceTools) -> None:
         options = stream.source.option_map
         if stream.stamped_on_arrival:
-            refuse("E_SOURCE", f"stream {stream.name} replays, so its rows carry their own time")
+            refuse(
+                "E_SOURCE",
+                f"stream {stream.name} replays, so its rows carry their own time",
+                hint="declare the TIMESTAMP column that has it, and ORDER BY it",
+            )
         self._speed = _speed(options.pop("speed", "1"))
         self._stream, self._clock = stream, tools.clock
         place = stream.source.path

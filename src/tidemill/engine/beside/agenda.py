@@ -153,7 +153,11 @@ class Agenda:
 
     def carry_on(self, names: tuple[str, ...]) -> None:
         """These were being answered when the process ended, so they go first."""
-        self._carried = tuple(name for name in names if name in self._queries)
+        self._carried = self.among(names)
+
+    def among(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those that are soft queries of the stream."""
+        return tuple(name for name in names if name in self._queries)
 
     def note_tick(self, before: Register, after: Register, is_last: bool) -> None:
         """A tick may bring several updates; queries that the next tick would find late are due."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tidemill.durations import render_duration
 from tidemill.engine.beside.agenda import JointCosts, soft_of
 from tidemill.explain.ruler import DRAWN, ruler
-from tidemill.language import render_duration
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.schedule import JointCost

@@ -8,6 +8,7 @@ from functools import partial
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
+from tidemill.catalog.differences import check_advance
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -15,7 +16,7 @@ from tidemill.engine.register.bind import Binder
 from tidemill.engine.register.figures import load_machines
 from tidemill.engine.register.learned import Declared, keep_sample, load_samples
 from tidemill.engine.register.plan import Planner
-from tidemill.engine.register.script import Notice, placed, source_place
+from tidemill.engine.register.script import Checked, Notice, placed, source_place
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.register.tables import JoinedTables
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
@@ -23,7 +24,7 @@ from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateDerivedStream, CreateQuery, RunSelect
+from tidemill.language.statements import AdvanceStream, CreateDerivedStream, CreateQuery, RunSelect
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import Sample, SharedPlan
@@ -64,9 +65,12 @@ class Registry:
         self.planner.machines = load_machines(connection)
         self.planner.samples = load_samples(connection)
 
-    def check(self, statement: CreateQuery | CreateDerivedStream, catalog: Catalog) -> None:
-        """Refuses a query, or a derived stream, that has no meaning under a catalog."""
-        if isinstance(statement, CreateDerivedStream):
+    def check(self, statement: Checked, catalog: Catalog) -> None:
+        """Refuses a query, or a derived stream, that has no meaning under a catalog, and a promise
+        that would take a stream back in time."""
+        if isinstance(statement, AdvanceStream):
+            check_advance(statement, stream_state(self.home, Name(statement.name)).time.since_us)
+        elif isinstance(statement, CreateDerivedStream):
             self.binder.branch(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
@@ -110,7 +114,9 @@ class Registry:
         under way by the plan before, and is called when nothing can be refused any more.
         """
         plan = self._planned(catalog)
-        self.check_sources(catalog, plan.streams, text)
+        # A source that is gone is not in the way of who promises that nothing comes of it.
+        if replace(self.catalog, advances=catalog.advances) != catalog:
+            self.check_sources(catalog, plan.streams, text)
         self.outlets.check(catalog, plan, set(self.queries))
         finish()
         self.outlets.settle_changed(self.catalog, self.plan, plan)

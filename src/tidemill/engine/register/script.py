@@ -14,6 +14,7 @@ from tidemill.engine.register.aggregates import check_aggregate, with_text
 from tidemill.errors import Place, TidemillError
 from tidemill.language import parse_script
 from tidemill.language.statements import (
+    AdvanceStream,
     AlterQuery,
     Change,
     CreateAggregate,
@@ -32,7 +33,8 @@ from tidemill.language.statements import (
 # Statements that ask and change nothing.
 ReadStatement = Show | Describe | Explain
 Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
-Check = Callable[[CreateQuery | CreateDerivedStream, Catalog], None]
+Checked = CreateQuery | CreateDerivedStream | AdvanceStream
+Check = Callable[[Checked, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
 
@@ -85,7 +87,7 @@ def _apply(
     after = catalog.apply(_anchored(statement, base))
     if isinstance(statement, CreateQuery | AlterQuery):
         check(after.query(statement.name), after)
-    if isinstance(statement, CreateDerivedStream):
+    if isinstance(statement, CreateDerivedStream | AdvanceStream):
         check(statement, after)
     if isinstance(statement, CreateStream) and after is not catalog:
         _check_readers(statement, after, check)

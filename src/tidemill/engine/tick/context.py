@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidemill.answer.task import AnswerFolders
@@ -11,9 +11,10 @@ from tidemill.clock import Clock
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
+from tidemill.engine.beside.runs import Pins
 from tidemill.engine.home import Home
 from tidemill.engine.subscribers import Subscribers
-from tidemill.engine.tick.journal import Journal, QueryState
+from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.failpoints import Failpoint
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -78,9 +79,13 @@ class TickContext:
     plan: SharedPlan
     settings: Settings
     paused: frozenset[str]
+    advances: Callable[[], Mapping[Name, int]]  # by stream, what operators have promised by now
     home: Home
     journal: Journal
     clock: Clock
+    # Committed states, by stream: every tick sees all of them, and brings its own up to date.
+    streams: dict[Name, StreamState]
+    pins: Pins
     fold: FoldContext
     decide: DecideContext
     answer: AnswerContext

@@ -25,6 +25,7 @@ from tidemill.schedule import (
 from tidemill.share import Stint, specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
+from tidemill.time.promises import FLUSH
 from tidemill.windows import BEGINNING_US, END_US, WindowSpec
 
 
@@ -39,9 +40,12 @@ class Decider:
     def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
         """`version` is the store with the tick's own pieces added."""
         before = record.time.watermark_us
-        after = record.time.advanced(folded.newest_us, self._stream.lateness_us)
+        after = record.time
+        if record.arrived_us is not None:
+            after = after.arrived(folded.newest_us, record.arrived_us, record.is_fresh)
+        after = after.advanced(folded.newest_us, self._stream.lateness_us)
         # The rows of the tick itself were judged by what stood before it.
-        after = after.promised(record.promised_us)
+        after = after.promised(record.promised_us, record.word)
         until = END_US if record.flush else after.watermark_us
         if until is None:
             return Decision(after, folded)
@@ -55,7 +59,7 @@ class Decider:
         if record.flush:
             ends = [run.last_end_us for run in due]
             lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
-            after = after.promised(max(lasts, default=None))
+            after = after.promised(max(lasts, default=None), FLUSH)
         return Decision(after, folded, due)
 
     def horizon(self, synopsis_id: str, decision: Decision) -> int:

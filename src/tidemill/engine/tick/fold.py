@@ -242,8 +242,9 @@ class ScanFolder:
         """Write the side files, by arrays as far as they have judged the rows and can."""
         files = SideFiles(self._context.home.stream_folder(self._stream.name), record.number)
         files.clear()
-        rows = outcome.report.rows
-        verdicts = {verdict for verdict in (LATE, MALFORMED) if rows.get(verdict)}
+        report = outcome.report
+        rows = {LATE: report.late, MALFORMED: report.malformed}
+        verdicts = {verdict for verdict, count in rows.items() if count}
         if not verdicts:
             return
         source, portion = self._source, self._input(record)

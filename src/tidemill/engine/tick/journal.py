@@ -44,8 +44,13 @@ class TickRecord:
     # The clock as the tick began; ticks of earlier versions did not note it.
     clock_us: int | None = None
     # A promise that is made with the tick: windows close by it in the tick itself, and rows that
-    # are older are late in those after it.
+    # are older are late in those after it. And whose word it is.
     promised_us: int | None = None
+    word: str = ""
+    # When the input arrived, by the clock that promises go by; and whether it did after a look
+    # that found none, so that this tells of drift.
+    arrived_us: int | None = None
+    is_fresh: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -84,8 +89,10 @@ class Decision:
 
 def _register(raw: dict[str, Any]) -> Register:
     """A register from its JSON; in ticks of earlier versions the promise was the watermark."""
-    promised_us = raw["promised_us"] if "promised_us" in raw else raw["watermark_us"]
-    return Register(raw["newest_us"], promised_us)
+    fields = dict(raw)
+    if "watermark_us" in fields:
+        fields["promised_us"] = fields.pop("watermark_us")
+    return Register(**fields)
 
 
 def version_to_json(version: Version) -> str:
@@ -126,8 +133,14 @@ CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
 CREATE TABLE IF NOT EXISTS gaps (query TEXT PRIMARY KEY, has_begun INTEGER, skipped INTEGER);
+CREATE TABLE IF NOT EXISTS promises (
+  stream TEXT PRIMARY KEY, word TEXT NOT NULL, arrived_us INTEGER, drift_us INTEGER NOT NULL,
+  arrivals INTEGER NOT NULL, rows_broken INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
+_PROMISES = (
+    "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
+)
 # What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
 BEGIN;
@@ -149,6 +162,7 @@ class StreamState:
     rows_in: int = 0
     rows_late: int = 0
     rows_malformed: int = 0
+    rows_broken: int = 0  # of those that are late
     rate: InputRate = field(default_factory=InputRate)
 
 
@@ -196,16 +210,19 @@ class Journal:
             return StreamState()
         measured = "SELECT rows_per_second, until_us, rows FROM rates WHERE stream = ?"
         rate = self._connection.execute(measured, (key,)).fetchone()
+        promises = self._connection.execute(_PROMISES, (key,)).fetchone()
+        *register, rows_broken = promises or ("", None, 0, 0, 0)
         inputs = "SELECT path FROM inputs WHERE stream = ?"
         paths = self._connection.execute(inputs, (key,)) if with_inputs else ()
         return StreamState(
             tick=row[1],
-            time=Register(row[2], row[3]),
+            time=Register(row[2], row[3], *register),
             position=Position(_mark(row[4]), {path for (path,) in paths}),
             version=version_from_json(row[5]),
             rows_in=row[6],
             rows_late=row[7],
             rows_malformed=row[8],
+            rows_broken=rows_broken,
             rate=InputRate(*(rate or ())),
         )
 
@@ -251,26 +268,24 @@ class Journal:
         self._connection.execute("COMMIT")
 
     def commit(
-        self, record: TickRecord, state: StreamState, queries: Mapping[str, QueryState]
+        self,
+        record: TickRecord,
+        streams: Mapping[Name, StreamState],
+        queries: Mapping[str, QueryState],
     ) -> None:
-        """Within a transaction, beside the sinks' ledgers."""
-        key, time = Name(record.stream), state.time
-        self._connection.execute(
+        """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
+        key = Name(record.stream)
+        self._connection.executemany(
             "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                state.tick,
-                time.newest_us,
-                time.promised_us,
-                json.dumps(state.position.mark),
-                version_to_json(state.version),
-                state.rows_in,
-                state.rows_late,
-                state.rows_malformed,
-            ),
+            [_stream_row(name, state) for name, state in streams.items()],
         )
-        self._connection.execute(
-            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)", (key, *astuple(state.rate))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO rates VALUES (?, ?, ?, ?)",
+            [(name, *astuple(state.rate)) for name, state in streams.items()],
+        )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?, ?, ?)",
+            [_promise_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
@@ -330,6 +345,26 @@ class Journal:
         self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
         row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
         return int(row.fetchone()[0])
+
+
+def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
+    time = state.time
+    return (
+        key,
+        state.tick,
+        time.newest_us,
+        time.promised_us,
+        json.dumps(state.position.mark),
+        version_to_json(state.version),
+        state.rows_in,
+        state.rows_late,
+        state.rows_malformed,
+    )
+
+
+def _promise_row(name: Name, state: StreamState) -> tuple[Any, ...]:
+    time = state.time
+    return name, time.word, time.arrived_us, time.drift_us, time.arrivals, state.rows_broken
 
 
 def _mark(stored: str | int | None) -> Json:

@@ -27,11 +27,13 @@ from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
+from tidemill.language.names import Name
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
 from tidemill.state.raised import restated
 from tidemill.state.store import Version, sweep
+from tidemill.time import Promise
 
 
 class RowFolder(Protocol):
@@ -84,13 +86,14 @@ Stage = Begun | Folded | Decided | Answered
 class TickMachine:
     """The ticks of one stream under one plan.
 
+    `streams` has the committed states of all streams of the home; commits bring them up to date.
     `remove` is given the files of pieces that no version names any more.
     """
 
     def __init__(
         self,
         stream: Stream,
-        state: StreamState,
+        streams: dict[Name, StreamState],
         folder: RowFolder,
         decide: DecideContext,
         answer: AnswerContext,
@@ -98,7 +101,7 @@ class TickMachine:
         clock: Clock,
         remove: Callable[[Iterable[Path]], None],
     ) -> None:
-        self.state = state
+        self._streams = streams
         self._stream, self._plan, self._folder = stream, answer.plan, folder
         self._decider = Decider(decide, stream)
         self._answerer = Answerer(answer, stream)
@@ -109,18 +112,28 @@ class TickMachine:
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
         kept_ids = self._synopses | self._row_feeds
-        sweep(self._folders.synopses, state.version, kept_ids, self._pending())
+        sweep(self._folders.synopses, self.state.version, kept_ids, self._pending())
+
+    @property
+    def state(self) -> StreamState:
+        """The committed state of the stream."""
+        return self._streams[self._stream.key]
 
     def begin(
         self,
         portion: Input | None,
         flush: bool = False,
         carried: tuple[str, ...] = (),
-        promised_us: int | None = None,
+        promised: Promise | None = None,
+        is_fresh: bool = False,
     ) -> Begun:
-        """A tick over an input, or over none; `carried` soft queries are being answered."""
-        record = self._record(portion, flush)
-        record = replace(record, carried=carried, promised_us=promised_us)
+        """A tick over an input, or over none; `carried` soft queries are being answered.
+
+        An input `is_fresh` if it came after a look that found none.
+        """
+        record = replace(self._record(portion, flush), carried=carried, is_fresh=is_fresh)
+        if promised:
+            record = replace(record, promised_us=promised.until_us, word=promised.name)
         self._journal.begin(record)
         return Begun(record)
 
@@ -245,6 +258,7 @@ class TickMachine:
             batch_time_us=max(now_us, time.newest_us or now_us, time.since_us),
             time=time,
             clock_us=now_us,
+            arrived_us=now_us if portion else None,
             portion=portion.to_json() if portion else None,
             names=portion.names if portion else (),
             mark=portion.mark if portion else None,
@@ -274,6 +288,7 @@ class TickMachine:
             rows_in=before.rows_in + folded.rows_in,
             rows_late=before.rows_late + folded.late,
             rows_malformed=before.rows_malformed + folded.malformed,
+            rows_broken=before.rows_broken + folded.broken,
             rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
         )
 
@@ -282,9 +297,9 @@ class TickMachine:
     ) -> None:
         """One transaction for time, input, pieces, counts and ledgers."""
         with self._journal.transaction():
-            self._journal.commit(record, state, states)
+            self._journal.commit(record, {self._stream.key: state}, states)
             self._deliverer.record()
-        self.state = state
+        self._streams[self._stream.key] = state
         self._states.update(states)
 
     def _remove_pieces(self, before: Version) -> None:

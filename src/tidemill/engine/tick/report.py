@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from tidemill.connect.sources import AnySource, Position
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,13 @@ class Look:
     has_input: bool = False
     input_us: int | None = None
     has_ended: bool = False
+    coming: str = ""  # what cannot be taken yet
     failure: str = ""
+
+    def at(self, source: AnySource, position: Position) -> Look:
+        """With what the source has to say of it."""
+        sight, has_ended = source.sight(), source.has_ended(position)
+        return replace(self, has_ended=has_ended, coming=sight.coming, failure=sight.failure)
 
 
 NO_LOOK = Look()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
 from tidemill.clock import Stopwatch
 from tidemill.connect.sources import AnySource, Input
 from tidemill.engine.beside.agenda import Agenda, JointRun, OneTimeRun
-from tidemill.engine.beside.runs import AnsweredRun, Pins
+from tidemill.engine.beside.runs import AnsweredRun
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.fold import ScanFolder
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
+from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
 from tidemill.share import SharedPlan
+from tidemill.time import Promise
 
 
 class StreamRunner:
@@ -25,16 +27,15 @@ class StreamRunner:
         context: TickContext,
         stream: Stream,
         source: AnySource,
-        state: StreamState,
         before: StreamRunner | None = None,
     ) -> None:
         """In the place of the one `before`, if there was one."""
         self._context, self.stream, self._source = context, stream, source
-        self._pins = Pins()
+        self._pins = context.pins
         self._look: Look = before._look if before else NO_LOOK
         self._machine = TickMachine(
             stream,
-            state,
+            context.streams,
             ScanFolder(context.fold, stream, source),
             context.decide,
             context.answer,
@@ -43,7 +44,9 @@ class StreamRunner:
             self._pins.drop,
         )
         queries = context.answer.queries_of(stream)
-        self._agenda = Agenda(context.agenda, stream, queries, state, before.ahead if before else 0)
+        self._promises = PromiseMaker(context, stream, source)
+        ahead = before.ahead if before else 0
+        self._agenda = Agenda(context.agenda, stream, queries, self.state, ahead)
         self._soft_answerer = Answerer(context.answer, stream, of_soft=True)
 
     @property
@@ -58,16 +61,13 @@ class StreamRunner:
     @property
     def look(self) -> Look:
         """What was met when the source was looked at last."""
-        return replace(self._look, has_ended=self._source.has_ended(self.state.position))
+        return self._look.at(self._source, self.state.position)
 
     def follows(self, plan: SharedPlan, catalog: Catalog) -> bool:
         """True if the runner was made for this plan, these settings and these pauses."""
         context = self._context
-        return (context.plan, context.settings, context.paused) == (
-            plan,
-            catalog.settings,
-            catalog.paused,
-        )
+        made_for = context.plan, context.settings, context.paused
+        return made_for == (plan, catalog.settings, catalog.paused)
 
     def recover(self) -> TickReport | None:
         """Run the tick that a crash interrupted, if there is one."""
@@ -78,16 +78,25 @@ class StreamRunner:
         return self._run(stage)
 
     def tick(self, draining: bool) -> TickReport | None:
-        """Take the next input, if there is any, and run a tick over it."""
-        settings = self._context.settings
+        """Take the next input, if there is any, and run a tick over it.
+
+        Without any the source may have a promise to make.
+        """
+        before, settings = self._look, self._context.settings
+        # A row that comes after the look is no older than this, if it follows the clock.
+        now_us = self._context.clock.now_us()
         portion = self._source.next_input(self.state.position, settings, draining)
         is_any = portion is not None
-        self._look = Look(is_any, self._context.clock.now_us() if is_any else self._look.input_us)
-        return self._begin(portion, flush=False) if portion else None
+        self._look = Look(is_any, now_us if is_any else before.input_us)
+        if portion is not None:
+            is_fresh = not (draining or before.has_input or before.input_us is None)
+            return self._begin(portion, self._promises.with_input(self.state, portion), is_fresh)
+        promised = self._promises.alone(self.state, None if draining else now_us)
+        return self._begin(None, promised) if promised else None
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""
-        return self._begin(None, flush=True)
+        return self._begin(None, None, flush=True)
 
     def has_soft(self) -> bool:
         """True if soft queries are due, or a SELECT waits."""
@@ -143,6 +152,7 @@ class StreamRunner:
             "register": asdict(state.time),
             "rows_in": state.rows_in,
             "rows_late": state.rows_late,
+            "rows_broken": state.rows_broken,
             "rows_malformed": state.rows_malformed,
             "late": str(folder / "late"),
             "malformed": str(folder / "malformed"),
@@ -150,9 +160,15 @@ class StreamRunner:
             "state_bytes": state.version.size,
         }
 
-    def _begin(self, portion: Input | None, flush: bool) -> TickReport:
-        promised_us = self._source.promise(portion) if portion else None
-        return self._run(self._machine.begin(portion, flush, self._pins.names, promised_us))
+    def _begin(
+        self,
+        portion: Input | None,
+        promised: Promise | None,
+        is_fresh: bool = False,
+        flush: bool = False,
+    ) -> TickReport:
+        carried = self._agenda.among(self._pins.names)
+        return self._run(self._machine.begin(portion, flush, carried, promised, is_fresh))
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush

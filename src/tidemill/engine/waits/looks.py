@@ -27,7 +27,7 @@ def look_from_outside(stream: Stream, state: StreamState, clock: Clock) -> Look:
         return Look(failure=str(error))
     except _UnmeasuredError:
         return NO_LOOK
-    return Look(has_ended=source.has_ended(state.position))
+    return NO_LOOK.at(source, state.position)
 
 
 def _measure_nothing(*_: object) -> NoReturn:

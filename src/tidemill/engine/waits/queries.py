@@ -45,6 +45,25 @@ class Standing:
         sources = {Name(query.name): source_name(query.relation) for query in self.plan.every_query}
         return {name: Wait(sources[name], until_us) for name, until_us in instants.items()}
 
+    def next_us(self, source: Name) -> int | None:
+        """The first instant at which a promise of the source lets something go."""
+        return min(
+            (
+                until_us
+                for query, until_us in self._instants()
+                if source_name(query.relation) == source and self._is_let_go(query, until_us)
+            ),
+            default=None,
+        )
+
+    def _is_let_go(self, query: AnyQuery, until_us: int) -> bool:
+        """False if a query waits for rows: soft ones see no further than the last row's update."""
+        if not isinstance(query, QueryPlan) or not query.is_soft:
+            return True
+        time = self.streams[source_name(query.relation)].time
+        next_us = time.next_update_us(query.window.update_us)
+        return next_us is not None and until_us <= next_us
+
     def _instants(self) -> Iterator[tuple[AnyQuery, int]]:
         """Instants at which something that is held can be answered, or can leave."""
         for stream, state in self.streams.items():

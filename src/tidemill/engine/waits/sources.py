@@ -19,7 +19,7 @@ class SourceReport:
     """A source as it stands after its last tick."""
 
     source: str
-    state: str  # busy, idle, never begun, done, broken, unread
+    state: str  # busy, idle, writing, never begun, done, broken, unread
     since_us: int | None  # when there was input the last time, of one that is idle
     rows: int
     rows_per_second: float | None
@@ -27,9 +27,10 @@ class SourceReport:
     watermark_us: int | None
     word: str | None  # whose promise the watermark is
     late: int
+    broken: int  # of those that are late, the ones that were promised not to come
     malformed: int
     holds_back: tuple[str, ...]  # queries
-    failure: str = ""
+    trouble: str = ""
 
 
 def source_reports(
@@ -56,9 +57,10 @@ def source_reports(
             watermark_us=state.time.watermark_us,
             word=whose_promise(state.time, stream.lateness_us),
             late=state.rows_late,
+            broken=state.rows_broken,
             malformed=state.rows_malformed,
             holds_back=() if name == "busy" else tuple(waiting.get(stream.key, ())),
-            failure=look.failure,
+            trouble=look.failure or look.coming,
         )
 
 
@@ -70,6 +72,8 @@ def state_of(state: StreamState, look: Look, is_read: bool) -> str:
         return "unread"
     if look.has_ended:
         return "done"
+    if not look.has_input and look.coming:
+        return "writing"
     if not state.rows_in:
         return "never begun"
     return "busy" if look.has_input else "idle"
@@ -80,10 +84,13 @@ def whose_promise(time: Register, lateness_us: int) -> str | None:
 
     >>> whose_promise(Register(newest_us=9, promised_us=7), lateness_us=2)
     'lateness'
-    >>> whose_promise(Register(newest_us=9, promised_us=12), lateness_us=2)
-    'promise'
+    >>> whose_promise(Register(newest_us=9, promised_us=12, word="skew"), lateness_us=2)
+    'skew'
     """
     if time.promised_us is None:
         return None
+    if time.word:
+        return time.word
+    # Ticks of earlier versions did not note it.
     is_by_rows = time.newest_us is not None and time.promised_us <= time.newest_us - lateness_us
     return "lateness" if is_by_rows else "promise"

@@ -55,14 +55,15 @@ SOURCE_COLUMNS = {
     "watermark": INSTANT,
     "word": TEXT,
     "late": INTEGER,
+    "broken": INTEGER,
     "malformed": INTEGER,
     "holds back": CellType("names", few_names),
 }
 
 
 def sources_table(reports: Iterable[SourceReport]) -> ReplyTable:
-    """A row for each source; after all of them, what is wrong with those that are broken."""
+    """A row for each source; after all of them, what is wrong with some, or what they wait for."""
     reports = tuple(reports)
     cells = [astuple(report)[: len(SOURCE_COLUMNS)] for report in reports]
-    failures = [f"{report.source}: {report.failure}" for report in reports if report.failure]
-    return ReplyTable.of(SOURCE_COLUMNS, cells, failures)
+    troubles = [f"{report.source}: {report.trouble}" for report in reports if report.trouble]
+    return ReplyTable.of(SOURCE_COLUMNS, cells, troubles)

@@ -45,6 +45,7 @@ class BranchColumn:
 class Branch:
     """A stream as its readers see it; without `over` it is its own source.
 
+    Over a latent source it is latent too, and has no time column either.
     `joins` are those that the stream states itself, and `row` is what its rows are made of.
     """
 
@@ -59,6 +60,11 @@ class Branch:
     row: tuple[ScopeEntry, ...] = ()
     where: exp.Expr | None = None  # of this stream and of those that it reads
     condition: Scalar | None = None  # its own
+
+    @property
+    def is_latent(self) -> bool:
+        """True if rows carry no time, and windows are over that of their arrival."""
+        return not self.time_column
 
     @property
     def all_joins(self) -> tuple[tuple[JoinTerms, Table], ...]:
@@ -88,7 +94,8 @@ def source_branch(stream: Stream) -> Branch:
 
 def source_of(stream: Stream) -> Source:
     """A stream as a relation."""
-    return Source(Name(stream.name), tuple(Slot(c.name, c.type) for c in stream.columns))
+    slots = tuple(Slot(column.name, column.type) for column in stream.columns)
+    return Source(Name(stream.name), slots, stream.is_latent)
 
 
 def with_joins(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:

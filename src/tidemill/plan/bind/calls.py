@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import listing, refuse, suggest
-from tidemill.language.durations import parse_duration_at, render_duration
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
 from tidemill.language.statements import Expr, Window

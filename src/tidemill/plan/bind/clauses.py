@@ -23,8 +23,8 @@ from functools import cached_property, reduce
 from sqlglot import exp
 
 from tidemill.catalog import Stream
+from tidemill.durations import render_duration
 from tidemill.errors import Place, TidemillError, refuse
-from tidemill.language.durations import render_duration
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
 from tidemill.language.statements import Expr, Select, SelectItem, Window

@@ -107,6 +107,14 @@ class RowBinder:
         order_by = self.query.select.order_by
         if not order_by:
             return False
+        if self._scope.time is None:
+            refuse(
+                "E_NO_TIME",
+                f"rows of stream {self.branch.name} have no time to be ordered by",
+                hint=f"without ORDER BY they leave as they come; or {_ADD_WINDOW}, "
+                "which is over the time of arrival",
+                place=order_by[0].place,
+            )
         if len(order_by) > 1 or not self._is_time(order_by[0]):
             ts = quote_name(self.branch.time_column)
             refuse(

@@ -133,7 +133,7 @@ def function_name(node: exp.Expr) -> str | None:
 class Scope:
     """The columns that a query may name: those of its stream, and of the tables joined to it.
 
-    The first entry is the source of the rows; `time_column` is its own, where it is known.
+    The first entry is the source of the rows; `time_column` is its own, if it has one.
     """
 
     entries: tuple[ScopeEntry, ...]
@@ -167,8 +167,10 @@ class Scope:
         return columns
 
     @property
-    def time(self) -> exp.Column:
-        """The time of a row, as a resolved tree."""
+    def time(self) -> exp.Column | None:
+        """The time of a row, as a resolved tree; None if no column has it."""
+        if not self.time_column:
+            return None
         return _column(self.columns[Name(self.time_column)])
 
     def resolve(self, expr: Expr, also: frozenset[str] = frozenset()) -> exp.Expr:

@@ -182,8 +182,10 @@ class _Binder:
         return scalar, narrowed(self.below.where, _without_places(tree), scalar)
 
     def _time(self, columns: tuple[BranchColumn, ...]) -> str:
-        """The first column that is the time of the row itself."""
+        """The first column that is the time of the row itself; none over a latent stream."""
         time = self.scope.time
+        if time is None:
+            return ""
         for column in columns:
             if column.tree == time:
                 return column.name

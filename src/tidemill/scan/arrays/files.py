@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tidemill.scan.arrays.chunk import OutOfRangeError
 from tidemill.scan.arrays.lines import Lines, NotPlainError, line_parts, read_lines
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.contract import Arrival
+from tidemill.scan.contract import Arrival, TimeSpan
 from tidemill.time import EARLIEST_US
 from tidemill.types import STRING, TIMESTAMP, Type
 
@@ -34,7 +34,8 @@ class RowGroup:
     rows: int
     size: int
     names: tuple[tuple[str, str], ...]
-    newest_us: int | None = None  # of the time column, if the file's footer tells it
+    times: TimeSpan | None = None  # the span of them, if the file's footer tells it
+    is_timed: bool = False  # the footer tells that every row has a time
 
     @property
     def place(self) -> tuple[str, int]:
@@ -89,22 +90,28 @@ def _parts(
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         if group.num_rows:
-            newest_us = _newest(file, group, time_name) if time_name is not None else None
-            yield RowGroup(path, number, group.num_rows, group.total_byte_size, names, newest_us)
+            part = RowGroup(path, number, group.num_rows, group.total_byte_size, names)
+            yield part if time_name is None else _timed(part, file, group, time_name)
 
 
-def _newest(file: pq.ParquetFile, group: pq.RowGroupMetaData, time_name: str) -> int | None:
+def _timed(
+    part: RowGroup, file: pq.ParquetFile, group: pq.RowGroupMetaData, time_name: str
+) -> RowGroup:
+    """With what the footer tells of its times."""
     place = [column.path for column in file.schema].index(time_name)
     unit_us = 1000 if file.schema_arrow.field(time_name).type.unit == "ms" else 1
-    return _greatest(group.column(place).statistics, unit_us)
+    statistics = group.column(place).statistics
+    if statistics is None:
+        return part
+    is_timed = statistics.has_null_count and statistics.null_count == 0
+    return replace(part, times=_span(statistics, unit_us), is_timed=is_timed)
 
 
-def _greatest(statistics: pq.Statistics | None, unit_us: int) -> int | None:
+def _span(statistics: pq.Statistics, unit_us: int) -> TimeSpan | None:
     """In microseconds; None if nobody has noted it. Integers are noted as they are."""
-    if statistics is None or not statistics.has_min_max:
+    if not statistics.has_min_max or not isinstance(statistics.max_raw, int):
         return None
-    greatest = statistics.max_raw
-    return greatest * unit_us if isinstance(greatest, int) else None
+    return TimeSpan(statistics.min_raw * unit_us, statistics.max_raw * unit_us)
 
 
 def newest_by_path(groups: Iterable[RowGroup], latest_us: int) -> dict[Arrival, int] | None:
@@ -114,10 +121,10 @@ def newest_by_path(groups: Iterable[RowGroup], latest_us: int) -> dict[Arrival, 
     """
     newest: dict[Arrival, int] = {}
     for group in groups:
-        newest_us = group.newest_us
-        if newest_us is None or not EARLIEST_US <= newest_us <= latest_us:
+        if group.times is None or not EARLIEST_US <= group.times.newest_us <= latest_us:
             return None
-        newest[group.path] = max(newest_us, newest.get(group.path, newest_us))
+        newest_us = group.times.newest_us
+        newest[group.arrival] = max(newest_us, newest.get(group.arrival, newest_us))
     return newest
 
 
@@ -266,10 +273,10 @@ def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
         ):
             yield RowBatch(table, ((part.arrival, len(table)),), (part,))
     groups = [part for part in parts if isinstance(part, RowGroup)]
-    for path, of_file in itertools.groupby(groups, key=lambda group: group.path):
+    for _, of_file in itertools.groupby(groups, key=lambda group: group.path):
         run = tuple(of_file)
         for table in read_groups(run, program.kinds, CHUNK_ROWS):
-            yield RowBatch(table, ((path, len(table)),), run)
+            yield RowBatch(table, ((run[0].arrival, len(table)),), run)
     for made_rows in (part for part in parts if isinstance(part, MadeRows)):
         for batch in made_rows.make():
             stretch = made_rows.arrival, len(batch)

@@ -43,6 +43,11 @@ class Judge:
             return usable, times_us >= since[0]
         return usable, times_us >= np.repeat(since, [rows for _, rows in stretches])
 
+    def broken(self, times_us: IntArray, late: BoolArray) -> BoolArray:
+        """The late rows that break a promise."""
+        before_us = self._terms.broken_before_us
+        return late & (times_us < (EARLIEST_US if before_us is None else before_us))
+
     def _bound(self, arrival: Arrival, newest_us: int) -> int:
         """The bound of an arrival, some of whose rows are as new as this."""
         if arrival != self._arrival:

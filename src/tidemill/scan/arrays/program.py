@@ -65,6 +65,11 @@ class Program:
         return any(lane.is_sketch for feed in feeds for lane in feed.lanes)
 
     @property
+    def reads_rows(self) -> bool:
+        """True if rows are more than counted."""
+        return bool(self.passes or self.row_passes)
+
+    @property
     def groups_rows(self) -> bool:
         """True if somebody aggregates rows; else they are counted, or leave as they are."""
         return any(feed.synopses for one_pass in self.passes for feed in one_pass.feeds)

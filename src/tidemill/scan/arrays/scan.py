@@ -19,6 +19,7 @@ from tidemill.scan.arrays.judging import Judge, spans_of
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
+    BROKEN,
     COUNTED,
     FILTERED,
     LATE,
@@ -29,7 +30,7 @@ from tidemill.scan.contract import (
     join_spans,
     own_bits,
 )
-from tidemill.scan.row_scan import RowPass, count_raised, pick_rows
+from tidemill.scan.row_scan import Picking, RowPass, pick_rows
 from tidemill.state.cells import Cells, factorise_words, joined, merged
 from tidemill.state.feed import Feed, classes_from
 from tidemill.state.raised import RaisedCounts, raised_by_signature
@@ -57,7 +58,13 @@ def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stre
     spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():
         return Admitted(chunk, column.numbers, spans)
-    counts = {MALFORMED: int((~usable).sum()), LATE: int((usable & ~timely).sum())}
+    late = usable & ~timely
+    broken = int(judge.broken(column.numbers, late).sum())
+    counts = {
+        MALFORMED: int((~usable).sum()),
+        LATE: int(late.sum()) - broken,
+        BROKEN: broken,
+    }
     refused = {verdict: count for verdict, count in counts.items() if count}
     return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
 
@@ -119,6 +126,11 @@ class Scanned:
         for feed, rows in by_feed.items():
             if rows:
                 self.raised_in_rows[feed] = self.raised_in_rows.get(feed, 0) + rows
+
+    def pick(self, picking: Picking) -> None:
+        """Take in what a row feed takes of a chunk."""
+        self.picked += [picking.picked] if picking.picked else []
+        self.count_raised_in_rows({picking.feed.id: picking.raised})
 
     def raised_by_expression(self) -> dict[str, int]:
         """Passes that have an expression in common have met the same rows."""
@@ -197,8 +209,8 @@ def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Sc
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
-            scanned.picked += pick_rows(row_pass, timed.chunk, timed.times_us)
-            scanned.count_raised_in_rows(count_raised(row_pass, timed.chunk))
+            for picking in pick_rows(row_pass, timed.chunk, timed.times_us):
+                scanned.pick(picking)
     if not program.passes:
         scanned.count(COUNTED, len(admitted.chunk))
     for number, one_pass in enumerate(program.passes):

@@ -15,8 +15,8 @@ ARRIVAL, SINCE = "_arrival", "_since"
 def timed_items(admission: Admission) -> tuple[str, ...]:
     """Select items that give every row its time in `_t`."""
     stream = admission.stream
-    column = quote_name(stream.time_column)
     if not stream.stamped_on_arrival:
+        column = quote_name(stream.time_column)
         micros = f"UNIX_MICROS({column})"
         # Out of range counts as none: the slice of such a time could not be computed.
         latest_us = admission.terms.latest_us
@@ -26,7 +26,9 @@ def timed_items(admission: Admission) -> tuple[str, ...]:
         return (f"IF({sane}, {micros}, NULL) AS {TIME}",)
     some_column = quote_name(stream.stored_columns[0].name)
     stamp = tick_constant(admission.batch_time_us, some_column)
-    return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {column}"
+    if stream.is_latent:
+        return (f"{stamp} AS {TIME}",)
+    return f"{stamp} AS {TIME}", f"TIMESTAMP_MICROS({stamp}) AS {quote_name(stream.time_column)}"
 
 
 def malformed_sql(admission: Admission) -> str:
@@ -47,6 +49,12 @@ def late_sql(admission: Admission) -> str:
     if admission.judges_apart:
         return f"{TIME} < {SINCE}"
     return f"{TIME} < {tick_constant(admission.terms.since_us, TIME)}"
+
+
+def broken_sql(admission: Admission) -> str | None:
+    """Late by a promise that goes beyond the lateness; None while no such promise stands."""
+    before_us = admission.terms.broken_before_us
+    return None if before_us is None else f"{TIME} < {tick_constant(before_us, TIME)}"
 
 
 def tick_constant(value: int, column: str) -> str:

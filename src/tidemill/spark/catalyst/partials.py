@@ -24,6 +24,7 @@ from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.plan.relation import Relation
 from tidemill.scan.contract import (
+    BROKEN,
     COUNTED,
     FILTERED,
     LATE,
@@ -32,7 +33,14 @@ from tidemill.scan.contract import (
     Pass,
     own_bits,
 )
-from tidemill.spark.catalyst.admission import ARRIVAL, TIME, late_sql, malformed_sql, timed_items
+from tidemill.spark.catalyst.admission import (
+    ARRIVAL,
+    TIME,
+    broken_sql,
+    late_sql,
+    malformed_sql,
+    timed_items,
+)
 from tidemill.spark.catalyst.joins import RELATION, Tables, with_tables
 from tidemill.spark.catalyst.signature import with_lookups
 from tidemill.spark.catalyst.slices import slice_sql, wants_lookup, with_slices
@@ -135,6 +143,8 @@ class CatalystPass(Pass):
 
     def _verdict(self) -> str:
         cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
+        if (broken := broken_sql(self.admission)) is not None:
+            cases.append(f"WHEN {broken} THEN {BROKEN}")
         cases.append(f"WHEN {late_sql(self.admission)} THEN {LATE}")
         if (passes := self._passes()) != "TRUE":
             cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")

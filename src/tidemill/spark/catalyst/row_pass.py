@@ -76,16 +76,16 @@ class CatalystRowPass:
     @cached_property
     def conditions(self) -> tuple[Scalar, ...]:
         """What may raise before it is known who takes a row."""
-        scan = self.scan
-        befores = [before for join in scan.relation.joins for before in join.befores]
-        tested = [scalar for predicate in scan.predicates for scalar in predicate.residuals]
-        return tuple(s for s in dict.fromkeys((*befores, *tested)) if s.may_raise)
+        return tuple(dict.fromkeys(scalar for feed in self.feeds for scalar in feed.tested))
 
     def sql(self, signed: str) -> str:
-        """The rows that leave, with their values, over rows that are timed and signed."""
+        """The rows that leave, with their values, over rows that are timed and signed.
+
+        Few leave, as a rule, and to find the bound of a row's arrival is dear: it comes last.
+        """
         judged = f"NOT ({malformed_sql(self.admission)}) AND NOT ({late_sql(self.admission)})"
         return (
-            f"SELECT {', '.join(self._items())} FROM ({signed}) WHERE {judged} AND {self._leaves()}"
+            f"SELECT {', '.join(self._items())} FROM ({signed}) WHERE {self._leaves()} AND {judged}"
         )
 
     def _leaves(self) -> str:
@@ -143,11 +143,9 @@ class CatalystRowPass:
         return {key: count for key, count in counts.items() if count}
 
     def _raised_for(self, feed: RowFeed, rows: pa.Table) -> int:
-        tested = [s for s in feed.scan.scalars if s in self.conditions]
-        selected = [s for s in feed.scan.keys if s.may_raise and s not in tested]
         taken_rows = rows.filter(pa.array(self._takes(feed, rows)))
-        counts = [pc.sum(rows.column(self._flag(s))).as_py() or 0 for s in tested]
-        counts += [pc.sum(taken_rows.column(self._flag(s))).as_py() or 0 for s in selected]
+        counts = [pc.sum(rows.column(self._flag(s))).as_py() or 0 for s in feed.tested]
+        counts += [pc.sum(taken_rows.column(self._flag(s))).as_py() or 0 for s in feed.selected]
         return sum(counts)
 
 

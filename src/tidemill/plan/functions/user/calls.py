@@ -48,7 +48,15 @@ def user_constants(
 
 
 def _time(expr: Expr, scalars: ScalarBinder) -> Scalar:
-    return scalars.bind(expr, scalars.scope.time.copy())
+    time = scalars.scope.time
+    if time is None:
+        refuse(
+            "E_NO_TIME",
+            "the aggregate takes the time of rows, and rows of this stream have none",
+            hint="declare the stream with a TIMESTAMP column and ORDER BY it",
+            place=expr.place,
+        )
+    return scalars.bind(expr, time.copy())
 
 
 def _fitted(expr: Expr, tree: exp.Expr, argument: Argument, scalars: ScalarBinder) -> Scalar:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidemill.durations import parse_duration, render_duration
 from tidemill.errors import TidemillError
-from tidemill.language import parse_duration, render_duration
 
 SPELLINGS = {
     "10 SECONDS": 10_000_000,

@@ -1,0 +1,97 @@
+"""Promises without input: made on demand, when they let something go that waits.
+
+The tick log has them before they take effect, so a tick that is cut off repeats its promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidemill.catalog import Stream
+from tidemill.connect.sources import AnySource, Input
+from tidemill.engine.tick.context import TickContext
+from tidemill.engine.tick.journal import StreamState
+from tidemill.engine.waits.queries import Standing
+from tidemill.settings import NO_PROMISES
+from tidemill.time import Promise, Register, Word, promise
+from tidemill.time.promises import OPERATOR, SOURCE
+
+
+def word_of(stream: Stream) -> Word:
+    """What a stream declares of its rows to come."""
+    return Word(
+        stream.lateness_us,
+        stream.skew_us,
+        stream.estimates_skew,
+        stream.follows_clock,
+        stream.stamped_on_arrival,
+    )
+
+
+class PromiseMaker:
+    """Makes the promises of one source: with its input, or after a look that found none."""
+
+    def __init__(self, context: TickContext, stream: Stream, source: AnySource) -> None:
+        self._context, self._stream, self._source = context, stream, source
+        self._word = word_of(stream)
+        # The instant that something waits for, in a state of the stream.
+        self._wait: tuple[StreamState, int | None] | None = None
+        self._period: int | None = None  # the one in which the clock's last promise was made
+
+    def with_input(self, state: StreamState, portion: Input) -> Promise | None:
+        """What source and operator say of the rows after an input."""
+        of_source = _of_source(self._source.promise(portion))
+        return _furthest((of_source, self._of_operator(state.time)))
+
+    def alone(self, state: StreamState, now_us: int | None) -> Promise | None:
+        """The promise to be made now, if there is any; without a clock where only the input is to
+        tell."""
+        if (promised := self._of_operator(state.time)) is not None:
+            return promised
+        promised = _of_source(self._source.promise_alone(state.position))
+        by_clock = None if now_us is None else self._by_clock(state, now_us)
+        every_us = self._context.settings.promises_every_us
+        if by_clock is not None and now_us is not None and every_us is not None:
+            if now_us // every_us != self._period:
+                self._period = now_us // every_us
+                return by_clock
+            by_clock = None
+        promised = _furthest((promised, by_clock))
+        return promised if promised is not None and self._lets_go(state, promised) else None
+
+    def _by_clock(self, state: StreamState, now_us: int) -> Promise | None:
+        """What is declared of the source, if it has nothing to give, as far as can be seen."""
+        if self._word.is_silent or self._context.settings.promises == NO_PROMISES:
+            return None
+        promised = promise(state.time, self._word, now_us)
+        return promised if promised is not None and self._source.sight().is_idle else None
+
+    def _of_operator(self, time: Register) -> Promise | None:
+        until_us = self._context.advances().get(self._stream.key)
+        if until_us is None or until_us <= time.since_us:
+            return None
+        return Promise(until_us, OPERATOR)
+
+    def _lets_go(self, state: StreamState, promised: Promise) -> bool:
+        """What the watermark has come to already waits for something else."""
+        next_us = self._next_us(state)
+        return next_us is not None and state.time.since_us < next_us <= promised.until_us
+
+    def _next_us(self, state: StreamState) -> int | None:
+        """The first instant at which something goes; it stays until a tick changes the state."""
+        if self._wait is None or self._wait[0] is not state:
+            context, source = self._context, self._stream.key
+            standing = Standing(
+                context.plan, {source: state}, context.answer.states, context.paused
+            )
+            self._wait = state, standing.next_us(source)
+        return self._wait[1]
+
+
+def _of_source(until_us: int | None) -> Promise | None:
+    return None if until_us is None else Promise(until_us, SOURCE)
+
+
+def _furthest(promises: Iterable[Promise | None]) -> Promise | None:
+    made = [promised for promised in promises if promised is not None]
+    return max(made, default=None)

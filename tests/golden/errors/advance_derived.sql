@@ -1,0 +1,4 @@
+CREATE STREAM s (ts TIMESTAMP, length BIGINT) ORDER BY ts SOURCE 'generate:packets?rows=10';
+CREATE STREAM large AS SELECT ts, length FROM s WHERE length > 1000;
+CREATE STREAM huge AS SELECT ts FROM large WHERE length > 100000;
+ADVANCE STREAM huge TO TIMESTAMP '2026-11-19 12:00:00';

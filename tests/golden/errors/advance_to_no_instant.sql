@@ -1,0 +1,2 @@
+CREATE STREAM s (ts TIMESTAMP, length BIGINT) ORDER BY ts SOURCE 'generate:packets?rows=10';
+ADVANCE STREAM s TO TIMESTAMP 'noon';

@@ -1,0 +1,2 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING) ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM few AS SELECT ts, src FROM packets EMIT EVERY 5 SECONDS;

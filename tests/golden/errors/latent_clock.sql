@@ -1,0 +1,1 @@
+CREATE STREAM readings (v INT) SOURCE 'json:data' WITH (clock = 'wall');

@@ -1,0 +1,1 @@
+SET promises = 'on demnd';
