@@ -116,9 +116,9 @@ def pruned_classes(classes: Iterable[EdgeClass]) -> tuple[EdgeClass, ...]:
     by_period: dict[int, set[int]] = {}
     for period, offsets in sorted(offsets_by_period(classes).items()):
         dividing = [(p, by_period[p]) for p in by_period if period % p == 0]
-        own = {o for o in offsets if not any(o % p in known for p, known in dividing)}
-        if own:
-            by_period[period] = own
+        new = {o for o in offsets if not any(o % p in known for p, known in dividing)}
+        if new:
+            by_period[period] = new
     return tuple(
         EdgeClass(offset, period)
         for period, offsets in by_period.items()

@@ -31,7 +31,7 @@ LANE_COSTS: Mapping[CostFamily, CellCosts] = {
     CostFamily.NUMBERS: CellCosts(5, 3, 2, 3, 1, 0.1, 0.1, 1.8, 35_000),
     CostFamily.EXTREMES: CellCosts(3, 3, 2, 3, 1, 3.5, 0.1, 2.5, 45_000),
     CostFamily.RECORDS: CellCosts(5, 3, 25, 5, 1, 60, 300, 38, 65_000),
-    CostFamily.VALUES: CellCosts(10, 1, 1.4, 2.8, 0.6, 30, 75, 7, 400_000),
+    CostFamily.VALUES: CellCosts(10, 1, 1.4, 2.8, 0.6, 30, 75, 7, 150_000),
     CostFamily.SKETCHES: CellCosts(100, 120, 42, 15, 1.8, 20, 13, 1.2, 85_000),
     CostFamily.CODE: CellCosts(40, 3, 34, 11, 4, 50, 130, 17, 70_000),
 }
