@@ -54,10 +54,14 @@ class Setup:
     as_one: bool = False  # all files of a tick are one arrival
 
 
+def script_of(setup: Setup, rows: int, bench: Bench) -> str:
+    words = {"files": setup.files, "schema": SCHEMA, "kind": setup.kind, "lateness": setup.lateness}
+    return SCRIPT.format(**words, data=_files(setup, rows, bench.scratch))
+
+
 def run(setup: Setup, bench: Bench) -> Figure:
     rows = setup.rows or bench.rows // (JSON_SHARE if setup.kind == "json" else 1)
-    words = {"files": setup.files, "schema": SCHEMA, "kind": setup.kind, "lateness": setup.lateness}
-    script = SCRIPT.format(**words, data=_files(setup, rows, bench.scratch))
+    script = script_of(setup, rows, bench)
     with _one_arrival() if setup.as_one else nullcontext():
         used_s, report = run_script(bench, script, spark=setup.kind == "json")
     is_late = setup.lateness == LATE

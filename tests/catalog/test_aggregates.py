@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -28,8 +30,9 @@ def folder(tmp_path: Path) -> Path:
 
 def applied(text: str, folder: Path, catalog: Catalog | None = None) -> Catalog:
     ignore = lambda *_: None  # noqa: E731
+    binding = cast(Any, SimpleNamespace(check=ignore))
     silent = lambda *_: Message("")  # noqa: E731
-    return apply_script(text, folder, catalog or Catalog(), ignore, silent, ignore)[0]
+    return apply_script(text, folder, catalog or Catalog(), binding, silent, ignore)[0]
 
 
 def refused(text: str, folder: Path, catalog: Catalog | None = None) -> TidemillError:

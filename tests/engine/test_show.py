@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -41,8 +43,9 @@ STATES = {"joined": QueryState(answers=1200, raised=3, user_error="ZeroDivisionE
 def catalog(tmp_path: Path) -> Catalog:
     (tmp_path / "added.py").write_text(text_of())
     ignore = lambda *_: None  # noqa: E731
+    binding = cast(Any, SimpleNamespace(check=ignore))
     silent = lambda *_: Message("")  # noqa: E731
-    return apply_script(SCRIPT, tmp_path, Catalog(), ignore, silent, ignore)[0]
+    return apply_script(SCRIPT, tmp_path, Catalog(), binding, silent, ignore)[0]
 
 
 def branch(catalog: Catalog) -> BranchOf:

@@ -14,6 +14,7 @@ from tidemill.language.statements import (
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -67,6 +68,13 @@ PARSED: dict[str, Statement] = {
     "CREATE OR REPLACE STREAM b AS SELECT * FROM s": CreateDerivedStream(
         "b", RowSelect((Star(),), "s", None), or_replace=True
     ),
+    "create stream b as select count(*) from s.LATE [range 2 s slide 1 s]": CreateAnswerStream(
+        "b", replace(COUNTED, stream="s.late")
+    ),
+    f"CREATE OR REPLACE STREAM b (a INT) AS SELECT COUNT(*) {FROM}": CreateAnswerStream(
+        "b", COUNTED, (ColumnDef("a", types.INT),), True
+    ),
+    "describe s.malformed": Describe("s.malformed"),
     "DROP QUERY q": Drop("QUERY", "q"),
     "drop stream if exists `a b`;": Drop("STREAM", "a b", True),
     "SHOW SETTINGS": Show("SETTINGS"),
@@ -179,8 +187,8 @@ REFUSED = [
     ("CREATE AGGREGATE a", "E_SYNTAX", "expected SOURCE", ""),
     ("CREATE AGGREGATE a SOURCE b", "E_SYNTAX", "quoted address", "b"),
     ("CREATE AGGREGATE a SOURCE 'b' AS c", "E_SYNTAX", "quoted text", "c"),
-    ("CREATE STREAM b AS SELECT a FROM s [RANGE 1 s]", "E_NOT_BUILT", "stream of answers", "["),
-    ("CREATE STREAM b AS SELECT a FROM s GROUP BY a", "E_NOT_BUILT", "of answers", "GROUP BY"),
+    ("CREATE STREAM b AS SELECT a FROM s GROUP BY a", "E_WINDOW", "there is none", "GROUP BY"),
+    ("CREATE STREAM b (a INT) AS SELECT * FROM s [RANGE 1 s]", "E_NOT_BUILT", "over a window", "*"),
     ("CREATE STREAM b AS SELECT a FROM s UNION ALL SELECT 1", "E_NOT_BUILT", "a union", "UNION"),
     ("CREATE STREAM b AS SELECT a FROM s ORDER BY a", "E_NOT_BUILT", "an order", "ORDER BY"),
     ("CREATE STREAM b AS SELECT a FROM s WITH (x = 1)", "E_NOT_BUILT", "WITH on", "WITH"),

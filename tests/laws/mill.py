@@ -20,6 +20,7 @@ from tests.laws.queries import STREAM, Asked, truths_of
 from tidemill.answer.request import CARRY, Delivery
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import ManualClock, Stopwatch
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks.contract import Batch
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.engine.home import Home
@@ -70,6 +71,9 @@ class Kept:
     def deliver(self, batch: Batch) -> None:
         for name, rows in batch.tables():
             self.pending.setdefault(name, []).extend(as_tuples(rows))
+
+    def reach(self, _watermark_us: int | None) -> None:
+        pass
 
     def record(self) -> None:
         pass
@@ -195,7 +199,7 @@ class Mill:
     def _new_machine(self) -> TickMachine:
         self.kept.take_back()
         buckets = {synopsis.id: self.buckets for synopsis in self.plan.synopses}
-        home = Home(self.folder)
+        home, memory = Home(self.folder), sqlite3.connect(":memory:", isolation_level=None)
         stored = self.journal.load_queries()
         states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
@@ -226,6 +230,7 @@ class Mill:
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
                 subscribers=Subscribers(),
                 states=states,
+                handovers=HandoverLedger(memory, home.handovers),
             ),
             journal=self.journal,
             clock=ManualClock(),

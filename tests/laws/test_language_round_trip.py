@@ -16,12 +16,13 @@ from tidemill import types
 from tidemill.errors import Problem, TidemillError
 from tidemill.language import parse_expression, parse_script, render
 from tidemill.language.expressions.dialect import TidemillDialect
-from tidemill.language.names import quote_name, quote_text
+from tidemill.language.names import SIDES, quote_name, quote_text
 from tidemill.language.statements import (
     AdvanceStream,
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -110,12 +111,13 @@ JOINS = st.builds(
     st.none() | NAMES,
     EXPRESSIONS | st.lists(NAMES, min_size=1, max_size=2).map(tuple),
 )
+STREAMS = NAMES | st.builds("{}.{}".format, NAMES, st.sampled_from(SIDES))
 SELECTS = st.builds(
     Select,
     st.lists(st.builds(SelectItem, EXPRESSIONS, st.none() | NAMES), min_size=1, max_size=3).map(
         tuple
     ),
-    NAMES,
+    STREAMS,
     st.none() | NAMES,
     windows(),
     where=st.none() | EXPRESSIONS,
@@ -139,6 +141,7 @@ COLUMNS = st.lists(
 ).map(tuple)
 STATEMENTS = st.one_of(
     st.builds(CreateStream, NAMES, COLUMNS, st.none() | NAMES, TEXT, OPTIONS, st.booleans()),
+    st.builds(CreateAnswerStream, NAMES, SELECTS, st.none() | COLUMNS, st.booleans()),
     st.builds(CreateTable, NAMES, COLUMNS, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateSink, NAMES, TEXT, OPTIONS, st.booleans()),
     st.builds(CreateAggregate, NAMES, TEXT, st.none() | TEXT, st.booleans()),
@@ -159,7 +162,7 @@ STATEMENTS = st.one_of(
             ["STREAMS", "TABLES", "SINKS", "AGGREGATES", "QUERIES", "WEAVES", "SETTINGS"]
         ),
     ),
-    st.builds(Describe, NAMES),
+    st.builds(Describe, STREAMS),
     st.builds(Set, NAMES.map(str.lower), TEXT | st.integers().map(str)),
     st.builds(
         Explain,
@@ -203,6 +206,7 @@ CREATE TABLE whois (prefix STRING, owner STRING) SOURCE 'csv:w.csv' WITH (a = 1)
 ALTER QUERY q INTO r AS SELECT w.owner, COUNT(*) FROM packets [RANGE 5 s, 1 min SLIDE 5 s] p
 JOIN whois AS w ON p.src = w.prefix LEFT OUTER JOIN t USING (a, b) GROUP BY w.owner;
 PAUSE QUERY q; RESUME QUERY q;
+CREATE STREAM sums AS SELECT src, SUM(n) AS n FROM packets.late [RANGE 1 s SLIDE 1 s] GROUP BY src;
 EXPLAIN SHARED ALL; SET a = 'b'; DROP QUERY IF EXISTS q; SHOW QUERIES; DESCRIBE packets /* end */
 """
 PIECES = [
@@ -261,7 +265,7 @@ def test_mutated_scripts_are_refused_politely(data):
 
 
 def test_the_valid_script_is_valid():
-    assert len(parse_script(VALID)) == 11
+    assert len(parse_script(VALID)) == 12
 
 
 @pytest.mark.parametrize("name", ["scalars.sql", "aggregates.sql"])

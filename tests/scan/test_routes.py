@@ -97,9 +97,11 @@ def test_plans_and_ticks_agree_on_the_route_of_a_source(
     assert (division.by_catalyst == feeds) == (route == CATALYST)
 
 
-def test_arrival_stamps_and_odd_columns_of_text_are_left_to_catalyst() -> None:
+def test_stamps_and_odd_columns_of_text_are_left_to_catalyst() -> None:
     stamped = replace(STREAM, stamped_on_arrival=True)
-    assert hindrance(stamped, (), AUTO) == "rows are stamped on arrival"
+    assert hindrance(stamped, (), AUTO) == ""
+    lines = replace(stamped, source=Address("csv", "in"))
+    assert hindrance(lines, (), AUTO) == "rows are stamped on arrival"
     column = replace(STREAM.columns[1], type=BINARY)
     binary = replace(STREAM, columns=(STREAM.columns[0], column), source=Address("csv", "in"))
     assert hindrance(binary, (), AUTO) == "column k is BINARY"

@@ -24,6 +24,8 @@ from tidemill.errors import Place, listing, refuse, suggest
 
 # What follows the colon of an address: a path, another name, or nothing that matters.
 PATH, NAME, NOTHING = "path", "name", "nothing"
+# The scheme of rows that ticks of other streams have handed over.
+HANDED = "handed"
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Connector:
     """A kind of source or sink."""
 
     scheme: str
-    made_by: str  # `module.Class` in connect/sources or connect/sinks
+    made_by: str  # `module.Class`, or what makes one, in connect/sources or connect/sinks
     place: str
     # Of files that hold the rows as they are, as Spark calls it. Empty for all other kinds.
     format: str = ""
@@ -49,22 +51,24 @@ class Connector:
 
 @dataclass(frozen=True)
 class Connectors:
-    """The connectors of one role, by scheme."""
+    """The connectors of one role, by scheme; no statement can name those that are `internal`."""
 
     role: str  # source or sink
     connectors: tuple[Connector, ...]
     not_built: tuple[str, ...] = ()
+    internal: tuple[Connector, ...] = ()
 
     def __getitem__(self, scheme: str) -> Connector:
         return self._by_scheme[scheme]
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        return tuple(self._by_scheme)
+        return tuple(connector.scheme for connector in self.connectors)
 
     @cached_property
     def _by_scheme(self) -> dict[str, Connector]:
-        return {connector.scheme: connector for connector in self.connectors}
+        connectors = (*self.connectors, *self.internal)
+        return {connector.scheme: connector for connector in connectors}
 
 
 SOURCES = Connectors(
@@ -75,9 +79,10 @@ SOURCES = Connectors(
         Connector("json", "files.FileSource", PATH, format="json", is_table=True),
         Connector("lines", "lines.LineSource", PATH, format="text"),
         Connector("generate", "generate.GenerateSource", NAME),
-        Connector("replay", "replay.ReplaySource", PATH),
+        Connector("replay", "replay.open_replay", PATH),
     ),
     not_built=("kafka", "pcap", "zeek", "socket", "mqtt"),
+    internal=(Connector(HANDED, "handed.HandedSource", NAME),),
 )
 TABLES = Connectors(
     "source",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from tidemill.catalog.aggregates import Code, code_of
@@ -19,15 +19,17 @@ from tidemill.catalog.definitions import (
     table_of,
 )
 from tidemill.catalog.differences import check_advance, check_replacement, refuse_difference
+from tidemill.catalog.handed import answer_stream, answering_query, side_stream
 from tidemill.catalog.users import DefinitionKey, Definitions, Users, users_of
 from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language import render
-from tidemill.language.names import Name
+from tidemill.language.names import SIDES, Name, set_aside_by, side_of
 from tidemill.language.statements import (
     AdvanceStream,
     AlterQuery,
     Change,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -40,6 +42,7 @@ from tidemill.language.statements import (
     RowSelect,
     Select,
     Set,
+    StreamDefinition,
 )
 from tidemill.settings import Settings
 
@@ -87,32 +90,59 @@ class Catalog:
 
     def stream(self, name: str, place: Place | None = None) -> Stream:
         """A stream that has rows of its own, and not those of another one."""
+        if (aside := side_of(name)) is not None:
+            return self._side(name, *aside, place)
         statement = self.stream_definition(name, place)
+        if isinstance(statement, CreateAnswerStream):
+            level = max(map(self.level, self.sources_of(statement.select.stream)))
+            return self._resolve(statement, partial(answer_stream, level=level))
         assert isinstance(statement, CreateStream)
         return self._resolve(statement, stream_of)
 
-    def stream_definition(
-        self, name: str, place: Place | None = None
-    ) -> CreateStream | CreateDerivedStream:
+    def stream_definition(self, name: str, place: Place | None = None) -> StreamDefinition:
         self._refuse_table(name, place)
         statement = self._find("stream", name, place)
-        assert isinstance(statement, CreateStream | CreateDerivedStream)
+        assert isinstance(statement, StreamDefinition)
         return statement
 
-    def derived_streams(self) -> tuple[CreateDerivedStream, ...]:
-        streams = self.of_kind("stream")
-        return tuple(stream for stream in streams if isinstance(stream, CreateDerivedStream))
+    def derived_stream(self, name: str, place: Place | None = None) -> CreateDerivedStream | None:
+        """The statement of a stream that is made of another one; None if it has its own rows."""
+        if side_of(name) is not None:
+            return None
+        statement = self.stream_definition(name, place)
+        return statement if isinstance(statement, CreateDerivedStream) else None
+
+    def derived_streams(self) -> tuple[CreateDerivedStream | CreateAnswerStream, ...]:
+        """Those that read streams."""
+        return tuple(
+            stream
+            for stream in self.of_kind("stream")
+            if isinstance(stream, CreateDerivedStream | CreateAnswerStream)
+        )
+
+    def sources_of(self, name: str) -> tuple[str, ...]:
+        """The streams whose own rows a stream has."""
+        statement = self.derived_stream(name)
+        return (name,) if statement is None else self.sources_of(statement.select.stream)
+
+    def level(self, name: str) -> int:
+        """How many streams deep the rows of a stream come from the ticks of others."""
+        return self.stream(name).level
 
     def read_by(self, select: Select | RowSelect) -> tuple[Definition | None, ...]:
         """The definitions of all streams and tables that are read."""
         return tuple(self.definition(kind, name) for kind, name in self._reads(select))
 
     def _reads(self, select: Select | RowSelect) -> Iterator[DefinitionKey]:
-        """Streams and tables by kind and name, with those that the streams are made of."""
-        yield "stream", Name(select.stream)
+        """Streams and tables by kind and name, with those that the streams are made of.
+
+        What reads something that a stream has set aside reads that stream.
+        """
+        name = set_aside_by(select.stream) or Name(select.stream)
+        yield "stream", name
         yield from (("table", Name(join.table)) for join in select.joins)
-        below = self.definition("stream", select.stream)
-        if isinstance(below, CreateDerivedStream):
+        below = self.definition("stream", name)
+        if isinstance(below, CreateDerivedStream | CreateAnswerStream):
             yield from self._reads(below.select)
 
     def table(self, name: str, place: Place | None = None) -> Table:
@@ -164,13 +194,41 @@ class Catalog:
     def queries(self) -> tuple[CreateQuery, ...]:
         return tuple(q for q in self.of_kind("query") if isinstance(q, CreateQuery))
 
+    @cached_property
+    def answered(self) -> tuple[CreateAnswerStream, ...]:
+        """The streams of answers that somebody reads."""
+        keys = {key for query in self._running() for key in self._reads(query.select)}
+        return tuple(
+            stream
+            for stream in self.derived_streams()
+            if isinstance(stream, CreateAnswerStream) and _key(stream) in keys
+        )
+
+    def every_query(self) -> tuple[CreateQuery, ...]:
+        """With those behind streams of answers."""
+        return (*map(answering_query, self.answered), *self.queries())
+
     def standing(self) -> tuple[CreateQuery, ...]:
-        """The queries that have not been stopped."""
+        """All of them that have not been stopped."""
+        return (*map(answering_query, self.answered), *self._running())
+
+    def _running(self) -> tuple[CreateQuery, ...]:
         return tuple(query for query in self.queries() if not self.is_stopped(query.name))
 
     def stopping(self, reasons: Mapping[str, str]) -> Catalog:
-        """With these queries stopped until they are resumed or defined anew."""
-        stopped = {Name(query): reason for query, reason in reasons.items()}
+        """With these queries stopped until they are resumed or defined anew; in place of one
+        behind a stream of answers, those that read it."""
+        readers = {
+            query.name: self.users("stream", stream.name).queries
+            for stream in self.derived_streams()
+            if isinstance(stream, CreateAnswerStream)
+            for query in (answering_query(stream),)
+        }
+        stopped = {
+            Name(name): reason
+            for query, reason in reasons.items()
+            for name in readers.get(query, (query,))
+        }
         return replace(self, stopped={**self.stopped, **stopped})
 
     def _resolve(self, statement: D, resolve: Callable[[D], R]) -> R:
@@ -197,8 +255,8 @@ class Catalog:
                 refuse_difference(kind, standing, statement)
             return self
         check_definition(statement)
-        if isinstance(statement, CreateDerivedStream):
-            self._check_inputs(statement)
+        if isinstance(statement, CreateDerivedStream | CreateAnswerStream):
+            self.check_inputs(statement)
         self._check_free(kind, statement)
         if standing is not None:
             self._check_replacement(kind, standing, statement)
@@ -227,7 +285,7 @@ class Catalog:
     def _advance(self, statement: AdvanceStream) -> Catalog:
         """Only a stream that has rows of its own can be promised anything of."""
         standing = self.stream_definition(statement.name, statement.place)
-        if isinstance(standing, CreateDerivedStream):
+        if not isinstance(standing, CreateStream):
             sources = [d.name for d in self.read_by(standing.select) if isinstance(d, CreateStream)]
             refuse(
                 "E_ADVANCE",
@@ -241,8 +299,8 @@ class Catalog:
             check_advance(statement, self.advances[name])
         return replace(self, advances={**self.advances, name: statement.until_us})
 
-    def _check_inputs(self, stream: CreateDerivedStream) -> None:
-        """What a derived stream reads is there, and is not the stream itself."""
+    def check_inputs(self, stream: CreateDerivedStream | CreateAnswerStream) -> None:
+        """What a stream reads is there, and is not the stream itself."""
         select = stream.select
         if Name(select.stream) == Name(stream.name):
             refuse(
@@ -251,7 +309,8 @@ class Catalog:
                 hint="give the new stream another name",
                 place=select.stream_place,
             )
-        self.stream_definition(select.stream, select.stream_place)
+        if self.derived_stream(select.stream, select.stream_place) is None:
+            self.stream(select.stream, select.stream_place)
         for join in select.joins:
             self.table(join.table, join.place)
 
@@ -324,19 +383,54 @@ class Catalog:
                 place=place,
             )
 
+    def _side(self, name: str, base: Name, side: str, place: Place | None) -> Stream:
+        """What a stream has set aside."""
+        statement = self.stream_definition(base.written, place)
+        if not isinstance(statement, CreateStream):
+            sources = [
+                source
+                for below in self.sources_of(statement.select.stream)
+                for source in (set_aside_by(below) or Name(below),)
+            ]
+            refuse(
+                "E_UNKNOWN_STREAM",
+                f"no stream '{name}': {statement.name} is made of other streams, which set aside "
+                "what is late or malformed",
+                detail=listing("its sources", (source.written for source in sources)),
+                hint=f"read {sources[0].written}.{side}",
+                place=place,
+            )
+        key = ("stream", Name(name))
+        if key not in self._resolved:
+            self._resolved[key] = side_stream(self.stream(statement.name), side, place)
+        stream: Stream = self._resolved[key]
+        return stream
+
     def _find(self, kind: str, name: str, place: Place | None) -> Definition:
         definition = self.definition(kind, name)
         if definition is None:
             names = [other.name for other in self.of_kind(kind)]
+            base = name.rpartition(".")[0]
+            if kind == "stream" and isinstance(self.definition(kind, base), CreateStream):
+                names = [f"{base}.{side}" for side in SIDES]
             plural = "queries" if kind == "query" else f"{kind}s"
             refuse(
                 f"E_UNKNOWN_{kind.upper()}",
                 f"no {kind} '{name}'",
                 detail=listing(plural, names),
-                hint=suggest(name, names) or f"declare it with CREATE {kind.upper()}",
+                hint=self._behind(kind, name)
+                or suggest(name, names)
+                or f"declare it with CREATE {kind.upper()}",
                 place=place,
             )
         return definition
+
+    def _behind(self, kind: str, name: str) -> str:
+        """The hint for a stream of answers that is taken for a query; empty for everything else."""
+        is_answers = isinstance(self.definition("stream", name), CreateAnswerStream)
+        if kind != "query" or not is_answers:
+            return ""
+        return f"{name} is a stream of answers; it is worked out while queries read it"
 
 
 def _key(definition: Definition) -> DefinitionKey:

@@ -10,10 +10,11 @@ from tidemill.catalog.addresses import SINKS, SOURCES, TABLES, Address, parse_ad
 from tidemill.catalog.aggregates import code_of
 from tidemill.durations import parse_duration
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
-from tidemill.language.names import Name, by_name
+from tidemill.language.names import ANSWERS_FOR, SIDES, Name, by_name, side_of
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -30,6 +31,7 @@ UPDATE_US = 1_000_000
 KINDS: dict[type, str] = {
     CreateStream: "stream",
     CreateDerivedStream: "stream",
+    CreateAnswerStream: "stream",
     CreateTable: "table",
     CreateSink: "sink",
     CreateAggregate: "aggregate",
@@ -54,6 +56,8 @@ class Stream:
     skew_us: int | None = None
     estimates_skew: bool = False
     follows_clock: bool = False
+    level: int = 0  # how many streams deep its rows come from the ticks of others
+    origin: str = ""  # of such rows, in words
 
     @cached_property
     def key(self) -> Name:
@@ -348,6 +352,8 @@ def check_definition(statement: Definition) -> None:
     _check_name(KINDS[type(statement)], statement)
     if isinstance(statement, CreateStream):
         stream_of(statement)
+    elif isinstance(statement, CreateAnswerStream):
+        check_columns(statement.columns or ())
     elif isinstance(statement, CreateTable):
         table_of(statement)
     elif isinstance(statement, CreateSink):
@@ -366,5 +372,19 @@ def _check_name(kind: str, statement: Definition) -> None:
             "E_NAME",
             f"{kind} '{name}' cannot be the name of a folder",
             hint="at most 100 letters, no slash, and no dot in front",
+            place=statement.place,
+        )
+    if kind in ("stream", "table") and side_of(name) is not None:
+        refuse(
+            "E_NAME",
+            f"{kind} '{name}' would be called like what a stream sets aside",
+            hint=f"give it a name that does not end in {' or '.join(f'.{s}' for s in SIDES)}",
+            place=statement.place,
+        )
+    if kind == "query" and name.lower().startswith(ANSWERS_FOR):
+        refuse(
+            "E_NAME",
+            f"query '{name}' would be called like the query behind a stream of answers",
+            hint="give it a name that does not begin with 'stream '",
             place=statement.place,
         )

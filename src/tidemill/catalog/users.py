@@ -9,6 +9,7 @@ from tidemill.catalog.aggregates import calls
 from tidemill.errors import listing
 from tidemill.language.names import Name
 from tidemill.language.statements import (
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     Definition,
@@ -46,7 +47,7 @@ class Users:
 
 def users_of(
     key: DefinitionKey,
-    streams: Iterable[CreateDerivedStream],
+    streams: Iterable[CreateDerivedStream | CreateAnswerStream],
     queries: Iterable[CreateQuery],
     reads: Callable[[Select | RowSelect], Iterable[DefinitionKey]],
 ) -> Users:

@@ -10,7 +10,10 @@ from typing import Protocol
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.clock import Clock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter, distinct_writers
+from tidemill.connect.sources.recorded import RecordedSource
+from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
 from tidemill.engine.beside.runs import Pins
@@ -18,6 +21,7 @@ from tidemill.engine.beside.selects import WaitingSelects
 from tidemill.engine.register.registry import Registry
 from tidemill.engine.subscribers import Subscribers
 from tidemill.engine.tick.context import AnswerContext, DecideContext, FoldContext, TickContext
+from tidemill.engine.tick.handover import sides_read
 from tidemill.engine.tick.journal import Journal, StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.failpoints import armed
@@ -84,6 +88,7 @@ class Assembly:
     subscribers: Subscribers
     selects: WaitingSelects
     one_time: OneTimeAnswerer
+    recorded: RecordedClock
 
     def runners(self, before: Iterable[StreamRunner] = ()) -> list[StreamRunner]:
         """One for each stream that some query reads; they go on where those before them end."""
@@ -94,14 +99,20 @@ class Assembly:
         streams = {name: journal.load(name) for name in registry.plan.streams}
         context = self._tick_context(journal, streams, sinks, self._buckets(journal))
         standing = {runner.stream.key: runner for runner in before}
-        return [
-            StreamRunner(
-                context,
-                stream,
-                registry.planner.open_source(stream),
-                standing.get(stream.key),
-            )
+        sources = [
+            (stream, registry.planner.open_source(stream))
             for stream in registry.registered.streams()
+        ]
+        self.recorded.play(
+            {
+                stream.key: source.played(streams[stream.key].position)
+                for stream, source in sources
+                if isinstance(source, RecordedSource)
+            }
+        )
+        return [
+            StreamRunner(context, stream, source, standing.get(stream.key))
+            for stream, source in sources
         ]
 
     def finish_interrupted(self) -> None:
@@ -154,6 +165,7 @@ class Assembly:
                 tables=self.registry.tables.frame,
                 buckets=buckets,
                 failpoint=failpoint,
+                sides={name: sides_read(name, plan) for name in plan.streams},
             ),
             decide=DecideContext(
                 plan,
@@ -173,6 +185,7 @@ class Assembly:
                 sinks=sinks,
                 subscribers=self.subscribers,
                 states=states,
+                handovers=HandoverLedger(home.open(), home.handovers),
             ),
             agenda=AgendaContext(plan, paused, settings.schedule, costs, states, self.selects),
             one_time=self.one_time,

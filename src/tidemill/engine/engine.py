@@ -13,11 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidemill.catalog import Catalog, Stream
+from tidemill.catalog.addresses import HANDED
 from tidemill.clock import Clock, SystemClock
 from tidemill.compiling import told_of_compiling
+from tidemill.connect.handovers import HandoverLedger, NoHandovers
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
+from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.engine.assembly import Assembly
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
 from tidemill.engine.beside.runs import SoftRuns
@@ -82,6 +85,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._notice: Notice = notice or (lambda _: None)
         self._stop = threading.Event()
         self._spark = SparkOnDemand(master, self._notice)
+        self._recorded = RecordedClock()
         self._subscribers = Subscribers()
         self._requests = RequestQueue()
         # While nothing runs, any thread may carry out its statements, one at a time.
@@ -110,6 +114,7 @@ class Engine(AbstractContextManager["Engine"]):
             subscribers=self._subscribers,
             selects=self._selects,
             one_time=self._one_time,
+            recorded=self._recorded,
         )
         # There is one of each while streams run.
         self._run: RunLoop | None = None
@@ -264,7 +269,7 @@ class Engine(AbstractContextManager["Engine"]):
         self, text: str, folder: Path, answer: AnswerSelect
     ) -> tuple[Catalog, list[PendingReply]]:
         respond = partial(self._respond, answer)
-        return apply_script(text, folder, self.catalog, self._registry.check, respond, self._notice)
+        return apply_script(text, folder, self.catalog, self._registry, respond, self._notice)
 
     def _respond(
         self, answer: AnswerSelect, statement: ReadStatement | RunSelect, catalog: Catalog
@@ -349,7 +354,10 @@ class Engine(AbstractContextManager["Engine"]):
             session = self._spark(f"the recording of stream {stream.name}")
             return measure_files(session, files, time_column)
 
-        return open_source(stream, SourceTools(self._clock, measure))
+        is_there = stream.source.scheme == HANDED and self.home.exists
+        handovers = HandoverLedger(self.home.open(), self.home.handovers) if is_there else None
+        tools = SourceTools(self._clock, measure, self._recorded, handovers or NoHandovers())
+        return open_source(stream, tools)
 
 
 def _explain(query: QueryPlan, _: Catalog) -> Reply:

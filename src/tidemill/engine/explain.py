@@ -19,8 +19,8 @@ from tidemill.explain.replies import Explanation
 from tidemill.explain.row_queries import explain_row_query
 from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
-from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery, CreateStream, Explain, Expr, Select
+from tidemill.language.names import Name, set_aside_by
+from tidemill.language.statements import CreateDerivedStream, CreateQuery, Explain, Expr, Select
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
@@ -76,12 +76,18 @@ class Explainer:
         return [self._arrangement(plan, stream) for stream in plan.shared_streams]
 
     def sources(self) -> tuple[Stream, ...]:
-        """The streams that have rows of their own."""
-        return tuple(
-            self.catalog.stream(stream.name)
+        """The streams that have rows of their own; of what they set aside, those that are read."""
+        names = [
+            name
             for stream in self.catalog.of_kind("stream")
-            if isinstance(stream, CreateStream)
-        )
+            if not isinstance(stream, CreateDerivedStream)
+            for name in (stream.name, *self._sides(stream.name))
+        ]
+        return tuple(map(self.catalog.stream, names))
+
+    def _sides(self, stream: str) -> tuple[Name, ...]:
+        handed = self.standing.handed_over
+        return tuple(name for name in handed if set_aside_by(name) == Name(stream))
 
     def soft_queries(self) -> list[QueryPlan]:
         return [query for query in self._shared([]).queries if query.is_soft]

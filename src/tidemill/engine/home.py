@@ -65,6 +65,10 @@ class Home:
     def staging(self) -> Path:
         return self.path / "staging"
 
+    @property
+    def handovers(self) -> Path:
+        return self.path / "handovers"
+
     def stream_folder(self, stream: str) -> Path:
         return self.path / "streams" / Name(stream)
 

@@ -15,7 +15,7 @@ from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.report import Look, TickReport
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import TidemillError
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.share import SharedPlan
 
 Listener = Callable[[TickReport], None]
@@ -89,13 +89,21 @@ class RunLoop:
             self._carry_out(runner, runner.recover)
         self._take(draining=until != "stopped")
         if until == "flush" and not self._stop.is_set():
-            self.runners = self._between(self.runners)
-            for runner in self._live():
-                self._carry_out(runner, runner.flush)
-            self._answer_soft(draining=True)
+            self._flush()
         self.soft.finish()
         self.report.seconds = time.perf_counter() - started
         return self.report
+
+    def _flush(self) -> None:
+        """Level by level: what one stream's flush hands over is taken before the next one's."""
+        self.runners = self._between(self.runners)
+        for level in sorted({runner.stream.level for runner in self.runners}):
+            if level:
+                self._take(draining=True)
+            for runner in self._live():
+                if runner.stream.level == level and not self._stop.is_set():
+                    self._carry_out(runner, runner.flush)
+        self._answer_soft(draining=True)
 
     def looks(self) -> dict[Name, Look]:
         """By stream, what was met at its source the last time."""
@@ -112,6 +120,8 @@ class RunLoop:
                 continue
             if draining and all(runner.is_done() for runner in self._live()):
                 return
+            if any(runner.go_on() for runner in self._live()):
+                continue
             for runner in self._live():
                 runner.idle()
             if self.soft.is_busy:
@@ -185,7 +195,8 @@ def describe_run(
 ) -> None:
     """Complete a report with the state of streams, queries and plan at the end of the run."""
     # A query that was dropped has had its answers.
-    report.queries = {**dict.fromkeys(queries, 0), **report.queries}
+    names = (name for name in queries if answered_by(name) is None)
+    report.queries = {**dict.fromkeys(names, 0), **report.queries}
     report.raised = {name: state.raised for name, state in queries.items()}
     skipped = {name: state.gaps.skipped for name, state in queries.items()}
     report.empty_windows_skipped = {name: count for name, count in skipped.items() if count}

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from tidemill.catalog import Catalog, Stream, code_of
+from tidemill.catalog.handed import WINDOW_TIME
 from tidemill.engine.beside.explain import NO_SOFT
 from tidemill.engine.explain import Explainer
 from tidemill.engine.pending import PendingReply, Wording
@@ -38,9 +39,10 @@ from tidemill.explain.replies import (
 )
 from tidemill.explain.weaves import weaves_table
 from tidemill.language import render
-from tidemill.language.names import Name
+from tidemill.language.names import Name, quote_stream, set_aside_by
 from tidemill.language.statements import (
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -154,7 +156,9 @@ def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
     """Its time, if it has one, and the address or the stream that its rows come from."""
     if isinstance(stream, CreateStream):
         return stream.name, stream.order_by, stream.source
-    assert isinstance(stream, CreateDerivedStream)
+    assert isinstance(stream, CreateDerivedStream | CreateAnswerStream)
+    if isinstance(stream, CreateAnswerStream):
+        return stream.name, WINDOW_TIME.name, f"answers over {quote_stream(stream.select.stream)}"
     time = branch(stream.name).time_column or None
     return stream.name, time, f"stream {stream.select.stream}"
 
@@ -162,14 +166,25 @@ def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
 def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
     """The canonical statement of a definition, and what it does not say itself.
 
-    That is, of a derived stream, its columns, and of a query the first error of its values.
+    That is, of a derived stream, its columns, and of a query the first error of its values. Of what
+    a stream sets aside it is the statement of that stream.
     """
+    if base := set_aside_by(name):
+        side = catalog.stream(name)
+        statement = render(catalog.stream_definition(base))
+        return Description(
+            "stream", side.name, statement, tuple(_handed_remarks(side, side.origin))
+        )
     for kind in ("stream", "table", "sink", "aggregate", "query"):
         definition = catalog.definition(kind, name)
         if isinstance(definition, CreateAggregate):
             statement = render(replace(definition, text=None))
             remarks = aggregate_remarks(code_of(definition))
             return Description(kind, definition.name, statement, tuple(remarks))
+        if isinstance(definition, CreateAnswerStream):
+            statement = render(replace(definition, columns=None))
+            columns = tuple(_handed_remarks(catalog.stream(definition.name), "the answers"))
+            return Description(kind, definition.name, statement, columns)
         if isinstance(definition, CreateDerivedStream):
             columns = tuple(_stream_remarks(branch(definition.name)))
             return Description(kind, definition.name, render(definition), columns)
@@ -178,6 +193,12 @@ def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf)
             return Description(kind, definition.name, render(definition), tuple(remarks))
     names = [definition.name for _, _, definition in catalog.all_definitions()]
     refuse("E_UNKNOWN_NAME", f"nothing is called '{name}'", hint=suggest(name, names))
+
+
+def _handed_remarks(stream: Stream, rows: str) -> Iterator[str]:
+    columns = (f"{column.name} {column.type}" for column in stream.columns)
+    yield listing(f"columns of {stream.name}", columns)
+    yield f"ordered by {stream.time_column}; its rows are {rows}"
 
 
 def _stream_remarks(branch: Branch) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
@@ -22,7 +23,7 @@ def explain_plan(plan: AnyQuery) -> str:
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
-    yield f"query {plan.name} → {plan.sink or 'default sink'}"
+    yield _title(plan)
     yield from _tree(plan.tree)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
@@ -32,7 +33,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 
 
 def _lines(plan: QueryPlan) -> list[str]:
-    lines = [f"query {plan.name} → {plan.sink or 'default sink'}"]
+    lines = [_title(plan)]
     lines += _tree(plan.tree)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
@@ -49,6 +50,13 @@ def _lines(plan: QueryPlan) -> list[str]:
         ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"
         lines.append(f"  limit      {plan.limit} per window, ties broken by {ties}")
     return lines
+
+
+def _title(plan: AnyQuery) -> str:
+    """The query and where its answers go; those of a stream become rows of its readers."""
+    if answered_by(plan.name):
+        return f"{plan.name} → who reads it"
+    return f"query {plan.name} → {plan.sink or 'default sink'}"
 
 
 def window_clause(window: Window) -> str:

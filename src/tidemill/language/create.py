@@ -13,10 +13,11 @@ from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
 from tidemill.language.row_select import parse_row_select
-from tidemill.language.select import parse_select
+from tidemill.language.select import parse_select, reads_window
 from tidemill.language.statements import (
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -24,6 +25,7 @@ from tidemill.language.statements import (
     CreateTable,
     Definition,
     Options,
+    StreamDefinition,
 )
 from tidemill.types import TYPE_NAMES, Type, parse_type
 
@@ -97,12 +99,17 @@ class _Clauses:
         setattr(self, clause, value)
 
 
-def _parse_stream(cursor: Cursor, or_replace: bool) -> CreateStream | CreateDerivedStream:
+def _parse_stream(cursor: Cursor, or_replace: bool) -> StreamDefinition:
     place = cursor.here
     name = cursor.name("the name of a stream")
     if cursor.take("AS"):
+        if reads_window(cursor):
+            select = parse_select(cursor)
+            return CreateAnswerStream(name, select, None, or_replace, place=place)
         return CreateDerivedStream(name, parse_row_select(cursor), or_replace, place=place)
     columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
+    if cursor.take("AS"):
+        return CreateAnswerStream(name, parse_select(cursor), columns, or_replace, place=place)
     clauses = _parse_clauses(cursor, "ORDER BY", "SOURCE", "WITH", "ON OVERLOAD")
     if clauses.source is None:
         cursor.fail("SOURCE 'address'")

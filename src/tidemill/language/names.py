@@ -25,6 +25,10 @@ _RESERVED_WORDS = """
     UNNEST USING VALUES WHEN WHERE WINDOW WITH WITHIN XOR
 """
 RESERVED = frozenset(_RESERVED_WORDS.split())
+# What the query behind a stream of answers is called; no statement can give a query such a name.
+ANSWERS_FOR = "stream "
+# What a stream sets aside is a stream that is called after it: `packets.late`.
+SIDES = ("late", "malformed")
 
 
 def is_reserved(word: str) -> bool:
@@ -41,6 +45,43 @@ def needs_quotes(name: str) -> bool:
 def quote_name(name: str) -> str:
     """The name as it is written in canonical text."""
     return "`" + name.replace("`", "``") + "`" if needs_quotes(name) else name
+
+
+def quote_stream(name: str) -> str:
+    """The same for a stream, which may be one of what another one has set aside.
+
+    >>> quote_stream("packets.late"), quote_stream("two words.late"), quote_stream("a.b")
+    ('packets.late', '`two words`.late', '`a.b`')
+    """
+    aside = side_of(name)
+    if aside is None or not name.endswith(aside[1]):
+        return quote_name(name)
+    return f"{quote_name(aside[0].written)}.{aside[1]}"
+
+
+def side_of(name: str) -> tuple[Name, str] | None:
+    """The stream and which of its sides, if a name is that of a side stream.
+
+    >>> side_of("Packets.late"), side_of("packets")
+    (('packets', 'late'), None)
+    """
+    base, _, side = name.rpartition(".")
+    return (Name(base), side.lower()) if base and side.lower() in SIDES else None
+
+
+def set_aside_by(stream: str) -> Name | None:
+    """The stream that sets aside what this one has for rows, if it is a side stream."""
+    aside = side_of(stream)
+    return aside[0] if aside else None
+
+
+def answered_by(query: str) -> Name | None:
+    """The stream of answers that a query is behind, if it is behind one.
+
+    >>> answered_by("stream per_minute"), answered_by("per_minute")
+    ('per_minute', None)
+    """
+    return Name(query.removeprefix(ANSWERS_FOR)) if query.startswith(ANSWERS_FOR) else None
 
 
 def quote_text(text: str) -> str:

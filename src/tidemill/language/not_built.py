@@ -33,7 +33,6 @@ HINTS = {
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "INTERNAL": _RANGE,
-    "a stream of answers": "windows and GROUP BY stand in the queries that read the stream",
     "a union of streams": "declare a stream for each SELECT, and register queries over each",
     "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
     "LIMIT or OFFSET in a stream": "LIMIT stands in queries over windows of the stream",

@@ -29,7 +29,7 @@ from tidemill.language.expressions.trees import (
 )
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options, parse_value
-from tidemill.language.select import parse_select
+from tidemill.language.select import parse_select, parse_stream
 from tidemill.language.statements import (
     Describe,
     Drop,
@@ -104,8 +104,8 @@ def _parse_show(cursor: Cursor) -> Show:
 
 def _parse_describe(cursor: Cursor) -> Describe:
     cursor.expect_any(("DESCRIBE", "DESC"))
-    place = cursor.here
-    return Describe(cursor.name("a name"), place=place)
+    name, place = parse_stream(cursor, "a name")
+    return Describe(name, place=place)
 
 
 def _parse_set(cursor: Cursor) -> Set:

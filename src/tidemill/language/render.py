@@ -13,12 +13,13 @@ from datetime import UTC, datetime, timedelta
 from functools import singledispatch
 
 from tidemill.durations import render_duration
-from tidemill.language.names import needs_quotes, quote_name, quote_text
+from tidemill.language.names import needs_quotes, quote_name, quote_stream, quote_text
 from tidemill.language.statements import (
     AdvanceStream,
     AlterQuery,
     ColumnDef,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -71,6 +72,13 @@ def _(stream: CreateStream) -> str:
 def _(stream: CreateDerivedStream) -> str:
     head = f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)} AS"
     return f"{head}\n{_render(stream.select)}"
+
+
+@_render.register
+def _(stream: CreateAnswerStream) -> str:
+    head = f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)}"
+    columns = "" if stream.columns is None else f" ({', '.join(map(_column, stream.columns))})"
+    return f"{head}{columns} AS\n{_render(stream.select)}"
 
 
 @_render.register
@@ -135,7 +143,7 @@ def _(show: Show) -> str:
 
 @_render.register
 def _(describe: Describe) -> str:
-    return f"DESCRIBE {quote_name(describe.name)}"
+    return f"DESCRIBE {quote_stream(describe.name)}"
 
 
 @_render.register
@@ -162,7 +170,7 @@ def _(run: RunSelect) -> str:
 @_render.register
 def _(select: Select) -> str:
     window = "" if select.window is None else f" [{_window(select.window)}]"
-    stream = f"{quote_name(select.stream)}{window}{_alias(select.stream_alias)}"
+    stream = f"{quote_stream(select.stream)}{window}{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(_item(item) for item in select.items)),
         ("FROM", "\n".join([stream, *map(_join, select.joins)])),
@@ -178,7 +186,7 @@ def _(select: Select) -> str:
 
 @_render.register
 def _(select: RowSelect) -> str:
-    stream = f"{quote_name(select.stream)}{_alias(select.stream_alias)}"
+    stream = f"{quote_stream(select.stream)}{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(map(_row_item, select.items))),
         ("FROM", "\n".join([stream, *map(_join, select.joins)])),

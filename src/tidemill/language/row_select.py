@@ -8,16 +8,17 @@
 
 from __future__ import annotations
 
+from tidemill.errors import refuse
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.select import (
     SETS,
     at_qualified_star,
-    one_token,
     parse_alias,
     parse_item,
     parse_joins,
     parse_select_list,
+    parse_stream,
     refuse_other_relations,
 )
 from tidemill.language.statements import RowSelect, SelectItem, Star
@@ -38,16 +39,13 @@ def parse_row_select(cursor: Cursor) -> RowSelect:
     items = parse_select_list(cursor, _parse_row_item)
     cursor.expect("FROM")
     refuse_other_relations(cursor)
-    stream_index = cursor.index
-    stream = cursor.name("the name of a stream")
-    _refuse_window(cursor)
+    stream, stream_place = parse_stream(cursor)
     alias = parse_alias(cursor, "an alias")
-    _refuse_window(cursor)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
     where = cursor.expression() if cursor.take("WHERE") else None
     _refuse_rest(cursor)
-    place, stream_place = cursor.since(start), one_token(cursor, stream_index)
+    place = cursor.since(start)
     return RowSelect(items, stream, alias, where, joins, place=place, stream_place=stream_place)
 
 
@@ -62,14 +60,15 @@ def _parse_row_item(cursor: Cursor) -> SelectItem | Star:
     return parse_item(cursor)
 
 
-def _refuse_window(cursor: Cursor) -> None:
-    if cursor.at("["):
-        refuse_not_built("a stream of answers", cursor.text, cursor.here)
-
-
 def _refuse_rest(cursor: Cursor) -> None:
     """Refuses the clauses of other SELECTs."""
     if cursor.word() in _GROUPED:
-        refuse_not_built("a stream of answers", cursor.text, cursor.here)
+        refuse(
+            "E_WINDOW",
+            f"{cursor.word()} in a stream is about the groups of a window, and there is none",
+            hint="read one: FROM stream [RANGE r SLIDE s]; or group in the queries over the stream",
+            text=cursor.text,
+            place=cursor.here,
+        )
     if cursor.word() in _LATER:
         refuse_not_built(_LATER[cursor.word()], cursor.text, cursor.here)

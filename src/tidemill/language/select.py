@@ -11,6 +11,7 @@ from sqlglot import exp
 from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
+from tidemill.language.names import SIDES
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import (
     Emit,
@@ -45,8 +46,7 @@ def parse_select(cursor: Cursor) -> Select:
     start = cursor.index
     items = parse_select_list(cursor, _parse_select_item)
     cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
-    stream_index = cursor.index
-    stream, window, alias = _parse_from(cursor)
+    stream, stream_place, window, alias = _parse_from(cursor)
     _refuse_star(items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
@@ -63,8 +63,20 @@ def parse_select(cursor: Cursor) -> Select:
         emit=_parse_emit(cursor),
         joins=joins,
         place=cursor.since(start),
-        stream_place=one_token(cursor, stream_index),
+        stream_place=stream_place,
     )
+
+
+def reads_window(cursor: Cursor) -> bool:
+    """True if the SELECT ahead reads a window: a bracket follows the name after its FROM."""
+    depth = 0
+    for ahead in range(len(cursor.tokens) - cursor.index):
+        word = cursor.word(ahead)
+        if word == "FROM" and depth == 0 and cursor.word(ahead - 1) != "DISTINCT":
+            is_side = cursor.word(ahead + 2) == "."
+            return cursor.word(ahead + (4 if is_side else 2)) == "["
+        depth += (word in ("(", "[")) - (word in (")", "]"))
+    return False
 
 
 def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
@@ -111,14 +123,24 @@ def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) 
             )
 
 
-def _parse_from(cursor: Cursor) -> tuple[str, Window | None, str | None]:
+def _parse_from(cursor: Cursor) -> tuple[str, Place, Window | None, str | None]:
     refuse_other_relations(cursor)
-    stream = cursor.name("the name of a stream")
+    stream, place = parse_stream(cursor)
     _refuse_early_alias(cursor)
     refuse_other_relations(cursor)
     window = _parse_window(cursor) if cursor.at("[") else None
     _refuse_bare_window(cursor)
-    return stream, window, parse_alias(cursor, "an alias")
+    return stream, place, window, parse_alias(cursor, "an alias")
+
+
+def parse_stream(cursor: Cursor, what: str = "the name of a stream") -> tuple[str, Place]:
+    """The name of a stream and its place: `packets`, or what it sets aside, as `packets.late`."""
+    start = cursor.index
+    name = cursor.name(what)
+    if cursor.take("."):
+        side = cursor.name(" or ".join(SIDES))
+        name = f"{name}.{side.lower() if side.lower() in SIDES else side}"
+    return name, cursor.since(start)
 
 
 def _refuse_early_alias(cursor: Cursor) -> None:
@@ -299,12 +321,6 @@ def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:
 
 def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
     refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)
-
-
-def one_token(cursor: Cursor, index: int) -> Place:
-    """The place of a token."""
-    token = cursor.tokens[index]
-    return Place(token.start, token.end + 1)
 
 
 def parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:

@@ -165,6 +165,11 @@ class Select(_Placed):
         """True if its window has a soft period."""
         return self.window is not None and self.window.is_soft
 
+    @property
+    def qualifier(self) -> str:
+        """What stands in front of a column of the stream."""
+        return self.stream_alias or self.stream.rpartition(".")[2]
+
 
 @dataclass(frozen=True)
 class Star(_Placed):
@@ -183,6 +188,11 @@ class RowSelect(_Placed):
     where: Expr | None = None
     joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def qualifier(self) -> str:
+        """What stands in front of a column of the stream."""
+        return self.stream_alias or self.stream.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -205,6 +215,17 @@ class CreateDerivedStream(_Whole):
 
     name: str
     select: RowSelect
+    or_replace: bool = False
+
+
+@dataclass(frozen=True)
+class CreateAnswerStream(_Whole):
+    """A stream of the answers to a query over windows; its columns follow from the query, and are
+    None until they have been worked out."""
+
+    name: str
+    select: Select
+    columns: tuple[ColumnDef, ...] | None = None
     or_replace: bool = False
 
 
@@ -331,8 +352,7 @@ class RunSelect(_Whole):
     options_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Definition: TypeAlias = (
-    CreateStream | CreateDerivedStream | CreateTable | CreateSink | CreateAggregate | CreateQuery
-)
+StreamDefinition: TypeAlias = CreateStream | CreateDerivedStream | CreateAnswerStream
+Definition: TypeAlias = StreamDefinition | CreateTable | CreateSink | CreateAggregate | CreateQuery
 Change: TypeAlias = Definition | AlterQuery | PauseQuery | ResumeQuery | AdvanceStream | Drop | Set
 Statement: TypeAlias = Change | Show | Describe | Explain | RunSelect

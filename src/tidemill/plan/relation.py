@@ -92,6 +92,7 @@ class Source(Relation):
     name: Name
     declared: tuple[Slot, ...] = field(compare=False)
     is_latent: bool = field(default=False, compare=False)
+    origin: str = field(default="", compare=False)  # of rows that ticks of other streams give
 
     def __post_init__(self) -> None:
         _check_names(f"stream {self.name.written}", self.columns)
@@ -102,7 +103,8 @@ class Source(Relation):
 
     @property
     def title(self) -> str:
-        return f"stream {self.name.written}"
+        origin = f": {self.origin}" if self.origin else ""
+        return f"stream {self.name.written}{origin}"
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -21,7 +21,8 @@ aside. For that an implementation keeps the following.
   become its piece in the order in which they came.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
   and has the oldest and the newest time among counted and filtered rows.
-- Side files. Late rows and malformed records are set aside, one Parquet file of each a tick.
+- Side files. Late rows and malformed records are set aside, one Parquet file of each a tick; and
+  handed over to streams of them, if somebody reads these.
 
 `late/` has all declared columns. `malformed/` has `record`, the line as it came or the row as
 JSON, and `reason`. Who judged the rows of a tick writes both: arrays if they took a scan of it,
@@ -42,6 +43,7 @@ import pyarrow as pa
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
+from tidemill.catalog.handed import LATE_BY
 from tidemill.failpoints import Failpoint
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
@@ -331,27 +333,40 @@ def _merged(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
     return {key: (*left.get(key, ()), *right.get(key, ())) for key in {**left, **right}}
 
 
-FOLDERS = {LATE: "late", MALFORMED: "malformed"}  # by verdict
+FOLDERS = {LATE: "late", MALFORMED: "malformed"}  # by verdict; streams are called so, too
 NO_TIME, OUT_OF_RANGE, NOT_PARSED = "no event time", "event time out of range", "does not parse"
 AHEAD = "event time ahead of the clock"
 
 
 @dataclass(frozen=True)
 class SideFiles:
-    """The places of one tick's side files below the folder of its stream."""
+    """The places of one tick's side files below the folder of its stream.
+
+    What somebody reads as a stream is also `handed` over, by verdict to a file with more columns:
+    late rows with `late_by_us` beside them.
+    """
 
     folder: Path
     tick: int
+    handed: Mapping[int, Path] = field(default_factory=dict)
 
     def path(self, verdict: int) -> Path:
         return self.folder / FOLDERS[verdict] / f"tick-{self.tick:08d}.parquet"
 
-    def scratch(self, verdict: int) -> Path:
-        """A hidden place for this attempt alone: a killed run may still be writing."""
-        self.path(verdict).parent.mkdir(parents=True, exist_ok=True)
-        return self.path(verdict).with_name(f"_{uuid.uuid4().hex}")
+    def places(self, verdict: int, columns: Sequence[str]) -> dict[Path, list[str]]:
+        """The files to write, and of these columns those that each has."""
+        places = {self.path(verdict): [name for name in columns if name != LATE_BY.name]}
+        if verdict in self.handed:
+            places[self.handed[verdict]] = list(columns)
+        return places
 
     def clear(self) -> None:
         """Remove the files that an attempt which was given up may have left."""
-        for verdict in FOLDERS:
-            self.path(verdict).unlink(missing_ok=True)
+        for path in (*map(self.path, FOLDERS), *self.handed.values()):
+            path.unlink(missing_ok=True)
+
+
+def scratch_beside(place: Path) -> Path:
+    """A hidden place for this attempt alone: a killed run may still be writing."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place.with_name(f"_{uuid.uuid4().hex}")

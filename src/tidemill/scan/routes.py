@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream, Table
+from tidemill.catalog.addresses import HANDED
 from tidemill.scan.arrays.lines import is_plain_kind
 from tidemill.scan.arrays.program import (
     row_feed_hindrances,
@@ -30,6 +31,9 @@ AUTO = "auto"
 _READ_BY_ARRAYS = {
     "parquet": re.compile("(?!)"),
     "generate": re.compile(".*"),
+    # In recorded order alone: else Spark chooses the rows of a span.
+    "replay": re.compile(r"recorded=(?i:true)|speed=.*"),
+    HANDED: re.compile(".*"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
 
@@ -91,20 +95,26 @@ def table_is_plain(table: Table, scan_setting: str) -> bool:
 
 def _source_hindrances(stream: Stream) -> Iterator[str]:
     yield from _form_hindrances(stream)
-    if stream.stamped_on_arrival:
+    if stream.stamped_on_arrival and stream.source.scheme == "csv":
         yield "rows are stamped on arrival"
 
 
 def _form_hindrances(relation: Stream | Table) -> Iterator[str]:
     """Of the form that rows have in their files, as far as it is declared."""
     scheme = relation.source.scheme
-    if scheme not in _READ_BY_ARRAYS:
+    is_replayed = scheme == "replay"
+    if scheme not in _READ_BY_ARRAYS or (is_replayed and not _is_recorded(relation)):
         yield f"the source is {scheme}"
         return
     for key, value in relation.source.options:
         if not _READ_BY_ARRAYS[scheme].fullmatch(f"{key}={value}"):
             yield f"the source has the option {key}"
-    if scheme == "csv":
+    if scheme == "csv" or is_replayed:
         for column in relation.columns:
             if not is_plain_kind(column.type):
                 yield f"column {column.name} is {column.type}"
+
+
+def _is_recorded(relation: Stream | Table) -> bool:
+    """True if a recording plays in recorded order."""
+    return relation.source.option_map.get("recorded", "").lower() == "true"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tidemill.aggregates import Lane, lanes_behind
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall, QueryPlan
@@ -125,6 +125,18 @@ class SharedPlan:
     def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
 
+    @cached_property
+    def handed_over(self) -> tuple[Name, ...]:
+        """The streams that are read whose rows come from the ticks of others."""
+        answered = (answered_by(query.name) for query in self.queries)
+        sides = (name for name in self.streams if set_aside_by(name))
+        return tuple(dict.fromkeys((*filter(None, answered), *sides)))
+
+    def answered_from(self, stream: Name) -> tuple[Name, ...]:
+        """The streams whose rows are answers over the stream, at once or by way of others."""
+        streams = [name for query in self.queries_of(stream) if (name := answered_by(query.name))]
+        return tuple(name for each in streams for name in (each, *self.answered_from(each)))
+
     def row_query(self, name: str) -> RowQuery | None:
         """The query of this name, if it has no window."""
         query = self._any_by_name.get(name)
@@ -136,8 +148,10 @@ class SharedPlan:
 
     @cached_property
     def streams(self) -> tuple[Name, ...]:
-        """The streams that queries read, in the order of these."""
-        return tuple(dict.fromkeys(source_name(query.relation) for query in self.every_query))
+        """The streams that queries read, in the order of these; what one sets aside comes of its
+        own ticks, so it is read too."""
+        sources = (source_name(query.relation) for query in self.every_query)
+        return tuple(dict.fromkeys(name for source in sources for name in _with_base(source)))
 
     @property
     def shared_streams(self) -> tuple[Name, ...]:
@@ -170,6 +184,11 @@ class SharedPlan:
             for stint in self.stints[query.name]:
                 readers.setdefault(stint.synopsis_id, []).append((query, stint))
         return {key: tuple(pairs) for key, pairs in readers.items()}
+
+
+def _with_base(source: Name) -> tuple[Name, ...]:
+    base = set_aside_by(source)
+    return (source,) if base is None else (base, source)
 
 
 def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:

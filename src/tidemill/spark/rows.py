@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidemill.catalog import Stream
+from tidemill.catalog.handed import LATE_BY
 from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.contract import columns_to_read
 from tidemill.language.names import quote_name
@@ -23,8 +24,16 @@ from tidemill.scan.contract import (
     OUT_OF_RANGE,
     Admission,
     SideFiles,
+    scratch_beside,
 )
-from tidemill.spark.catalyst.admission import CORRUPT, late_sql, malformed_sql, timed_items
+from tidemill.spark.catalyst.admission import (
+    CORRUPT,
+    TIME,
+    bound_sql,
+    late_sql,
+    malformed_sql,
+    timed_items,
+)
 from tidemill.spark.catalyst.arrivals import read_admitted
 from tidemill.spark.jobs import Workplace, WorkSize, workplace_of
 from tidemill.spark.readers import frame_of
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = "DataFrame"
 # Names that no declared column has.
-_VERDICT, _RECORD, _REASON = "_verdict", "_record", "_reason"
+_VERDICT, _RECORD, _REASON, _LATE_BY = "_verdict", "_record", "_reason", "_late_by"
 
 
 def read_rows(
@@ -82,10 +91,12 @@ def set_aside_in_catalyst(
     verdict = f"CASE WHEN {malformed_sql(admission)} THEN {MALFORMED}"
     verdict += f" WHEN {late_sql(admission)} THEN {LATE} END AS {_VERDICT}"
     rows = rows.selectExpr("*", verdict)
-    rows = rows.selectExpr(_VERDICT, *map(quote_name, names), *_record_and_reason(admission, names))
+    late_by = f"{bound_sql(admission)} - {TIME} AS {_LATE_BY}"
+    items = (*map(quote_name, names), late_by, *_record_and_reason(admission, names))
+    rows = rows.selectExpr(_VERDICT, *items)
     rows = rows.where(f"{_VERDICT} IN ({', '.join(map(str, verdicts))})")
-    columns = {LATE: names, MALFORMED: [_RECORD, _REASON]}
-    stored = {LATE: names, MALFORMED: ["record", "reason"]}
+    columns = {LATE: [*names, _LATE_BY], MALFORMED: [_RECORD, _REASON]}
+    stored = {LATE: [*names, LATE_BY.name], MALFORMED: ["record", "reason"]}
     if workplace_of(WorkSize(partial_rows=refused)) is Workplace.JOB:
         for number in verdicts:
             chosen = rows.where(f"{_VERDICT} = {number}").select(*map(quote_name, columns[number]))
@@ -118,15 +129,18 @@ def _record_and_reason(admission: Admission, names: Sequence[str]) -> tuple[str,
 
 def _write_here(rows: pa.Table, files: SideFiles, verdict: int) -> None:
     """Few rows, which have come to the driver; decimals as Spark stores them."""
-    scratch = files.scratch(verdict)
-    pq.write_table(rows, scratch, store_decimal_as_integer=True)
-    scratch.replace(files.path(verdict))
+    for place, names in files.places(verdict, rows.column_names).items():
+        scratch = scratch_beside(place)
+        pq.write_table(rows.select(names), scratch, store_decimal_as_integer=True)
+        scratch.replace(place)
 
 
 def _write_there(rows: DataFrame, files: SideFiles, verdict: int) -> None:
-    """One file, put in place whole."""
-    scratch = files.scratch(verdict)
-    rows.coalesce(1).write.parquet(f"file:{scratch}")
-    for part in scratch.glob("*.parquet"):
-        part.replace(files.path(verdict))
-    shutil.rmtree(scratch)
+    """One file for each place, put there whole."""
+    for place, names in files.places(verdict, rows.columns).items():
+        scratch = scratch_beside(place)
+        chosen = rows.select(*map(quote_name, names))
+        chosen.coalesce(1).write.parquet(f"file:{scratch}")
+        for part in scratch.glob("*.parquet"):
+            part.replace(place)
+        shutil.rmtree(scratch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,9 @@ import pytest
 
 from tidemill.catalog import Stream, stream_of
 from tidemill.catalog.addresses import SOURCES
+from tidemill.catalog.handed import answer_stream, side_stream
 from tidemill.clock import SystemClock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.connect.sources import (
     AnySource,
@@ -31,11 +34,12 @@ from tidemill.connect.sources import (
     SourceTools,
     open_source,
 )
-from tidemill.connect.sources.check import CheckedSource, check_source
+from tidemill.connect.sources.check import CheckedSource, check_source, rows_here
 from tidemill.connect.sources.contract import SourceReader, stored_columns
 from tidemill.errors import refuse
 from tidemill.language import parse_script
-from tidemill.language.statements import CreateStream
+from tidemill.language.names import Name
+from tidemill.language.statements import CreateAnswerStream, CreateStream
 from tidemill.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,6 +102,50 @@ GENERATED = CheckedSource(
 
 def test_generated_packets():
     check_source(GENERATED)
+
+
+def handed_over(folder: Path, column: str) -> CheckedSource:
+    """Rows of several ticks, some of them in two files, with promises alone in between."""
+    name = "s.late" if column == "late_by_us" else "s"
+    ledger = HandoverLedger(sqlite3.connect(":memory:", isolation_level=None), folder)
+    ledger.place(Name(name)).mkdir(parents=True)
+    for number in range(PARTS):
+        files = [f"{number}-{part}.parquet" for part in range(1 + number % 2)]
+        for file in files:
+            ends = pa.array([number * 10**6] * 3, pa.int64()).cast(pa.timestamp("us", "UTC"))
+            rows = pa.table({"window_end": ends, "src": ["a", None, "b"], "late_by_us": [1, 2, 3]})
+            pq.write_table(rows, ledger.place(Name(name)) / file)
+        ledger.add(Name(name), files, 3 * len(files), number * 10**6)
+        ledger.add(Name(name), [], 0, number * 10**6 + 1)
+        ledger.add(Name("others"), ["nowhere.parquet"], 1)
+    text = f"""CREATE STREAM s (ts TIMESTAMP, src STRING) ORDER BY ts SOURCE 'parquet:in';
+        CREATE STREAM a ({column} TIMESTAMP, src STRING) AS
+          SELECT src FROM s [RANGE 1 s SLIDE 1 s] GROUP BY src"""
+    base, answers = parse_script(text)
+    assert isinstance(base, CreateStream)
+    assert isinstance(answers, CreateAnswerStream)
+    is_side = column == "late_by_us"
+    fed = side_stream(stream_of(base), "late") if is_side else answer_stream(answers, 0)
+    fed = replace(fed, name=name)
+    return CheckedSource(
+        lambda: open_source(fed, replace(TOOLS, handovers=ledger)),
+        ("src", column),
+        settings=Settings(tick_rows=4),
+        empty=lambda: open_source(fed, TOOLS),
+    )
+
+
+@pytest.mark.parametrize("column", ["late_by_us", "window_time"])
+def test_rows_that_ticks_of_other_streams_hand_over(tmp_path: Path, column: str):
+    case = handed_over(tmp_path, column)
+    check_source(case)
+    source = case.make()
+    assert source.promise_alone(Position()) == (PARTS - 1) * 10**6 + 1
+    portion = source.next_input(Position(), case.settings, True)
+    assert portion is not None
+    assert source.promise(portion) == 0
+    rows = rows_here(source.read(portion, (column,)))
+    assert rows.column(column).cast(pa.int64())[0].as_py() == (1 if column == "late_by_us" else -1)
 
 
 def test_parquet_files(tmp_path: Path):

@@ -85,6 +85,11 @@ class SinkWriter(ABC):
     def deliver(self, batch: Batch) -> None:
         """Before the commit; may be called again for the same tick after a crash."""
 
+    def reach(self, watermark_us: int | None) -> None:
+        """After the answers of a tick: every window of the queries that ended by this time has
+        been answered."""
+        return
+
     def record(self) -> None:
         """Inside the commit's transaction."""
         return

@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.handovers import Handovers, NoHandovers
+from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.language.statements import ColumnDef
 from tidemill.scan.contract import Arrival
 from tidemill.settings import Settings
@@ -158,6 +160,22 @@ class SourceReader(ABC, Generic[InputT]):
     def any_input(self, settings: Settings) -> InputT | None:
         """Some input to make a plan with, taken or not; None if there is none at all."""
 
+    def go_on(self) -> bool:
+        """Called when no source of a run had input or a promise to make: True if a clock of its
+        own has gone on, so that there may be more at once."""
+        return False
+
+    def rest(self) -> None:
+        """The stream rests after a failure, and nobody is to wait for it."""
+
+    def now_us(self) -> int | None:
+        """The time by a clock of its own, by which it promises; None if that is the machine's."""
+        return None
+
+    def arrived_us(self, portion: InputT) -> int | None:
+        """When an input arrived, by a clock of its own."""
+        return None
+
     def sight(self) -> Sight:
         """What the last `next_input` saw, if it gave None."""
         return Sight()
@@ -221,6 +239,9 @@ class SourceTools:
     # Reads files once, as far as the time column, for the extent of each that has rows; raises
     # OSError with a reason if it cannot.
     measure: Callable[[Files, str], Mapping[str, Extent]]
+    # The clock that recordings of a home share.
+    recorded: RecordedClock = field(default_factory=RecordedClock)
+    handovers: Handovers = field(default_factory=NoHandovers)
 
 
 def is_text_format(file_format: str) -> bool:

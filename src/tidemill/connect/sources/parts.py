@@ -23,7 +23,7 @@ from tidemill.types import TIMESTAMP
 
 def array_parts(program: Program, source: AnySource, portion: Input) -> tuple[Part, ...] | None:
     """All parts of an input in order; None if some of it is Spark's to read."""
-    reading = source.read(portion, [name for name, _ in program.columns])
+    reading = source.read(portion, [name for name, _ in program.stored_columns])
     if isinstance(reading, ArrowBlocks):
         most_rows = source.most_rows(portion) or 0
         rows_each = -(-most_rows // max(1, len(reading.numbers)))

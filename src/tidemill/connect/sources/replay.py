@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidemill.catalog import Stream
 from tidemill.connect.sources.contract import (
+    AnySource,
     Extent,
     Files,
     InputRows,
@@ -19,11 +20,29 @@ from tidemill.connect.sources.contract import (
     stored_columns,
 )
 from tidemill.connect.sources.files import list_files
+from tidemill.connect.sources.recorded import RecordedSource
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.errors import refuse
 from tidemill.settings import Settings
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
+
+
+def open_replay(stream: Stream, tools: SourceTools) -> AnySource:
+    """A recording in the order of time, or as it was recorded."""
+    options = stream.source.option_map
+    if stream.stamped_on_arrival:
+        refuse(
+            "E_SOURCE",
+            f"stream {stream.name} replays, so its rows carry their own time",
+            hint="declare the TIMESTAMP column that has it, and ORDER BY it",
+        )
+    is_recorded = options.get("recorded", "false")
+    if is_recorded.lower() not in ("true", "false"):
+        refuse("E_SOURCE", f"recorded is true or false, not '{is_recorded}'")
+    if is_recorded.lower() == "true":
+        return RecordedSource(stream, tools, _speed(options.get("speed", "1")))
+    return ReplaySource(stream, tools)
 
 
 class ReplaySource(SourceReader[NumberSpan]):
@@ -34,12 +53,7 @@ class ReplaySource(SourceReader[NumberSpan]):
 
     def __init__(self, stream: Stream, tools: SourceTools) -> None:
         options = stream.source.option_map
-        if stream.stamped_on_arrival:
-            refuse(
-                "E_SOURCE",
-                f"stream {stream.name} replays, so its rows carry their own time",
-                hint="declare the TIMESTAMP column that has it, and ORDER BY it",
-            )
+        options.pop("recorded", None)
         self._speed = _speed(options.pop("speed", "1"))
         self._stream, self._clock = stream, tools.clock
         place = stream.source.path
@@ -63,6 +77,10 @@ class ReplaySource(SourceReader[NumberSpan]):
         low = self._first_us if position.mark is None else position.mark
         high = min(self._reached(low), self._last_us + 1, low + self._span_us(settings))
         return NumberSpan(low, high) if high > low else None
+
+    def promise(self, portion: NumberSpan) -> int | None:
+        """Rows come in the order of time, so all that follow are of the next span or later."""
+        return portion.high
 
     def restore(self, stored: Json) -> NumberSpan:
         return NumberSpan.restore(stored)

@@ -72,7 +72,7 @@ class Binder:
 
     def keep_only(self, catalog: Catalog) -> None:
         """Forget the plans of queries that are no longer there."""
-        queries = set(catalog.queries())
+        queries = set(catalog.every_query())
         self._plans = {key: plan for key, plan in self._plans.items() if key[0] in queries}
 
     def _beside(self, catalog: Catalog, standing: SharedPlan) -> Environment:

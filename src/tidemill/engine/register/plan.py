@@ -12,7 +12,8 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.explain.replies import Message
 from tidemill.language import render
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateStream
+from tidemill.language.statements import CreateAnswerStream, CreateStream
+from tidemill.plan.bind.branch import source_of
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
 from tidemill.plan.row_query import AnyQuery
@@ -95,8 +96,7 @@ class Planner:
         """The feeds of a stream's synopses, or one that just counts its rows."""
         context = self.context(stream, catalog, plan)
         feeds = arrange_feeds(plan.of_stream(stream), context.settings, context.costs)
-        rows = plan.rows_of(stream)
-        return feeds or tuple(counting_feed(feed.query.relation) for feed in rows[:1])
+        return feeds or (counting_feed(source_of(catalog.stream(stream))),)
 
     def all_feeds(self, plan: SharedPlan, catalog: Catalog) -> dict[Name, tuple[Feed, ...]]:
         """By stream."""
@@ -199,7 +199,9 @@ def _can_differ(queries: Sequence[QueryPlan], scan: Scan) -> bool:
 def declaration_of_stream(catalog: Catalog, stream: str) -> Declared:
     """The stream and its declaration: what was learned is good for no other."""
     definition = catalog.definition("stream", stream)
-    return Name(stream), render(definition) if isinstance(definition, CreateStream) else ""
+    if not isinstance(definition, CreateStream | CreateAnswerStream):
+        return Name(stream), ""
+    return Name(stream), render(definition)
 
 
 def _sharing(settings: Settings) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from functools import partial
 from tidemill.catalog import Catalog
 from tidemill.catalog.definitions import priority_of_select
 from tidemill.catalog.differences import check_advance
+from tidemill.catalog.handed import answering_query
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
 from tidemill.engine.register.aggregates import check_calls
@@ -24,7 +26,14 @@ from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
 from tidemill.explain.replies import Message
 from tidemill.language.names import Name
-from tidemill.language.statements import AdvanceStream, CreateDerivedStream, CreateQuery, RunSelect
+from tidemill.language.statements import (
+    AdvanceStream,
+    CreateAnswerStream,
+    CreateDerivedStream,
+    CreateQuery,
+    RunSelect,
+)
+from tidemill.plan.bind.answers import with_columns
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import Sample, SharedPlan
@@ -74,6 +83,14 @@ class Registry:
             self.binder.branch(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
+
+    def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
+        """With the columns that the answers have."""
+        catalog.check_inputs(statement)
+        plan = self.bind(answering_query(statement), catalog)
+        if isinstance(plan, QueryPlan):
+            check_calls(plan)
+        return with_columns(statement, plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)
@@ -125,7 +142,8 @@ class Registry:
         self.tables.write(plan)
         connection = self.home.open()
         samples = self.planner.samples_of(catalog)
-        save_registered(connection, self.registered, after, writers, samples)
+        ledger = HandoverLedger(connection, self.home.handovers)
+        save_registered(connection, self.registered, after, writers, samples, ledger)
         self.registered = after
         self.outlets.stand(writers)
         self.tables.sweep(plan)

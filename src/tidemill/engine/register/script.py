@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from tidemill.catalog import Catalog
 from tidemill.catalog.addresses import anchor_address
@@ -18,6 +19,7 @@ from tidemill.language.statements import (
     AlterQuery,
     Change,
     CreateAggregate,
+    CreateAnswerStream,
     CreateDerivedStream,
     CreateQuery,
     CreateSink,
@@ -34,13 +36,22 @@ from tidemill.language.statements import (
 ReadStatement = Show | Describe | Explain
 Respond = Callable[[ReadStatement | RunSelect, Catalog], PendingReply]
 Checked = CreateQuery | CreateDerivedStream | AdvanceStream
-Check = Callable[[Checked, Catalog], None]
 # Told what long work is under way.
 Notice = Callable[[str], None]
 
 
+class Binding(Protocol):
+    """What statements mean under a catalog; refuses those that mean nothing."""
+
+    def check(self, statement: Checked, catalog: Catalog) -> None:
+        """Statements that the catalog has by now."""
+
+    def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
+        """With the columns that the answers have."""
+
+
 def apply_script(
-    text: str, base: Path, catalog: Catalog, check: Check, respond: Respond, notice: Notice
+    text: str, base: Path, catalog: Catalog, binding: Binding, respond: Respond, notice: Notice
 ) -> tuple[Catalog, list[PendingReply]]:
     """The catalog after the script, and what its questions answered. Nothing is written."""
     replies: list[PendingReply] = []
@@ -49,7 +60,7 @@ def apply_script(
     for number, statement in enumerate(statements, start=1):
         notice(f"statement {number:,} of {len(statements):,}")
         with placed(text, statement.place or statement.text_place):
-            catalog = _apply(statement, base, catalog, check, respond, replies)
+            catalog = _apply(statement, base, catalog, binding, respond, replies)
     return catalog, replies
 
 
@@ -75,7 +86,7 @@ def _apply(
     statement: Statement,
     base: Path,
     catalog: Catalog,
-    check: Check,
+    binding: Binding,
     respond: Respond,
     replies: list[PendingReply],
 ) -> Catalog:
@@ -84,23 +95,27 @@ def _apply(
         return catalog
     if isinstance(statement, CreateAggregate):
         return _with_aggregate(with_text(statement, base, catalog), catalog)
+    if isinstance(statement, CreateAnswerStream):
+        return catalog.apply(binding.complete(statement, catalog))
     after = catalog.apply(_anchored(statement, base))
     if isinstance(statement, CreateQuery | AlterQuery):
-        check(after.query(statement.name), after)
+        binding.check(after.query(statement.name), after)
     if isinstance(statement, CreateDerivedStream | AdvanceStream):
-        check(statement, after)
+        binding.check(statement, after)
     if isinstance(statement, CreateStream) and after is not catalog:
-        _check_readers(statement, after, check)
+        _check_readers(statement, after, binding)
     return after
 
 
-def _check_readers(stream: CreateStream, catalog: Catalog, check: Check) -> None:
+def _check_readers(stream: CreateStream, catalog: Catalog, binding: Binding) -> None:
     """Columns that a stream has now may get in the way of those of streams that read it."""
     for name in catalog.users("stream", stream.name).streams:
-        derived = catalog.stream_definition(name)
-        assert isinstance(derived, CreateDerivedStream)
+        reader = catalog.stream_definition(name)
         try:
-            check(derived, catalog)
+            if isinstance(reader, CreateAnswerStream):
+                binding.complete(reader, catalog)
+            elif isinstance(reader, CreateDerivedStream):
+                binding.check(reader, catalog)
         except TidemillError as error:
             detail = f"in stream {name}\n{error.problem.detail}".strip()
             raise TidemillError(replace(error.problem, detail=detail, place=None)) from None

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tidemill.catalog import HOME_FORMAT, Catalog, CatalogStore, Stream
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import distinct_writers
 from tidemill.engine.register.learned import Samples, keep_samples
 from tidemill.engine.register.old_plans import (
@@ -54,13 +55,14 @@ class Registered:
             query.name: self.queries.get(query.name, QueryState())
             if query.name in going_on or catalog.is_stopped(query.name)
             else QueryState()
-            for query in catalog.queries()
+            for query in catalog.every_query()
         }
         return Registered(catalog, plan, queries)
 
     def streams(self) -> list[Stream]:
-        """Those that some query reads."""
-        return [self.catalog.stream(name) for name in self.plan.streams]
+        """Those that some query reads; first those whose ticks give rows to others."""
+        streams = [self.catalog.stream(name) for name in self.plan.streams]
+        return sorted(streams, key=lambda stream: stream.level)
 
 
 class PlanStore:
@@ -152,10 +154,15 @@ def save_registered(
     after: Registered,
     writers: Writers,
     samples: Samples,
+    handovers: HandoverLedger,
 ) -> None:
-    """In one transaction, together with what the sinks know by now."""
+    """In one transaction, together with what the sinks know by now.
+
+    A stream of handovers that nobody reads any more is forgotten: who reads it next begins anew.
+    """
     # Made before the transaction begins: they make their tables, which would end one.
     journal, catalogs, plans = Journal(connection), CatalogStore(connection), PlanStore(connection)
+    left = [name for name in before.plan.handed_over if name not in after.plan.handed_over]
     with journal.transaction():
         catalogs.save(after.catalog)
         keep_samples(connection, samples)
@@ -164,6 +171,11 @@ def save_registered(
         journal.save_queries(after.queries)
         for writer in distinct_writers(writers.values()):
             writer.record()
+        for stream in left:
+            journal.forget_stream(stream)
+            handovers.forget(stream)
+    for stream in left:
+        handovers.sweep(stream)
 
 
 def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPlan) -> Registered:

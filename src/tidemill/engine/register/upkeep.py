@@ -13,7 +13,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.schedule import Specs, oldest_needed
 from tidemill.share import SharedPlan, Stint, retire_stints, specs_of
@@ -100,7 +100,9 @@ def _problem(query: QueryPlan, size_bytes: int, limit_bytes: int) -> Problem:
     calls = _counting_calls(query)
     siblings = {name: call for call in calls if (name := function_of(call).sibling)}
     hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
-    hints.append("or SET value_memory to more, and RESUME QUERY " + query.name)
+    is_hidden = answered_by(query.name) is not None
+    resumed = "resume the queries that read it" if is_hidden else f"RESUME QUERY {query.name}"
+    hints.append(f"or SET value_memory to more, and {resumed}")
     return Problem(
         "E_VALUE_MEMORY",
         f"query {query.name} is stopped: the values it counts take {_size_text(size_bytes)}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
 from tidemill.clock import Clock
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import SinkWriter
 from tidemill.engine.beside.agenda import AgendaContext
 from tidemill.engine.beside.one_time import OneTimeAnswerer
@@ -39,6 +40,8 @@ class FoldContext:
     tables: Tables
     buckets: Mapping[str, int]  # by synopsis
     failpoint: Failpoint
+    # By stream and verdict, the streams that are read of what it sets aside.
+    sides: Mapping[Name, Mapping[int, Name]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class AnswerContext:
     sinks: Mapping[str, SinkWriter]  # by query
     subscribers: Subscribers
     states: dict[str, QueryState]  # by query; a commit brings them up to date
+    handovers: HandoverLedger
 
     def queries_of(self, stream: Stream) -> tuple[QueryPlan, ...]:
         """Those with a window."""

@@ -84,6 +84,11 @@ class Deliverer:
                 writer.take_back()
             raise
 
+    def reach(self, watermark_us: int | None) -> None:
+        """After all answers: how far the time of the queries has come."""
+        for writer in self._writers():
+            writer.reach(watermark_us)
+
     def record(self) -> None:
         """Within the transaction of the commit: the ledgers of the sinks."""
         for writer in self._writers():

@@ -13,6 +13,7 @@ from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.contract import Files
 from tidemill.connect.sources.parts import array_parts, settle_by_footers, settle_by_parts
 from tidemill.engine.tick.context import FoldContext
+from tidemill.engine.tick.handover import side_file
 from tidemill.engine.tick.journal import TickRecord
 from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
@@ -21,7 +22,6 @@ from tidemill.scan.contract import (
     LATE,
     MALFORMED,
     Admission,
-    Arrival,
     FoldPlace,
     FoldReport,
     SideFiles,
@@ -110,6 +110,8 @@ class ScanFolder:
         context, program = self._context, self._program
         if program is None:
             return None
+        if program.is_stamped:
+            program = replace(program, stamp_us=record.batch_time_us)
         with watch.phase("admit"):
             parts = array_parts(program, self._source, self._input(record))
         if parts is None:
@@ -186,10 +188,11 @@ class ScanFolder:
     def _admission(self, record: TickRecord, terms: Terms) -> Admission:
         """With the arrivals, unless their rows are stamped: those are never late."""
         stream, source = self._stream, self._source
-        arrivals: tuple[Arrival, ...] = ()
-        if not stream.stamped_on_arrival:
-            reading = source.read(self._input(record), [stream.time_column])
-            arrivals, terms = reading.arrivals, settle_by_footers(terms, stream, reading)
+        if stream.stamped_on_arrival:
+            terms = replace(terms, bounds={})
+            return Admission(stream, terms, record.batch_time_us, source.is_text)
+        reading = source.read(self._input(record), [stream.time_column])
+        arrivals, terms = reading.arrivals, settle_by_footers(terms, stream, reading)
         return Admission(stream, terms, record.batch_time_us, source.is_text, arrivals)
 
     def _rows(
@@ -238,9 +241,17 @@ class ScanFolder:
         self._context.journal.begin(record)
         return record
 
+    def _side_files(self, tick: int) -> SideFiles:
+        home, stream = self._context.home, self._stream
+        handed = {
+            verdict: home.handovers / side / side_file(tick)
+            for verdict, side in self._context.sides.get(stream.key, {}).items()
+        }
+        return SideFiles(home.stream_folder(stream.name), tick, handed)
+
     def _set_aside(self, record: TickRecord, outcome: RouteReport) -> None:
         """Write the side files, by arrays as far as they have judged the rows and can."""
-        files = SideFiles(self._context.home.stream_folder(self._stream.name), record.number)
+        files = self._side_files(record.number)
         files.clear()
         report = outcome.report
         rows = {LATE: report.late, MALFORMED: report.malformed}

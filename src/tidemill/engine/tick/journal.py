@@ -333,6 +333,11 @@ class Journal:
             for name, answers, raised, user_error in rows
         }
 
+    def forget_stream(self, stream: Name) -> None:
+        """As if none of its ticks had ever been."""
+        for table in ("streams", "rates", "inputs", "ticks"):
+            self._connection.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))
+
     def forget_queries(self, names: set[str]) -> None:
         rows = [(name,) for name in names]
         self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)

@@ -24,10 +24,11 @@ from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
+from tidemill.engine.tick.handover import TickHandover
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
-from tidemill.language.names import Name
+from tidemill.language.names import Name, answered_by
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
@@ -109,6 +110,8 @@ class TickMachine:
         self._deliverer = Deliverer(answer, stream)
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
+        self._handover = TickHandover.of(answer.handovers, stream, self._plan)
+        self._handover.sweep(self.state.tick + 1)
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
         kept_ids = self._synopses | self._row_feeds
@@ -125,13 +128,17 @@ class TickMachine:
         flush: bool = False,
         carried: tuple[str, ...] = (),
         promised: Promise | None = None,
+        arrived_us: int | None = None,
         is_fresh: bool = False,
     ) -> Begun:
         """A tick over an input, or over none; `carried` soft queries are being answered.
 
-        An input `is_fresh` if it came after a look that found none.
+        An input `is_fresh` if it came after a look that found none; it arrived now unless it did
+        by another clock.
         """
         record = replace(self._record(portion, flush), carried=carried, is_fresh=is_fresh)
+        if arrived_us is not None:
+            record = replace(record, arrived_us=arrived_us)
         if promised:
             record = replace(record, promised_us=promised.until_us, word=promised.name)
         self._journal.begin(record)
@@ -218,8 +225,10 @@ class TickMachine:
         with tick.watch.phase("deliver"):
             with self._deliverer.taken_back_on_failure():
                 answers = self._deliverer.deliver(record.number, decision.folded, results, rows)
+                self._deliverer.reach(decision.time.watermark_us)
                 state = self._state_after(record, decision, self._version_after(answered))
-                self._commit(record, state, self._deliverer.query_states())
+                self._commit(record, state, self._deliverer.query_states(), decision.folded)
+            self._handover.remove()
             self.publish()
             self._remove_pieces(tick.version)
         return _report(record, decision, answers, tick.watch)
@@ -238,7 +247,8 @@ class TickMachine:
                     name: replace(changed.get(name, self._states[name]), history=history)
                     for name, history in histories.items()
                 }
-                self._commit(record, replace(self.state, tick=record.number), {**changed, **states})
+                state = replace(self.state, tick=record.number)
+                self._commit(record, state, {**changed, **states}, FoldReport())
             self.publish()
             self._remove(())
         return _report(record, Decision(self.state.time), answers, watch)
@@ -293,12 +303,17 @@ class TickMachine:
         )
 
     def _commit(
-        self, record: TickRecord, state: StreamState, states: Mapping[str, QueryState]
+        self,
+        record: TickRecord,
+        state: StreamState,
+        states: Mapping[str, QueryState],
+        folded: FoldReport,
     ) -> None:
         """One transaction for time, input, pieces, counts and ledgers."""
         with self._journal.transaction():
             self._journal.commit(record, {self._stream.key: state}, states)
             self._deliverer.record()
+            self._handover.record(record, folded)
         self._streams[self._stream.key] = state
         self._states.update(states)
 
@@ -343,7 +358,8 @@ def _report(
         rows_in=folded.rows_in,
         rows_late=folded.late,
         rows_malformed=folded.malformed,
-        answers=answers,
+        # What goes to streams of answers is rows of theirs.
+        answers={name: count for name, count in answers.items() if answered_by(name) is None},
         watermark_us=decision.time.watermark_us,
         seconds=watch.total(),
         phases=watch.phases,

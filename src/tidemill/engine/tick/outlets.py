@@ -7,8 +7,12 @@ import sqlite3
 from tidemill.answer.rows import answer_schema
 from tidemill.catalog import Catalog, Sink
 from tidemill.catalog.addresses import Address
+from tidemill.catalog.handed import answering_query
+from tidemill.connect.handovers import HandoverLedger
 from tidemill.connect.sinks import Printer, SinkTools, SinkWriter, distinct_writers, open_sink
+from tidemill.connect.sinks.handover import HandoverSink
 from tidemill.engine.home import Home
+from tidemill.language.names import Name
 from tidemill.share import SharedPlan
 
 Writers = dict[str, SinkWriter]  # by query
@@ -22,6 +26,7 @@ class Outlets:
         self._home, self._printer = home, printer
         self._default = Sink("default", Address(default, ""))
         self._opened: dict[Sink, SinkWriter] = {}
+        self._handing: Writers = {}
         self._standing: Writers = {}
 
     def standing(self, catalog: Catalog) -> Writers:
@@ -45,7 +50,21 @@ class Outlets:
             sink = self._sink(name, catalog)
             writers[name] = self._opened.get(sink) or self._open(sink, self._home.open(), catalog)
             self._opened[sink] = writers[name]
-        return {query.name: writers[query.into] for query in catalog.queries()}
+        into = {query.name: writers[query.into] for query in catalog.queries()}
+        return {**into, **self._handovers(catalog)}
+
+    def _handovers(self, catalog: Catalog) -> Writers:
+        """The writers of queries behind streams of answers, each with one of its own."""
+        self._handing = {
+            query: self._handing.get(query) or self._handover_to(Name(stream.name))
+            for stream in catalog.answered
+            for query in (answering_query(stream).name,)
+        }
+        return self._handing
+
+    def _handover_to(self, stream: Name) -> SinkWriter:
+        ledger = HandoverLedger(self._home.open(), self._home.handovers)
+        return HandoverSink(stream, ledger, self._home.staging)
 
     def check(self, catalog: Catalog, plan: SharedPlan, standing: set[str]) -> None:
         """Refuse places that are taken, before a new home is made for the answers."""

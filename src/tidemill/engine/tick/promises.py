@@ -6,6 +6,7 @@ The tick log has them before they take effect, so a tick that is cut off repeats
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import is_
 
 from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Input
@@ -34,8 +35,10 @@ class PromiseMaker:
     def __init__(self, context: TickContext, stream: Stream, source: AnySource) -> None:
         self._context, self._stream, self._source = context, stream, source
         self._word = word_of(stream)
-        # The instant that something waits for, in a state of the stream.
-        self._wait: tuple[StreamState, int | None] | None = None
+        # Who waits for promises of the source: its readers, and those of answers over it.
+        self._names = (stream.key, *context.plan.answered_from(stream.key))
+        # The instant that something waits for, in these states of the streams.
+        self._wait: tuple[list[StreamState], int | None] | None = None
         self._period: int | None = None  # the one in which the clock's last promise was made
 
     def with_input(self, state: StreamState, portion: Input) -> Promise | None:
@@ -74,17 +77,16 @@ class PromiseMaker:
 
     def _lets_go(self, state: StreamState, promised: Promise) -> bool:
         """What the watermark has come to already waits for something else."""
-        next_us = self._next_us(state)
+        next_us = self._next_us()
         return next_us is not None and state.time.since_us < next_us <= promised.until_us
 
-    def _next_us(self, state: StreamState) -> int | None:
-        """The first instant at which something goes; it stays until a tick changes the state."""
-        if self._wait is None or self._wait[0] is not state:
-            context, source = self._context, self._stream.key
-            standing = Standing(
-                context.plan, {source: state}, context.answer.states, context.paused
-            )
-            self._wait = state, standing.next_us(source)
+    def _next_us(self) -> int | None:
+        """The first instant at which something goes; it stays until a tick changes a state."""
+        context, source = self._context, self._stream.key
+        states = {name: context.streams[name] for name in self._names}
+        if self._wait is None or not all(map(is_, self._wait[0], states.values())):
+            standing = Standing(context.plan, states, context.answer.states, context.paused)
+            self._wait = list(states.values()), standing.next_us(source)
         return self._wait[1]
 
 

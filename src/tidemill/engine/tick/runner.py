@@ -91,7 +91,7 @@ class StreamRunner:
         if portion is not None:
             is_fresh = not (draining or before.has_input or before.input_us is None)
             return self._begin(portion, self._promises.with_input(self.state, portion), is_fresh)
-        promised = self._promises.alone(self.state, None if draining else now_us)
+        promised = self._promises.alone(self.state, self._promise_clock_us(now_us, draining))
         return self._begin(None, promised) if promised else None
 
     def flush(self) -> TickReport:
@@ -139,9 +139,14 @@ class StreamRunner:
         """True if a tick was cut off and must be finished under the plan that stands."""
         return self._machine.is_interrupted
 
+    def go_on(self) -> bool:
+        """Called when nobody had anything to do: True if the source may have more at once."""
+        return self._source.go_on()
+
     def rest(self) -> None:
         """After a failure: a tick that has decided nothing is not to hold up other streams."""
         self._machine.abandon_undecided()
+        self._source.rest()
 
     def describe(self) -> dict[str, object]:
         """The stream's position and totals, for metrics."""
@@ -168,7 +173,16 @@ class StreamRunner:
         flush: bool = False,
     ) -> TickReport:
         carried = self._agenda.among(self._pins.names)
-        return self._run(self._machine.begin(portion, flush, carried, promised, is_fresh))
+        arrived_us = self._source.arrived_us(portion) if portion else None
+        is_fresh |= arrived_us is not None
+        return self._run(
+            self._machine.begin(portion, flush, carried, promised, arrived_us, is_fresh)
+        )
+
+    def _promise_clock_us(self, now_us: int, draining: bool) -> int | None:
+        """The clock that promises go by; the machine's has no say in what files are to tell."""
+        own_us = self._source.now_us()
+        return own_us if own_us is not None or draining else now_us
 
     def _run(self, stage: Begun | Decided) -> TickReport:
         before, is_flush = stage.record.time, stage.record.flush

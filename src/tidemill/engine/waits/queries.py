@@ -46,12 +46,14 @@ class Standing:
         return {name: Wait(sources[name], until_us) for name, until_us in instants.items()}
 
     def next_us(self, source: Name) -> int | None:
-        """The first instant at which a promise of the source lets something go."""
+        """The first instant at which a promise of the source lets something go; what reads answers
+        over the source waits for it too."""
+        sources = {source, *self.plan.answered_from(source)}
         return min(
             (
                 until_us
                 for query, until_us in self._instants()
-                if source_name(query.relation) == source and self._is_let_go(query, until_us)
+                if source_name(query.relation) in sources and self._is_let_go(query, until_us)
             ),
             default=None,
         )

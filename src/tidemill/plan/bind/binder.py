@@ -114,7 +114,7 @@ def _scope(
     query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
 ) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
     """The columns that a query may name, the terms of its joins, and what is known without them."""
-    select, qualifier = query.select, query.select.stream_alias or query.select.stream
+    select, qualifier = query.select, query.select.qualifier
     memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
     scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
     return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)

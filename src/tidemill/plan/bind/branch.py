@@ -95,7 +95,7 @@ def source_branch(stream: Stream) -> Branch:
 def source_of(stream: Stream) -> Source:
     """A stream as a relation."""
     slots = tuple(Slot(column.name, column.type) for column in stream.columns)
-    return Source(Name(stream.name), slots, stream.is_latent)
+    return Source(Name(stream.name), slots, stream.is_latent, stream.origin)
 
 
 def with_joins(below: Relation, joins: tuple[JoinTerms, ...], join_of: JoinOf) -> Relation:

@@ -13,7 +13,6 @@ from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.names import Name, quote_name
 from tidemill.language.statements import (
     CreateDerivedStream,
-    CreateStream,
     Expr,
     JoinClause,
     Star,
@@ -32,7 +31,9 @@ from tidemill.plan.expressions import Scalar
 from tidemill.plan.joins import JoinTerms
 from tidemill.types import VOID
 
-_NO_GROUPS = "rows of a stream are not grouped; aggregate in the queries that read it"
+_NO_GROUPS = (
+    "rows of a stream are not grouped; aggregate in the queries that read it, or over a window"
+)
 
 
 def bind_joins(
@@ -55,9 +56,9 @@ def branch_of(
     name: str, catalog: Catalog, environment: Environment, place: Place | None = None
 ) -> Branch:
     """The branch of a stream of the catalog; one and the same as long as nothing of it changes."""
-    statement, recall = catalog.stream_definition(name, place), environment.memo.recall
-    if isinstance(statement, CreateStream):
-        stream = catalog.stream(name)
+    statement, recall = catalog.derived_stream(name, place), environment.memo.recall
+    if statement is None:
+        stream = catalog.stream(name, place)
         return recall(("branch", stream), lambda: source_branch(stream))
     question = ("branch", statement, catalog.read_by(statement.select))
     return recall(question, lambda: _derived(statement, catalog, environment))
@@ -67,7 +68,7 @@ def _derived(stream: CreateDerivedStream, catalog: Catalog, environment: Environ
     select = stream.select
     below = branch_of(select.stream, catalog, environment, select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in select.joins)
-    scope = below.scope(select.stream_alias or select.stream, environment.signatures)
+    scope = below.scope(select.qualifier, environment.signatures)
     scope, joins = bind_joins(below, scope, select.joins, tables, environment.type_of)
     with in_own_words(scope):
         return _Binder(stream, below, scope, ScalarBinder(scope, environment.type_of)).branch(

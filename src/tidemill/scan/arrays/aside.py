@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 
 from tidemill.arrays import Array, BoolArray
 from tidemill.catalog import Stream
+from tidemill.catalog.handed import LATE_BY
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import UNREADABLE, MadeRows, Part, parts_of, read_batches
 from tidemill.scan.arrays.judging import Judge
@@ -28,11 +30,13 @@ from tidemill.scan.contract import (
     OUT_OF_RANGE,
     Admission,
     SideFiles,
+    scratch_beside,
 )
 from tidemill.time import EARLIEST_US, LATEST_US
 
 # A reason is always there, and Spark stores it as such.
 _REASON = pa.field("reason", pa.string(), nullable=False)
+_LATE_BY = pa.field(LATE_BY.name, LATE_BY.type.arrow)
 _RECORDS = pa.schema([pa.field("record", pa.string()), _REASON])
 
 
@@ -64,14 +68,16 @@ def set_aside_on_arrays(
             judge = Judge(admission.terms)
             for batch in read_batches(program, whole_parts):
                 column = Chunk(batch.rows, program.kinds).column(program.time_column)
-                usable, timely = judge.judge(column, batch.stretches)
+                usable, timely, bounds_us = judge.judge(column, batch.stretches)
                 if LATE in writers:
-                    late = _where(batch.rows, usable & ~timely, stream)
-                    writers[LATE].write_table(late)
+                    is_late = usable & ~timely
+                    late = _where(batch.rows, is_late, stream)
+                    late_by = (bounds_us - column.numbers)[is_late]
+                    writers[LATE](late.append_column(_LATE_BY, pa.array(late_by)))
                 if MALFORMED in writers:
                     malformed = _where(batch.rows, ~usable, stream)
                     reasons = _reasons(column)[~usable]
-                    writers[MALFORMED].write_table(_records(malformed, reasons, stream))
+                    writers[MALFORMED](_records(malformed, reasons, stream))
     except (*UNREADABLE, UnicodeError):
         return frozenset()
     return frozenset(plain)
@@ -108,15 +114,28 @@ def _where(rows: pa.Table, chosen: BoolArray, stream: Stream) -> pa.Table:
 
 
 @contextmanager
-def _writing(stream: Stream, files: SideFiles, verdict: int) -> Iterator[pq.ParquetWriter]:
-    """A writer of a side file, which is put in place whole or not at all."""
-    scratch = files.scratch(verdict)
-    schema = _row_schema(stream) if verdict == LATE else _RECORDS
+def _writing(
+    stream: Stream, files: SideFiles, verdict: int
+) -> Iterator[Callable[[pa.Table], object]]:
+    """Writes rows of a verdict wherever they go."""
+    schema = _row_schema(stream).append(_LATE_BY) if verdict == LATE else _RECORDS
+    with ExitStack() as stack:
+        writers = [
+            (stack.enter_context(_whole_file(place, pa.schema(map(schema.field, names)))), names)
+            for place, names in files.places(verdict, schema.names).items()
+        ]
+        yield lambda rows: [writer.write_table(rows.select(names)) for writer, names in writers]
+
+
+@contextmanager
+def _whole_file(place: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """A writer of a file, which is put in place whole or not at all."""
+    scratch = scratch_beside(place)
     try:
         # Decimals as Spark stores them.
         with pq.ParquetWriter(scratch, schema, store_decimal_as_integer=True) as writer:
             yield writer
-        scratch.replace(files.path(verdict))
+        scratch.replace(place)
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -201,7 +201,8 @@ def parts_of(program: Program, paths: Sequence[str]) -> tuple[FilePart, ...] | N
     """All parts of the files in order; None if any file is not as declared or cannot be read."""
     if program.dialect is not None:
         return line_parts(paths, program.dialect)
-    return row_groups(paths, program.columns, program.time_column)
+    time_column = "" if program.is_stamped else program.time_column
+    return row_groups(paths, program.stored_columns, time_column)
 
 
 def all_rows(program: Program, paths: Sequence[str]) -> pa.Table | None:
@@ -250,12 +251,19 @@ def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
     for batch in _batches(program, parts):
         if not len(batch.rows):
             continue
+        batch = _stamped(program, batch) if program.is_stamped else batch
         if waiting and sum(len(b.rows) for b in waiting) + len(batch.rows) > CHUNK_ROWS:
             yield _joined(waiting)
             waiting = []
         waiting.append(batch)
     if waiting:
         yield _joined(waiting)
+
+
+def _stamped(program: Program, batch: RowBatch) -> RowBatch:
+    """With the time of their arrival."""
+    stamps = pa.repeat(pa.scalar(program.stamp_us, TIMESTAMP.arrow), len(batch.rows))
+    return replace(batch, rows=batch.rows.append_column(program.time_column.lower(), stamps))
 
 
 def _joined(batches: Sequence[RowBatch]) -> RowBatch:

@@ -4,6 +4,7 @@ the bound of their arrival."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from tidemill.scan.arrays.chunk import ChunkColumn
 from tidemill.scan.arrays.files import Stretch
 from tidemill.scan.contract import Arrival, Terms, TimeSpan
 from tidemill.time import EARLIEST_US, LATEST_US
+
+
+class Judged(NamedTuple):
+    """Of each row, whether it has a usable time, whether that is before no bound, and the bound."""
+
+    usable: BoolArray
+    timely: BoolArray
+    bounds_us: IntArray  # one for all rows, or one for each
 
 
 class Judge:
@@ -27,10 +36,7 @@ class Judge:
         self._arrival: Arrival | None = None
         self._newest_us: int | None = None  # of the arrival that is under way
 
-    def judge(
-        self, column: ChunkColumn, stretches: Sequence[Stretch]
-    ) -> tuple[BoolArray, BoolArray]:
-        """Of each row, whether it has a usable time, and whether that is before no bound."""
+    def judge(self, column: ChunkColumn, stretches: Sequence[Stretch]) -> Judged:
         times_us = column.numbers
         usable: BoolArray = (times_us >= EARLIEST_US) & (times_us <= self._terms.latest_us)
         if column.valid is not None:
@@ -39,9 +45,10 @@ class Judge:
         since = [
             self._bound(arrival, at) for (arrival, _), at in zip(stretches, newest, strict=True)
         ]
-        if len(since) == 1:
-            return usable, times_us >= since[0]
-        return usable, times_us >= np.repeat(since, [rows for _, rows in stretches])
+        bounds_us = np.array(since, dtype=np.int64)
+        if len(since) > 1:
+            bounds_us = np.repeat(bounds_us, [rows for _, rows in stretches])
+        return Judged(usable, times_us >= bounds_us, bounds_us)
 
     def broken(self, times_us: IntArray, late: BoolArray) -> BoolArray:
         """The late rows that break a promise."""

@@ -22,7 +22,10 @@ from tidemill.scan.contract import Pass, passes_of
 from tidemill.scan.row_scan import RowPass, row_hindrances, row_passes
 from tidemill.state.feed import Feed, Scan
 from tidemill.state.row_pieces import RowFeed
-from tidemill.types import Type
+from tidemill.types import TIMESTAMP, Type
+
+# The time of rows whose stream has no column for it; no declared column has such a name.
+_STAMP = "_stamp"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Program:
 
     `passes` make cells, `row_passes` pick rows.
 
-    `tables` is the folder with the files of the tables that are joined.
+    `tables` is the folder with the files of the tables that are joined. Rows that are stamped on
+    arrival have `stamp_us` in the column of their time, which no file has.
     """
 
     time_column: str
@@ -57,6 +61,14 @@ class Program:
     dialect: Dialect | None = None  # of text files
     tables: Path = Path()
     row_passes: tuple[RowPass, ...] = ()
+    is_stamped: bool = False
+    stamp_us: int = 0  # of the tick; to look at some rows any will do
+
+    @property
+    def stored_columns(self) -> tuple[tuple[str, Type], ...]:
+        """The columns that are read."""
+        time = self.time_column.lower() if self.is_stamped else ""
+        return tuple((name, kind) for name, kind in self.columns if name != time)
 
     @cached_property
     def holds_interpreter(self) -> bool:
@@ -115,13 +127,18 @@ def table_rows(table: Table) -> Program:
 
 
 def _program(stream: Stream, names: Sequence[str], passes: tuple[ArrayPass, ...]) -> Program:
-    read_names = {name.lower() for name in (*names, stream.time_column)}
-    columns = ((column.name.lower(), column.type) for column in stream.columns)
+    time_column = stream.time_column or _STAMP
+    read_names = {name.lower() for name in (*names, time_column)}
+    if stream.stamped_on_arrival and len(read_names) == 1:
+        read_names.add(stream.stored_columns[0].name.lower())  # rows are counted by some column
+    stamp = ((_STAMP, TIMESTAMP),) if stream.is_latent else ()
+    columns = (*((column.name.lower(), column.type) for column in stream.columns), *stamp)
     return Program(
-        stream.time_column,
+        time_column,
         tuple((name, kind) for name, kind in columns if name in read_names),
         passes,
         _dialect(stream),
+        is_stamped=stream.stamped_on_arrival,
     )
 
 

@@ -53,7 +53,7 @@ class Admitted:
 def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely = judge.judge(column, stretches)
+    usable, timely, _ = judge.judge(column, stretches)
     accepted = usable & timely
     spans = spans_of(column.numbers, accepted, stretches)
     if accepted.all():

@@ -46,9 +46,14 @@ def malformed_sql(admission: Admission) -> str:
 
 def late_sql(admission: Admission) -> str:
     """The same text before there is a watermark as after, so that the code stays warm."""
+    return f"{TIME} < {bound_sql(admission)}"
+
+
+def bound_sql(admission: Admission) -> str:
+    """The time before which a row is late."""
     if admission.judges_apart:
-        return f"{TIME} < {SINCE}"
-    return f"{TIME} < {tick_constant(admission.terms.since_us, TIME)}"
+        return SINCE
+    return tick_constant(admission.terms.since_us, TIME)
 
 
 def broken_sql(admission: Admission) -> str | None:

@@ -1,0 +1,6 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM sums AS SELECT src, SUM(length) AS bytes FROM packets [RANGE 1 MINUTE SLIDE 1 MINUTE] GROUP BY src;
+CREATE STREAM large AS SELECT window_time, bytes FROM sums WHERE bytes > 1000;
+CREATE QUERY many AS SELECT COUNT(*) AS n FROM large [RANGE 1 HOUR SLIDE 1 HOUR];
+DROP STREAM sums;

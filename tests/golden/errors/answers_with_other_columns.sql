@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM sums (window_time TIMESTAMP, n INT) AS SELECT COUNT(*) AS n FROM packets [RANGE 1 MINUTE SLIDE 1 MINUTE];

@@ -1,0 +1,2 @@
+CREATE STREAM packets (ts TIMESTAMP, seen_at TIMESTAMP) ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM packets.late [RANGE 1 HOUR SLIDE 1 HOUR];

@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT, length BIGINT, ok BOOLEAN, note STRING)
+  ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM packets.lat [RANGE 1 HOUR SLIDE 1 HOUR];
