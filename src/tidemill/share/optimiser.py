@@ -180,17 +180,15 @@ def _cheapest(stages: Mapping[str, QueryGroups], context: Context) -> QueryGroup
         return apart
     least, best = cost_with_feeds(last, context), last
     for offer in offers[1:]:
-        if _cost_of_states(offer, context, least) < least:
-            least, best = min((least, best), (cost_with_feeds(offer, context), offer), key=_price)
+        if _cost_of_states(offer, context, least) >= least:
+            continue
+        if (price := cost_with_feeds(offer, context)) < least:
+            least, best = price, offer
     return apart if _cost_less(apart, least, context) else best
 
 
-def _price(offer: tuple[float, QueryGroups]) -> float:
-    return offer[0]
-
-
 def _papers_plans(shared: QueryGroups, context: Context) -> Iterator[QueryGroups]:
-    """What the woven modes would do; of many queries, what auto's own weaving does is near it."""
+    """What the woven modes would do, of few queries: of more it takes longer than it brings."""
     if context.settings.is_on("weave") and sum(len(g.queries) for g in shared) <= _MOST_WOVEN:
         for mode in ("weave", "triweave"):
             yield weave_windows(shared, context.in_mode(mode))

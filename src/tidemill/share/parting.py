@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidemill.aggregates import Lane
+from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import QueryPlan
 from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
 from tidemill.share.merging import merge_greedily
@@ -61,13 +62,13 @@ def part_queries(
 
 
 def _once_for_windows(price: CostOfCells) -> CostOfCells:
-    """The price of parts that their windows tell apart."""
-    prices: dict[frozenset[WindowSpec], float] = {}
+    """The price of parts that their windows tell apart, and who asks for these."""
+    prices: dict[frozenset[tuple[Predicate, WindowSpec]], float] = {}
 
     def once(needs: Needs) -> float:
-        if needs.windows not in prices:
-            prices[needs.windows] = price(needs)
-        return prices[needs.windows]
+        if needs.predicate_windows not in prices:
+            prices[needs.predicate_windows] = price(needs)
+        return prices[needs.predicate_windows]
 
     return once
 
