@@ -47,6 +47,7 @@ CODES = {
     "E_EXISTS": "the name is taken by another definition",
     "E_IN_USE": "queries or streams use the definition, so it cannot change or go",
     "E_DUPLICATE": "two columns or tables of a statement have one name",
+    "E_UNION": "the members of a union do not fit each other",
     "E_NO_TIME": "what needs the time of rows has none: in a derived stream, or over a latent one",
     "E_RELATION": "the parts of a relation do not fit together",
     # Expressions

@@ -68,6 +68,32 @@ def test_a_promise_closes_what_waits_in_one_tick(
         assert ticks_of(engine) == []
 
 
+def test_a_promise_reaches_as_far_up_as_somebody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing waits for the source itself, nor in the stream of answers right above it."""
+    answers = """
+    CREATE STREAM early AS SELECT COUNT(*) AS n FROM s [RANGE 1 s SLIDE 1 s]
+      WHERE ts < TIMESTAMP '2026-01-01 00:00:02';
+    CREATE STREAM pairs AS SELECT SUM(n) AS n FROM early [RANGE 2 s SLIDE 2 s];
+    CREATE QUERY sums AS SELECT SUM(n) AS n FROM pairs [RANGE 9 s SLIDE 9 s];
+    """
+    word = Word(monkeypatch, until_s=8)
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + answers)
+        first = ticks_of(engine)
+        assert [(tick.stream, bool(tick.rows_in)) for tick in first] == [
+            *(("s", True), ("early", True), ("pairs", True))
+        ]
+        word.until_us = at(12)
+        second = ticks_of(engine)
+        assert [tick.stream for tick in second] == ["s", "early", "pairs"]
+        assert {tick.watermark_us for tick in second} == {at(12)}
+        assert sum(tick.answers.get("sums", 0) for tick in second) == 1
+        word.until_us = at(30)
+        assert ticks_of(engine) == []
+
+
 def test_a_promise_that_lets_nothing_go_is_not_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

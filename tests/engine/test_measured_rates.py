@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tidemill import Engine
 from tidemill.engine import TickReport
+from tidemill.engine.register import turns
+from tidemill.engine.register.turns import GROUPED_AT_ONCE
 
 SECOND_US = 1_000_000
 WINDOWS = ((50, 7), (90, 11), (99, 13), (70, 10), (39, 3))
@@ -90,3 +96,66 @@ def test_a_stream_that_is_dropped_in_a_run_is_followed_no_longer(tmp_path: Path)
         engine.run("idle", drop)
         assert ticks == ["s", "t", "s", "s"]
         assert [stream.written for stream in engine.plan.rates] == ["s"]
+
+
+class HeldBack(Executor):
+    """Work that is begun and not done until somebody says so."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **_: Any) -> Future[Any]:
+        self.begun.append((Future(), work, given))
+        return self.begun[-1][0]
+
+    @property
+    def waiting(self) -> int:
+        return sum(not future.done() for future, *_ in self.begun)
+
+    def carry_out(self) -> None:
+        for future, work, given in self.begun:
+            if not future.done():
+                future.set_result(work(*given))
+
+
+def test_many_queries_are_regrouped_beside_the_ticks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ticks go on under the plan that stands; groups for one that has changed are made again."""
+    held, copies = HeldBack(), GROUPED_AT_ONCE // len(WINDOWS) + 1
+    monkeypatch.setattr(turns, "ThreadPoolExecutor", lambda *_: held)
+    write_files(tmp_path, RATES)
+    crowd = [
+        f"CREATE QUERY q{place}_{copy} AS SELECT COUNT(*) AS c FROM s [RANGE {r} s SLIDE {s} s];"
+        for place, (r, s) in enumerate(WINDOWS)
+        for copy in range(copies)
+    ]
+    groups: list[int] = []
+    waited: list[int] = []
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(SCRIPT.format("weave").partition("CREATE QUERY")[0], tmp_path)
+        engine.sql("".join(crowd))
+
+        def note(_: TickReport) -> None:
+            groups.append(len(groups_of(engine)))
+            waited.append(held.waiting)
+            # At its end a run waits for groups that are being made.
+            if waited[-3:] == [1, 1, 1] or len(waited) >= len(RATES):
+                held.carry_out()
+            elif waited[-2:] == [1, 1] and len(held.begun) == 1:
+                engine.sql(
+                    "CREATE QUERY late AS SELECT COUNT(*) AS c FROM s [RANGE 50 s SLIDE 7 s];"
+                )
+
+        engine.run("flush", note)
+        answers = {query.name: engine.query(query.name).answers() for query in engine.plan.queries}
+    changes = [number for number, (a, b) in enumerate(pairwise(groups), 1) if a != b]
+    assert len(changes) > 1
+    assert all(waited[change - 3 : change] == [1, 1, 1] for change in changes)
+    assert len(held.begun) > len(changes)
+    (tmp_path / "few").mkdir()
+    wanted = run(tmp_path / "few", RATES, "none")[1]
+    for place in range(len(WINDOWS)):
+        for copy in range(copies):
+            assert answers[f"q{place}_{copy}"].to_arrow() == wanted[f"q{place}"]
+    assert 0 < len(answers["late"]) < len(answers["q0_0"])

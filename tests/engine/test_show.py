@@ -13,14 +13,14 @@ from tests.aggregates.broken import text_of
 from tidemill.aggregates.functions import BUILT_IN
 from tidemill.catalog import Catalog
 from tidemill.engine.register.script import apply_script
-from tidemill.engine.show import BranchOf, describe, queries_table, show
+from tidemill.engine.show import StreamOf, describe, queries_table, show
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.waits.queries import Wait
 from tidemill.errors import TidemillError
 from tidemill.explain.replies import Message, ReplyTable
 from tidemill.language.names import Name
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.streams import branch_of
+from tidemill.plan.bind.streams import bound_stream
 
 SCRIPT = """
 SET tick_rows = 500;
@@ -48,8 +48,8 @@ def catalog(tmp_path: Path) -> Catalog:
     return apply_script(SCRIPT, tmp_path, Catalog(), binding, silent, ignore)[0]
 
 
-def branch(catalog: Catalog) -> BranchOf:
-    return partial(branch_of, catalog=catalog, environment=Environment(BUILT_IN))
+def branch(catalog: Catalog) -> StreamOf:
+    return partial(bound_stream, catalog=catalog, environment=Environment(BUILT_IN))
 
 
 NO_STREAM = branch(Catalog())

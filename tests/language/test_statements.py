@@ -189,7 +189,7 @@ REFUSED = [
     ("CREATE AGGREGATE a SOURCE 'b' AS c", "E_SYNTAX", "quoted text", "c"),
     ("CREATE STREAM b AS SELECT a FROM s GROUP BY a", "E_WINDOW", "there is none", "GROUP BY"),
     ("CREATE STREAM b (a INT) AS SELECT * FROM s [RANGE 1 s]", "E_NOT_BUILT", "over a window", "*"),
-    ("CREATE STREAM b AS SELECT a FROM s UNION ALL SELECT 1", "E_NOT_BUILT", "a union", "UNION"),
+    ("CREATE STREAM b AS SELECT a FROM s UNION SELECT a", "E_NOT_BUILT", "without ALL", "UNION"),
     ("CREATE STREAM b AS SELECT a FROM s ORDER BY a", "E_NOT_BUILT", "an order", "ORDER BY"),
     ("CREATE STREAM b AS SELECT a FROM s WITH (x = 1)", "E_NOT_BUILT", "WITH on", "WITH"),
     ("CREATE STREAM b AS SELECT DISTINCT a FROM s", "E_NOT_BUILT", "DISTINCT", "DISTINCT"),

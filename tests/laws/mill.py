@@ -155,7 +155,7 @@ class Mill:
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
-            self.plan = retire_stints(self.plan, STREAM.key, watermark_us)
+            self.plan = retire_stints(self.plan, STREAM.key, lambda _: watermark_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:

@@ -115,7 +115,7 @@ def test_gaps_are_answered_or_left_out_whole(
     members: set[int], windows: int, most: int, has_begun: bool
 ) -> None:
     with_rows = sorted(number for number in members if number < windows)
-    run = Due("q", "s1", 10, 10, 0, windows, most_empty=most, has_begun=has_begun)
+    run = Due(("q",), "s1", 10, 10, 0, windows, most_empty=most, has_begun=has_begun)
     numbers, gaps = answered_numbers(run, np.array(with_rows, dtype=np.int64))
     expected, skipped = plain_gaps(with_rows, windows, most, has_begun)
     assert numbers.tolist() == expected

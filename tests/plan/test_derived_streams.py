@@ -21,7 +21,7 @@ from tidemill.language.statements import (
 )
 from tidemill.plan.bind.binder import bind_query
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.streams import branch_of
+from tidemill.plan.bind.streams import bound_stream
 from tidemill.plan.joins import TableExtent
 from tidemill.plan.query import QueryPlan
 from tidemill.types import BOOLEAN, INT, STRING, TIMESTAMP, Type
@@ -54,7 +54,7 @@ def catalog_of(script: str, environment: Environment | None = None) -> Catalog:
         assert isinstance(statement, CreateStream | CreateDerivedStream | CreateTable | Drop)
         catalog = catalog.apply(statement)
         if isinstance(statement, CreateDerivedStream):
-            branch_of(statement.name, catalog, environment or ENVIRONMENT)
+            bound_stream(statement.name, catalog, environment or ENVIRONMENT)
     return catalog
 
 
@@ -156,7 +156,7 @@ def test_star_is_all_columns_in_the_order_of_spark() -> None:
     CREATE STREAM b AS SELECT * FROM a JOIN lands USING (owner);
     """
     catalog = catalog_of(SOURCES + script)
-    branch = branch_of("b", catalog, ENVIRONMENT)
+    branch = bound_stream("b", catalog, ENVIRONMENT).face
     names = [column.name for column in branch.columns]
     assert names == ["owner", "ts", "src", "port", "length", "ok", "land"]
     assert [c.type for c in branch.columns if c.name in ("port", "land")] == [INT, STRING]
@@ -167,14 +167,15 @@ def test_time_is_the_first_column_that_is_the_time_itself() -> None:
     items = "src, ts + INTERVAL 1 DAY AS ts, packets.ts AS u, packets.ts AS v"
     script = f"CREATE STREAM a AS SELECT {items} FROM packets"
     environment = replace(ENVIRONMENT, type_of=lambda *_: TIMESTAMP)
-    branch = branch_of("a", catalog_of(SOURCES + script, environment), environment)
+    branch = bound_stream("a", catalog_of(SOURCES + script, environment), environment).face
     assert branch.time_column == "u"
 
 
 def test_a_struct_calls_its_fields_as_the_stream_does() -> None:
     script = "CREATE STREAM a AS SELECT at, STRUCT(bytes, port, bytes + 1 AS more) AS s FROM big"
     environment = replace(ENVIRONMENT, type_of=lambda *_: STRING)
-    columns = branch_of("a", catalog_of(SOURCES + STREAMS + script, environment), environment).trees
+    catalog = catalog_of(SOURCES + STREAMS + script, environment)
+    columns = bound_stream("a", catalog, environment).face.trees
     assert columns[1].scalar.sql == "STRUCT(length AS bytes, port AS port, length + 1 AS more)"
 
 
@@ -184,7 +185,7 @@ def test_the_arrival_stamp_is_time_too() -> None:
       SOURCE 'csv:pings';
     CREATE STREAM seen AS SELECT sensor, current_time AS at FROM pings WHERE sensor <> 'x';
     """
-    branch = branch_of("seen", catalog_of(script), ENVIRONMENT)
+    branch = bound_stream("seen", catalog_of(script), ENVIRONMENT).face
     assert (branch.time_column, branch.source.stamped_on_arrival) == ("at", True)
 
 

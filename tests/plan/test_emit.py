@@ -10,7 +10,7 @@ from tidemill.engine.tick.journal import QueryState
 from tidemill.explain.plan import explain_plan
 from tidemill.language import parse_script
 from tidemill.language.statements import CreateQuery, CreateStream
-from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.branch import BoundStream
 from tidemill.plan.query import AS_OF
 from tidemill.share.model import cut_specs_of, specs_of
 from tidemill.windows import WindowSpec
@@ -34,7 +34,7 @@ def test_a_query_that_answers_on_close_is_as_it_was() -> None:
     assert "emit" not in explain_plan(plan)
 
 
-def no_stream(name: str) -> Branch:
+def no_stream(name: str) -> BoundStream:
     raise AssertionError(f"{name} is no stream of another")
 
 

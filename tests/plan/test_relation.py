@@ -21,6 +21,7 @@ from tidemill.plan.relation import (
     join_all,
     merge_relations,
     source_name,
+    source_names,
 )
 from tidemill.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, Type
 
@@ -148,7 +149,7 @@ def test_joins_are_put_in_order_and_merged():
 def test_a_relation_prints_as_a_tree():
     both = Union((TIMES, replace(TIMES, over=TableJoin(FLOWS, WHOIS))))
     assert str(both).split("\n") == [
-        "union",
+        "union all of 2 branches",
         "  stream Times: select ts where length > 100",
         "    stream Packets",
         "  stream Times: select ts where length > 100",
@@ -157,11 +158,10 @@ def test_a_relation_prints_as_a_tree():
     ]
 
 
-def test_one_place_counts_on_one_stream():
+def test_a_relation_knows_the_streams_that_its_rows_come_from():
     assert source_name(join_all(PACKETS, [WHOIS])).written == "Packets"
-    with pytest.raises(TidemillError, match="several streams") as refused:
-        source_name(Union((PACKETS, FLOWS)))
-    assert refused.value.problem.detail == "streams: Packets, flows"
+    union = Union((PACKETS, FLOWS, PACKETS))
+    assert [name.written for name in source_names(union)] == ["Packets", "flows"]
 
 
 def test_a_query_is_refused_over_a_relation_that_it_does_not_fit():

@@ -53,7 +53,7 @@ def test_nothing_held_nothing_due() -> None:
 
 
 def test_the_end_of_a_run() -> None:
-    assert Due("q", "s1", range_us=8, slide_us=5, first_us=10, windows=3).last_end_us == 28
+    assert Due(("q",), "s1", range_us=8, slide_us=5, first_us=10, windows=3).last_end_us == 28
 
 
 @given(st.lists(window_specs(), min_size=1, max_size=5), st.integers(-500, 500))

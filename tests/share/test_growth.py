@@ -85,9 +85,9 @@ def test_moving_twice_before_a_row_leaves_no_empty_stint() -> None:
 def test_a_stint_is_retired_when_its_last_window_has_closed() -> None:
     """Its last window starts at 0 and closes at 60 s."""
     plan = rebuild_plan(begun(query(0)), S, around(STARTED))
-    assert retire_stints(plan, S, 60 * SECOND - 1) is plan
-    assert retire_stints(plan, Name("elsewhere"), 60 * SECOND) is plan
-    retired = retire_stints(plan, S, 60 * SECOND)
+    assert retire_stints(plan, S, lambda _: 60 * SECOND - 1) is plan
+    assert retire_stints(plan, Name("elsewhere"), lambda _: 60 * SECOND) is plan
+    retired = retire_stints(plan, S, lambda _: 60 * SECOND)
     assert retired.stints["q0"] == plan.stints["q0"][1:]
     assert retired.synopses == plan.synopses[1:]
 

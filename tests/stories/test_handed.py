@@ -54,10 +54,11 @@ CREATE QUERY plain INTO out AS
   SELECT k, {SUMS} FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;
 """
 ASIDE = """
+CREATE STREAM lost AS SELECT * FROM s.late;
 CREATE QUERY late_rows INTO out AS SELECT ts, late.k, n, price, late_by_us FROM s.late;
 CREATE QUERY late_sums INTO out AS
   SELECT k, COUNT(*) AS rows, SUM(n) AS total, MAX(late_by_us) AS most
-  FROM s.late [RANGE 365 DAYS SLIDE 365 DAYS] GROUP BY k;
+  FROM lost [RANGE 365 DAYS SLIDE 365 DAYS] GROUP BY k;
 CREATE QUERY wrong INTO out AS SELECT record, reason FROM s.malformed;
 """
 

@@ -3,7 +3,7 @@
 A gap is all windows between two with rows, or between one and an end of those that are asked
 for. One that is too long is left out whole, so time is never walked: the year 9999 is one gap.
 
->>> run = Due("q", "s1", range_us=10, slide_us=10, first_us=0, windows=10**12, most_empty=2)
+>>> run = Due(("q",), "s1", range_us=10, slide_us=10, first_us=0, windows=10**12, most_empty=2)
 >>> numbers_with_rows(run, np.array([10, 40, 10**10])).tolist()
 [1, 4, 1000000000]
 >>> numbers, gaps = answered_numbers(run, np.array([1, 4, 10**9]))
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.predicates import Reading
+from tidemill.plan.predicates import AnyReading
 from tidemill.schedule import Due
 from tidemill.state.cells import Cells
 from tidemill.windows import WindowSpec, closed_windows
@@ -37,6 +37,9 @@ class Gaps:
         return Gaps(self.has_begun or other.has_begun, self.skipped + other.skipped)
 
 
+NO_GAPS = Gaps()
+
+
 @dataclass(frozen=True)
 class FilledRun:
     """The windows of a run that are answered, and which of them have no rows."""
@@ -46,7 +49,7 @@ class FilledRun:
     gaps: Gaps
 
 
-def fill(run: Due, reading: Reading, cells: Cells | None) -> FilledRun:
+def fill(run: Due, reading: AnyReading, cells: Cells | None) -> FilledRun:
     """The windows of a run over the cells that hold the rows of its query."""
     with_rows = numbers_with_rows(run, _slices(reading, cells))
     numbers, gaps = answered_numbers(run, with_rows)
@@ -85,7 +88,7 @@ def joined_gaps(runs: Sequence[tuple[int, Gaps]]) -> dict[int, Gaps]:
     return by_number
 
 
-def _slices(reading: Reading, cells: Cells | None) -> IntArray:
+def _slices(reading: AnyReading, cells: Cells | None) -> IntArray:
     """Starts of the slices with rows that the reading reads, ascending."""
     if cells is None:
         return np.zeros(0, np.int64)

@@ -24,7 +24,7 @@ from tidemill.answer.shapes import LiftedQuery, Shape
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
 from tidemill.plan.expressions import Value
-from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.plan.predicates import ALL_ROWS, AnyReading
 from tidemill.plan.query import AggregateCall
 from tidemill.schedule import Due
 from tidemill.state.cells import Cells
@@ -63,7 +63,7 @@ def choose_delivery(of_sink: Delivery, is_watched: bool, is_finished_by_driver: 
     return CARRY if is_watched or is_finished_by_driver else of_sink
 
 
-T = TypeVar("T", bound=Hashable)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class QueryBatch:
     shape: Shape
     values: tuple[tuple[Value, ...], ...]  # of the parameters, by query
     limits: IntArray  # by query
-    readings: tuple[Reading, ...]  # by query: the cells that it reads
+    readings: tuple[AnyReading, ...]  # by query: the cells that it reads
     column_names: tuple[str, ...] = ()
     delivery: Delivery = CARRY
     twins: tuple[tuple[str, ...], ...] = ()  # by query, where there are any
@@ -86,7 +86,7 @@ class QueryBatch:
     @staticmethod
     def of(
         lifted: Sequence[LiftedQuery],
-        readings: Sequence[Reading] | None = None,
+        readings: Sequence[AnyReading] | None = None,
         is_named: bool = False,
         delivery: Delivery = CARRY,
         twins: Sequence[tuple[str, ...]] = (),
@@ -152,6 +152,12 @@ class WindowRequest:
     def without_rows(self) -> BoolArray:
         """By window, true if it is answered over no rows."""
         return np.zeros(len(self.owner), np.bool_) if self.is_empty is None else self.is_empty
+
+    def without_windows(self) -> WindowRequest:
+        """After the answer: which queries asked, and none of their windows."""
+        none = np.zeros(0, np.int64)
+        numbers = np.array(sorted(self.numbers), np.int64)
+        return WindowRequest(self.batch, numbers, none, none)
 
     @property
     def numbers(self) -> set[int]:
@@ -274,7 +280,7 @@ class Evaluations:
     """
 
     batch: QueryBatch
-    readings: tuple[Reading, ...]  # the distinct ones
+    readings: tuple[AnyReading, ...]  # the distinct ones
     reading: IntArray  # which of them
     starts: IntArray
     ends: IntArray

@@ -14,11 +14,12 @@ import numpy as np
 from tidemill.aggregates import Lane
 from tidemill.aggregates.user import take_told
 from tidemill.answer.evaluate import Evaluator
+from tidemill.answer.joint import JointSynopsis
 from tidemill.answer.request import AnswerRequest, Evaluations, WindowRequest, answer_requests
 from tidemill.answer.rows import BucketAnswers, merge_buckets, split_by_query, stage
 from tidemill.answer.slots import GroupKeys
 from tidemill.failpoints import Failpoint
-from tidemill.plan.predicates import Reading
+from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import Key
 from tidemill.state.cells import Cells, joined, merged, narrow, rolled_up
 from tidemill.state.layouts.bundles import Spans, bundles
@@ -56,6 +57,9 @@ class AnswerTask:
     write_buckets: int
     snapshot_from_us: int | None  # write what is live from here on as one new piece
     keys: tuple[str, ...] | None  # the columns to roll groups up to; None: all
+    # Over several synopses, which are read as one, the pieces of each.
+    joint: JointSynopsis | None = None
+    by_part: tuple[tuple[Piece, ...], ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -75,13 +79,22 @@ class AnswerTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The answers of a task, by request. The driver puts the requests back itself."""
+    """The answers of a task, by request. The driver puts the requests back itself.
+
+    `part` is its number where a tick has more windows than are answered at a time.
+    """
 
     synopsis_id: str
     answers: tuple[BucketAnswers, ...]
     snapshot: Piece | None
     user_errors: Mapping[str, str] = field(default_factory=dict)  # by aggregate
     requests: tuple[WindowRequest, ...] = ()
+    part: int = 0
+
+    def without_windows(self) -> TaskResult:
+        """With requests that say no more than whose windows they were."""
+        requests = tuple(request.without_windows() for request in self.requests)
+        return replace(self, requests=requests)
 
 
 def answer_tasks(
@@ -119,6 +132,36 @@ def answer_tasks(
     ]
 
 
+def joint_tasks(
+    folders: AnswerFolders,
+    tick: int,
+    joint: JointSynopsis,
+    pieces: Sequence[Sequence[Piece]],
+    requests: Sequence[WindowRequest],
+    in_buckets: bool,
+) -> list[AnswerTask]:
+    """A task for each bucket of the pieces of all parts, or one that reads all of them."""
+    by_part = tuple(map(tuple, pieces))
+    every = [piece for of_part in by_part for piece in of_part]
+    buckets = sorted({bucket for piece in every for bucket, _, _ in piece.spans}) or [0]
+    return [
+        AnswerTask(
+            folders=folders,
+            tick=tick,
+            synopsis=joint.synopsis,
+            pieces=tuple(piece for piece in every if any(map(piece.span, read_buckets))),
+            requests=tuple(requests),
+            read_buckets=read_buckets,
+            write_buckets=1,
+            snapshot_from_us=None,
+            keys=None,
+            joint=joint,
+            by_part=by_part,
+        )
+        for read_buckets in ([(b,) for b in buckets] if in_buckets else [tuple(buckets)])
+    ]
+
+
 def run_task(task: AnswerTask) -> TaskResult:
     cells = _read_cells(task)
     answers = [
@@ -133,17 +176,32 @@ def run_task(task: AnswerTask) -> TaskResult:
 
 def _read_cells(task: AnswerTask) -> Cells | None:
     """The cells that some request or the snapshot needs, and no others; None of no pieces."""
-    low_us, high_us = _needed_span_us(task)
+    if task.joint is None:
+        return _read_pieces(task, task.synopsis, task.pieces, task.keys)
+    parts = zip(task.joint.parts, task.by_part, strict=True)
+    return task.joint.joined(
+        [_read_pieces(task, part.synopsis, pieces, part.coarser) for part, pieces in parts]
+    )
+
+
+def _read_pieces(
+    task: AnswerTask,
+    synopsis: Synopsis,
+    pieces: Sequence[Piece],
+    keys: tuple[str, ...] | None,
+) -> Cells | None:
+    """The cells of one synopsis; `keys` are the columns to roll groups up to."""
+    folder, span_us = task.folders.synopses / synopsis.id, _needed_span_us(task)
     parts = [
-        read_bucket(task.folder, task.synopsis, piece, bucket, low_us, high_us)
-        for piece in task.pieces
+        read_bucket(folder, synopsis, piece, bucket, *span_us)
+        for piece in pieces
         for bucket in task.read_buckets
         if piece.span(bucket)
     ]
     if not parts:
         return None
     cells = joined(parts)
-    return cells if task.keys is None else rolled_up(task.synopsis.lanes, cells, task.keys)
+    return cells if keys is None else rolled_up(synopsis.lanes, cells, keys)
 
 
 def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
@@ -209,7 +267,7 @@ class _Evaluation:
     def keys(self) -> tuple[Key, ...]:
         return self.evaluations.batch.shape.keys
 
-    def spans(self, cells: Cells, numbers: Mapping[Reading, int]) -> Spans:
+    def spans(self, cells: Cells, numbers: Mapping[AnyReading, int]) -> Spans:
         windows = self.evaluations
         number = np.array([numbers.get(reading, -1) for reading in windows.readings])
         return Spans.of(cells, number[windows.reading], windows.starts, windows.untils)
@@ -218,10 +276,10 @@ class _Evaluation:
         return split_by_query(self._request, self.evaluations, self.evaluator.result())
 
 
-def _reading_batches(cells: Cells, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+def _reading_batches(cells: Cells, readings: Sequence[AnyReading]) -> Iterator[list[AnyReading]]:
     """Readings that have up to `MOST_READ` rows between them, or as many as there are cells."""
     by_signature = np.bincount(cells.signature, minlength=len(cells.signatures))
-    most, batch, batch_rows = max(MOST_READ, len(cells)), list[Reading](), 0
+    most, batch, batch_rows = max(MOST_READ, len(cells)), list[AnyReading](), 0
     for reading in readings:
         rows = int(by_signature[reading.matches(cells.signatures)].sum())
         if batch and batch_rows + rows > most:
@@ -235,7 +293,7 @@ def _reading_batches(cells: Cells, readings: Sequence[Reading]) -> Iterator[list
 def _evaluate(
     synopsis: Synopsis,
     cells: Cells,
-    readings: Sequence[Reading],
+    readings: Sequence[AnyReading],
     evaluations: Sequence[_Evaluation],
     sketches: Mapping[Lane, Reader],
 ) -> None:

@@ -123,15 +123,19 @@ class Catalog:
     def sources_of(self, name: str) -> tuple[str, ...]:
         """The streams whose own rows a stream has."""
         statement = self.derived_stream(name)
-        return (name,) if statement is None else self.sources_of(statement.select.stream)
+        if statement is None:
+            return (name,)
+        below = (self.sources_of(select.stream) for select in statement.members)
+        return tuple(dict.fromkeys(source for sources in below for source in sources))
 
     def level(self, name: str) -> int:
         """How many streams deep the rows of a stream come from the ticks of others."""
         return self.stream(name).level
 
-    def read_by(self, select: Select | RowSelect) -> tuple[Definition | None, ...]:
+    def read_by(self, *selects: Select | RowSelect) -> tuple[Definition | None, ...]:
         """The definitions of all streams and tables that are read."""
-        return tuple(self.definition(kind, name) for kind, name in self._reads(select))
+        keys = dict.fromkeys(key for select in selects for key in self._reads(select))
+        return tuple(self.definition(kind, name) for kind, name in keys)
 
     def _reads(self, select: Select | RowSelect) -> Iterator[DefinitionKey]:
         """Streams and tables by kind and name, with those that the streams are made of.
@@ -143,7 +147,8 @@ class Catalog:
         yield from (("table", Name(join.table)) for join in select.joins)
         below = self.definition("stream", name)
         if isinstance(below, CreateDerivedStream | CreateAnswerStream):
-            yield from self._reads(below.select)
+            for member in below.members:
+                yield from self._reads(member)
 
     def table(self, name: str, place: Place | None = None) -> Table:
         self._refuse_stream(name, place)
@@ -301,7 +306,12 @@ class Catalog:
 
     def check_inputs(self, stream: CreateDerivedStream | CreateAnswerStream) -> None:
         """What a stream reads is there, and is not the stream itself."""
-        select = stream.select
+        for select in stream.members:
+            self._check_input(stream, select)
+
+    def _check_input(
+        self, stream: CreateDerivedStream | CreateAnswerStream, select: RowSelect | Select
+    ) -> None:
         if Name(select.stream) == Name(stream.name):
             refuse(
                 "E_RELATION",

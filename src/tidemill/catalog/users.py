@@ -61,7 +61,7 @@ def users_of(
         return calls(select, name) if kind == "aggregate" else key in reads(select)
 
     return Users(
-        tuple(stream.name for stream in streams if needs(stream.select)),
+        tuple(stream.name for stream in streams if any(map(needs, stream.members))),
         tuple(query.name for query in queries if needs(query.select) or _sends(query, key)),
     )
 

@@ -29,13 +29,16 @@ class Handover:
     """The rows of one tick; with them, or alone, may come a promise that none to come is older."""
 
     number: int
-    files: tuple[str, ...]  # paths
+    files: tuple[str, ...]  # names in the folder of the stream that takes them
     rows: int
     promised_us: int | None = None
 
 
 class Handovers(Protocol):
     """What has been handed over, for those who take it."""
+
+    def place(self, stream: Name) -> Path:
+        """The folder of what is handed over to a stream."""
 
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
         """To a stream, later than the one of that number, in order."""
@@ -46,6 +49,9 @@ class Handovers(Protocol):
 
 class NoHandovers:
     """Where there is no home yet."""
+
+    def place(self, stream: Name) -> Path:
+        return Path(stream)
 
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
         return ()
@@ -65,7 +71,6 @@ class HandoverLedger:
         connection.executescript(_TABLE)
 
     def place(self, stream: Name) -> Path:
-        """The folder of what is handed over to a stream."""
         return self._folder / stream
 
     def after(self, stream: Name, number: int) -> Sequence[Handover]:
@@ -74,10 +79,7 @@ class HandoverLedger:
             " WHERE stream = ? AND number > ? AND rows > 0 ORDER BY number",
             (stream, number),
         )
-        return [
-            Handover(key, tuple(str(self.place(stream) / name) for name in json.loads(names)), *of)
-            for key, names, *of in rows
-        ]
+        return [Handover(key, tuple(json.loads(names)), *of) for key, names, *of in rows]
 
     def promise(self, stream: Name) -> int | None:
         promises = "SELECT MAX(promised_us) FROM handovers WHERE stream = ?"
@@ -108,7 +110,7 @@ class HandoverLedger:
 
     def sweep(self, stream: Name, pending: Collection[str] = ()) -> None:
         """Remove files that no commit names, but for those that one still may."""
-        named = {Path(path).name for each in self.after(stream, 0) for path in each.files}
+        named = {name for handover in self.after(stream, 0) for name in handover.files}
         for path in self.place(stream).glob("*"):
             if path.name not in named and path.name not in pending:
                 path.unlink(missing_ok=True)

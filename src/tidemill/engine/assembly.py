@@ -42,7 +42,7 @@ def _open_row_feeds(plan: SharedPlan, paused: AbstractSet[str]) -> dict[Name, tu
         stream: tuple(
             feed
             for feed in plan.rows_of(stream)
-            if feed.query.ordered or Name(feed.query.name) not in paused
+            if feed.query.ordered or Name(feed.query.owner) not in paused
         )
         for stream in plan.streams
     }

@@ -34,6 +34,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.registry import Registry, keep_learned, stream_state
 from tidemill.engine.register.script import Notice, ReadStatement, apply_script
 from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.turns import RateTurns
 from tidemill.engine.register.upkeep import Upkeep, oversized
 from tidemill.engine.requests import RequestQueue, serving
 from tidemill.engine.run import Listener, RunLoop, RunReport, describe_run, long_lived_objects
@@ -48,10 +49,11 @@ from tidemill.errors import refuse
 from tidemill.explain.plan import explain_plan
 from tidemill.explain.replies import Explanation, Reply
 from tidemill.language import render
+from tidemill.language.names import Name
 from tidemill.language.statements import RunSelect
-from tidemill.memory import keep_freed_memory
+from tidemill.memory import keep_freed_memory, without_collections
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_names
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
 from tidemill.spark.on_demand import SparkOnDemand
@@ -104,7 +106,6 @@ class Engine(AbstractContextManager["Engine"]):
             ),
             notice=self._notice,
         )
-        self._upkeep = Upkeep(self._registry.planner)
         self._one_time = OneTimeAnswerer(self._spark, self.home)
         self._selects = WaitingSelects()
         self._assembly = Assembly(
@@ -123,7 +124,8 @@ class Engine(AbstractContextManager["Engine"]):
         self.home.hold()
         try:
             if self.home.exists:
-                self._registry.load()
+                with without_collections():
+                    self._registry.load()
         except BaseException:
             self.close()
             raise
@@ -165,7 +167,7 @@ class Engine(AbstractContextManager["Engine"]):
         self._registry.tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), _explain)
         queries = (self._registry.bind(query, catalog) for query in catalog.standing())
-        streams = dict.fromkeys(source_name(query.relation) for query in queries)
+        streams = dict.fromkeys(n for query in queries for n in source_names(query.relation))
         self._registry.check_sources(catalog, streams, text)
         return [str(reply) for reply in all_replies(replies).result()]
 
@@ -188,7 +190,9 @@ class Engine(AbstractContextManager["Engine"]):
             long_lived_objects(),
             told_of_compiling(self._notice),
         ):
-            runners, between = self._assembly.runners(), partial(self._between, serve)
+            turns = RateTurns(self._registry.planner)
+            upkeep = Upkeep(turns)
+            runners, between = self._assembly.runners(), partial(self._between, serve, upkeep)
             self._notice("taking the first input")
             run = RunLoop(
                 runners, between, self._clock, poll_seconds, self._stop, listener, self._notice
@@ -196,7 +200,10 @@ class Engine(AbstractContextManager["Engine"]):
             self._run, self._soft, self._writer = run, run.soft, Writer()
             try:
                 run.go(until)
+                if turns.are_under_way and not self._stop.is_set():
+                    self._take_care(upkeep, run.runners, wait=True)
             finally:
+                turns.close()
                 self._writer.close()
                 self._run = self._soft = self._writer = None
                 run.soft.close()
@@ -245,6 +252,7 @@ class Engine(AbstractContextManager["Engine"]):
         """Of other threads and processes: their SELECTs wait for their turn beside the ticks."""
         return self._sql(text, base, self._select_beside if self._soft else self._select_now)
 
+    @without_collections()
     def _sql(self, text: str, base: str, answer: AnswerSelect) -> list[PendingReply]:
         self._registry.tables.begin()
         catalog, replies = self._apply(text, Path(base).absolute(), answer)
@@ -286,8 +294,11 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _select(self, query: QueryPlan) -> Reply:
         """The answer now, from what is held."""
-        state = stream_state(self.home, source_name(query.relation))
-        return self._one_time.answer(query, self.plan, state)
+        return self._one_time.answer(query, self.plan, self._states_of(query))
+
+    def _states_of(self, query: QueryPlan) -> dict[Name, StreamState]:
+        """The sources of a query after their last ticks."""
+        return {name: stream_state(self.home, name) for name in source_names(query.relation)}
 
     def _select_now(self, query: QueryPlan, catalog: Catalog) -> Reply:
         refuse_changed(query, self.catalog, catalog)
@@ -296,9 +307,11 @@ class Engine(AbstractContextManager["Engine"]):
     def _select_beside(self, query: QueryPlan, catalog: Catalog) -> PendingReply:
         """The answer when its turn has come; what is not held is refused at once."""
         refuse_changed(query, self.catalog, catalog)
-        stream = source_name(query.relation)
-        state, update_us = stream_state(self.home, stream), self.catalog.stream(stream).update_us
-        windows_held(query, self.plan, state)
+        states = self._states_of(query)
+        windows_held(query, self.plan, states)
+        # It waits in the queue of the first source.
+        stream, state = next(iter(states.items()))
+        update_us = self.catalog.stream(stream).update_us
         return self._selects.ask(query, state.time.updates(update_us) or 0)
 
     def _adopt(self, catalog: Catalog, text: str) -> list[Reply]:
@@ -317,20 +330,25 @@ class Engine(AbstractContextManager["Engine"]):
     # Running
 
     def _between(
-        self, serve: Callable[[], None], runners: list[StreamRunner]
+        self, serve: Callable[[], None], upkeep: Upkeep, runners: list[StreamRunner]
     ) -> list[StreamRunner]:
         """Between ticks: statements, then the plan; who does not run by it any more is replaced."""
         serve()
-        plan = self._upkeep.plan_after(self.plan, runners, self.catalog)
-        # A stream that rests after a failure may have a tick to finish under this plan.
-        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
-            self._finish_beside()
-            self._registry.replace_plan(plan)
+        self._take_care(upkeep, runners)
         self._stop_oversized(runners)
         # A listener may have changed the plan too, so it is not asked what was served.
         current = [r for r in runners if r.follows(self.plan, self.catalog)]
         streams = self._registry.registered.streams()
         return runners if len(current) == len(streams) else self._assembly.runners(runners)
+
+    def _take_care(
+        self, upkeep: Upkeep, runners: Sequence[StreamRunner], wait: bool = False
+    ) -> None:
+        plan = upkeep.plan_after(self.plan, runners, self.catalog, wait)
+        # A stream that rests after a failure may have a tick to finish under this plan.
+        if plan is not self.plan and not any(runner.is_interrupted for runner in runners):
+            self._finish_beside()
+            self._registry.replace_plan(plan)
 
     def _serve(self, serve: Callable[[], None]) -> None:
         """After the last tick: statements, and the SELECTs among them, which wait for no run."""

@@ -21,9 +21,9 @@ from tidemill.explain.shared import explain_shared
 from tidemill.explain.stream_model import Arrangement
 from tidemill.language.names import Name, set_aside_by
 from tidemill.language.statements import CreateDerivedStream, CreateQuery, Explain, Expr, Select
-from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.branch import BoundStream
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.settings import Settings
 from tidemill.share import SharedPlan, windowed
 from tidemill.spark.catalyst.joins import Tables
@@ -44,7 +44,7 @@ class Explainer:
     settings: Settings  # by which that plan was made
     catalog: Catalog
     bind: Bind
-    branch: Callable[[str], Branch]
+    bound: Callable[[str], BoundStream]
     planner: Planner
     tables: Tables
 
@@ -115,30 +115,35 @@ class Explainer:
         without = (
             self._shared([]) if is_newcomer else self.planner.change(plan, self.catalog, remaining)
         )
-        # Both plans are there, and so is any sample they took: one estimate for both.
-        stream = source_name(query.relation)
-        after, before = (self._arrangement(each, stream) for each in (plan, without))
-        if is_newcomer:
-            first = self.planner.first_window(plan, query, self.planner.position(stream))
-            return partial(explain_newcomer, after, before, query, first)
-        return partial(explain_query, after, before, query)
+        first = self.planner.first_window(plan, query) if is_newcomer else None
+        pages: list[Callable[[], str]] = []
+        for part in query.by_source:
+            # Both plans are there, and so is any sample they took: one estimate for both.
+            stream = source_name(part.relation)
+            after, before = (self._arrangement(each, stream) for each in (plan, without))
+            if is_newcomer:
+                pages.append(partial(explain_newcomer, after, before, part, first))
+            else:
+                pages.append(partial(explain_query, after, before, part))
+        return lambda: "\n\n".join(page() for page in pages)
 
     def _schedules(self, statement: Explain, queries: list[CreateQuery]) -> Explanation:
         """The soft queries by stream: all, or those that can run with the one asked about."""
         plan = self._shared(queries)
         soft = [query for query in plan.queries if query.is_soft]
         if statement.target is not None:
-            stints = plan.stints.get(queries[0].name, ())
-            near = {stint.synopsis_id for stint in stints[-1:]}
-            soft = [query for query in soft if plan.synopsis_of(query.name).id in near]
-        streams = dict.fromkeys(source_name(query.relation) for query in soft)
+            queried = (query for query in soft if query.name == queries[0].name)
+            near = {key for query in queried for key in _synopses(plan, query)}
+            soft = [query for query in soft if near & _synopses(plan, query)]
+        streams = dict.fromkeys(name for query in soft for name in source_names(query.relation))
         page = "\n\n".join(self._schedule(plan, s, soft) for s in streams) or NO_SOFT
         return Explanation("SCHEDULE", tuple(soft), page)
 
     def _schedule(self, plan: SharedPlan, stream: Name, soft: list[QueryPlan]) -> str:
         context = self.planner.context(stream, self.catalog, plan)
         version = self.planner.load(stream).version
-        queries = [query for query in soft if source_name(query.relation) == stream]
+        parts = (part for query in soft for part in query.by_source)
+        queries = [part for part in parts if source_name(part.relation) == stream]
         return explain_schedule(plan, queries, context.costs, version, context.settings)
 
     def _shared(self, queries: list[CreateQuery]) -> SharedPlan:
@@ -158,14 +163,14 @@ class Explainer:
         """The passes that feed these queries."""
         plan, names = self._shared(queries), {query.name for query in queries}
         chosen = [query for query in plan.every_query if query.name in names]
-        ids = {plan.synopsis_of(query.name).id for query in windowed(chosen)}
-        streams = dict.fromkeys(source_name(query.relation) for query in chosen)
+        ids = {key for query in windowed(chosen) for key in _synopses(plan, query)}
+        streams = dict.fromkeys(name for query in chosen for name in source_names(query.relation))
         pages: list[str] = []
         shown: list[Feed | RowFeed] = []
         for stream in streams:
             feeds = self.planner.feeds(plan, stream, self.catalog)
             feeding = [feed for feed in feeds if ids & feed.by_id.keys()]
-            rows = [feed for feed in plan.rows_of(stream) if feed.query.name in names]
+            rows = [feed for feed in plan.rows_of(stream) if feed.query.owner in names]
             pages.append(self._spark_plan(stream, feeds, feeding, rows))
             shown += [*feeding, *rows]
         return Explanation("SPARK", tuple(shown), "\n\n".join(pages))
@@ -178,6 +183,11 @@ class Explainer:
         session, source = self.planner.session("its plan"), self.planner.open_source(stream)
         settings = self.catalog.settings
         return explain_partials(session, stream, source, feeds, shown, settings, self.tables, rows)
+
+
+def _synopses(plan: SharedPlan, query: QueryPlan) -> set[str]:
+    """Those that the newest windows of a query are answered from."""
+    return {plan.synopsis_of(part.name).id for part in query.by_source}
 
 
 def _worked_out(explanation: Explanation) -> Explanation:

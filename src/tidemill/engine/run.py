@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tidemill.clock import Clock
 from tidemill.engine.beside.runs import SoftRuns
@@ -100,8 +101,13 @@ class RunLoop:
         for level in sorted({runner.stream.level for runner in self.runners}):
             if level:
                 self._take(draining=True)
-            for runner in self._live():
-                if runner.stream.level == level and not self._stop.is_set():
+            flushed = [runner for runner in self._live() if runner.stream.level == level]
+            # What is put together with these closes once all of them promise as much.
+            names = {name for runner in flushed for name in (runner.stream.key, *runner.beside)}
+            together = [runner for runner in self._live() if runner.stream.key in names]
+            for runner in together:
+                is_due = runner.stream.level <= level and not self._stop.is_set()
+                if is_due and not self._is_held(runner):
                     self._carry_out(runner, runner.flush)
         self._answer_soft(draining=True)
 
@@ -115,7 +121,7 @@ class RunLoop:
 
     def _take(self, draining: bool) -> None:
         while not self._stop.is_set():
-            ticked = [self._tick(number, draining) for number in range(len(self.runners))]
+            ticked = [self._tick_one(streams, draining) for streams in self._together()]
             if self._answer_soft(draining) or any(ticked):
                 continue
             if draining and all(runner.is_done() for runner in self._live()):
@@ -144,13 +150,32 @@ class RunLoop:
         self.runners = self._between(self.runners)
         return self.soft.start(self._live())
 
-    def _tick(self, number: int, draining: bool) -> bool:
+    def _together(self) -> list[tuple[Name, ...]]:
+        """The streams by those whose rows are put together; most stand alone."""
+        groups = {
+            (r.stream.key, *r.beside): tuple(sorted((r.stream.key, *r.beside)))
+            for r in self.runners
+        }
+        return list(dict.fromkeys(groups.values()))
+
+    def _tick_one(self, streams: tuple[Name, ...], draining: bool) -> bool:
+        """A tick of the first of the streams that has input: the least advanced goes first."""
         self.runners = self._between(self.runners)
         # A change may have left fewer streams than there were.
-        if number >= len(self.runners) or self.runners[number].stream.key in self._failed:
-            return False
-        runner = self.runners[number]
-        return self._carry_out(runner, lambda: runner.tick(draining))
+        runners = [runner for runner in self._live() if runner.stream.key in streams]
+        return any(
+            self._carry_out(runner, partial(runner.tick, draining))
+            for runner in sorted(runners, key=_advance)
+            if not self._is_held(runner)
+        )
+
+    def _is_held(self, runner: StreamRunner) -> bool:
+        """True if a stream beside it has failed in a tick that must be finished before."""
+        return any(
+            other.stream.key in runner.beside
+            for other in self.runners
+            if other.stream.key in self._failed and other.is_interrupted
+        )
 
     def _live(self) -> list[StreamRunner]:
         return [runner for runner in self.runners if runner.stream.key not in self._failed]
@@ -176,6 +201,12 @@ class RunLoop:
         if self._listener:
             self._listener(tick)
         return True
+
+
+def _advance(runner: StreamRunner) -> tuple[bool, int]:
+    """How far the time of a stream has come; one that has not begun is behind all others."""
+    newest_us = runner.state.time.newest_us
+    return newest_us is not None, newest_us or 0
 
 
 def _with_failure(look: Look, failure: str) -> Look:

@@ -19,6 +19,7 @@ from tidemill.engine.register.aggregates import (
     aggregate_rows,
 )
 from tidemill.engine.register.script import ReadStatement
+from tidemill.engine.tick.bases import register_of
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.waits.looks import LookAt
 from tidemill.engine.waits.queries import Standing, Wait
@@ -52,13 +53,13 @@ from tidemill.language.statements import (
     Describe,
     Show,
 )
-from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.branch import BoundStream
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_names
 from tidemill.time import Register
 from tidemill.words import many, span
 
-BranchOf = Callable[[str], Branch]
+StreamOf = Callable[[str], BoundStream]
 QueryStates = Mapping[str, QueryState]
 Write = Callable[[Wording], PendingReply]
 # Of a stream whose rows carry no time.
@@ -106,7 +107,7 @@ def reply_to(
 ) -> PendingReply:
     """State that changes with every tick is read now; what can take long is left to `write`."""
     if isinstance(statement, Describe):
-        return describe(statement.name, explainer.catalog, states, explainer.branch)
+        return describe(statement.name, explainer.catalog, states, explainer.bound)
     if not isinstance(statement, Show):
         return write(explainer.explain(statement))
     match statement.kind.upper():
@@ -122,7 +123,7 @@ def reply_to(
             standing = _standing(explainer, explainer.sources(), states)
             return queries_table(explainer.catalog, states, standing.waits())
         case kind:
-            return show(kind, explainer.catalog, explainer.branch)
+            return show(kind, explainer.catalog, explainer.bound)
 
 
 def _standing(explainer: Explainer, streams: Sequence[Stream], states: QueryStates) -> Standing:
@@ -131,11 +132,11 @@ def _standing(explainer: Explainer, streams: Sequence[Stream], states: QueryStat
     return Standing(explainer.standing, committed, states, explainer.catalog.paused)
 
 
-def show(kind: str, catalog: Catalog, branch: BranchOf) -> ReplyTable:
+def show(kind: str, catalog: Catalog, bound: StreamOf) -> ReplyTable:
     """The definitions of a kind, or the settings."""
     match kind:
         case "STREAMS":
-            rows = [_stream_row(stream, branch) for stream in catalog.of_kind("stream")]
+            rows = [_stream_row(stream, bound) for stream in catalog.of_kind("stream")]
             return ReplyTable.of(dict.fromkeys(("stream", "time", "source"), TEXT), rows)
         case "TABLES":
             tables = [t for t in catalog.of_kind("table") if isinstance(t, CreateTable)]
@@ -152,18 +153,20 @@ def show(kind: str, catalog: Catalog, branch: BranchOf) -> ReplyTable:
             return ReplyTable.of({"setting": TEXT, "value": SETTING}, values)
 
 
-def _stream_row(stream: Definition, branch: BranchOf) -> tuple[Any, ...]:
-    """Its time, if it has one, and the address or the stream that its rows come from."""
+def _stream_row(stream: Definition, bound: StreamOf) -> tuple[Any, ...]:
+    """Its time, if it has one, and the address or the streams that its rows come from."""
     if isinstance(stream, CreateStream):
         return stream.name, stream.order_by, stream.source
     assert isinstance(stream, CreateDerivedStream | CreateAnswerStream)
     if isinstance(stream, CreateAnswerStream):
         return stream.name, WINDOW_TIME.name, f"answers over {quote_stream(stream.select.stream)}"
-    time = branch(stream.name).time_column or None
-    return stream.name, time, f"stream {stream.select.stream}"
+    time = bound(stream.name).face.time_column or None
+    below = dict.fromkeys(Name(member.stream) for member in stream.members)
+    word = "streams" if len(below) > 1 else "stream"
+    return stream.name, time, f"{word} {', '.join(name.written for name in below)}"
 
 
-def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf) -> Description:
+def describe(name: str, catalog: Catalog, states: QueryStates, bound: StreamOf) -> Description:
     """The canonical statement of a definition, and what it does not say itself.
 
     That is, of a derived stream, its columns, and of a query the first error of its values. Of what
@@ -186,7 +189,7 @@ def describe(name: str, catalog: Catalog, states: QueryStates, branch: BranchOf)
             columns = tuple(_handed_remarks(catalog.stream(definition.name), "the answers"))
             return Description(kind, definition.name, statement, columns)
         if isinstance(definition, CreateDerivedStream):
-            columns = tuple(_stream_remarks(branch(definition.name)))
+            columns = tuple(_stream_remarks(bound(definition.name)))
             return Description(kind, definition.name, render(definition), columns)
         if definition is not None:
             remarks = _remarks(definition, states)
@@ -201,10 +204,13 @@ def _handed_remarks(stream: Stream, rows: str) -> Iterator[str]:
     yield f"ordered by {stream.time_column}; its rows are {rows}"
 
 
-def _stream_remarks(branch: Branch) -> Iterator[str]:
-    yield listing("columns", (f"{column.name} {column.type}" for column in branch.columns))
-    order = _LATENT if branch.is_latent else f"ordered by {branch.time_column}"
-    yield f"{order}; its rows are those of stream {branch.source.name}"
+def _stream_remarks(bound: BoundStream) -> Iterator[str]:
+    face = bound.face
+    yield listing("columns", (f"{column.name} {column.type}" for column in face.columns))
+    order = _LATENT if face.is_latent else f"ordered by {face.time_column}"
+    names = list(dict.fromkeys(branch.source.name for branch in bound.branches))
+    rows = listing("streams", names) if len(names) > 1 else f"stream {names[0]}"
+    yield f"{order}; its rows are those of {rows}"
 
 
 def _remarks(definition: Definition, states: QueryStates) -> list[str]:
@@ -246,7 +252,7 @@ def _schedule(explainer: Explainer, states: QueryStates) -> ReplyTable:
     soft = explainer.soft_queries()
     times = {
         stream: explainer.planner.load(stream).time
-        for stream in dict.fromkeys(source_name(query.relation) for query in soft)
+        for stream in dict.fromkeys(n for query in soft for n in source_names(query.relation))
     }
     rows = _schedule_rows(soft, states, times)
     return ReplyTable.of(_SCHEDULE_COLUMNS, rows, when_empty=NO_SOFT)
@@ -257,7 +263,8 @@ def _schedule_rows(
 ) -> Iterator[tuple[Any, ...]]:
     for query in queries:
         window, history = query.window, states.get(query.name, QueryState()).history
-        update = times[source_name(query.relation)].updates(window.update_us) or 0
+        time = register_of(source_names(query.relation), times)
+        update = time.updates(window.update_us) or 0
         achieved, has_run = history.achieved, history.runs > 0
         yield (
             query.name,

@@ -19,12 +19,13 @@ from tidemill.plan.row_query import AnyQuery, RowQuery
 def explain_plan(plan: AnyQuery) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
     lines = list(_row_lines(plan)) if isinstance(plan, RowQuery) else _lines(plan)
-    return in_users_words("\n".join(lines), plan.relation.joins)
+    joins = [join for part in plan.by_source for join in part.relation.joins]
+    return in_users_words("\n".join(lines), joins)
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
     yield _title(plan)
-    yield from _tree(plan.tree)
+    yield from _trees(plan)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
     for column in plan.columns:
@@ -34,7 +35,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
-    lines += _tree(plan.tree)
+    lines += _trees(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
@@ -70,6 +71,31 @@ def window_clause(window: Window) -> str:
 
 def _signed(start_us: int) -> str:
     return ("-" if start_us < 0 else "") + render_duration(abs(start_us))
+
+
+def _trees(plan: AnyQuery) -> Iterator[str]:
+    """What is read; of a union its branches, and what the query comes to in each."""
+    if not plan.parts:
+        yield from _tree(plan.tree)
+        return
+    yield f"  {'from':<11}{plan.tree.title}"
+    parts: tuple[AnyQuery, ...] = plan.parts
+    for number, part in enumerate(parts, start=1):
+        label = f"branch {number}"
+        for depth, node in part.tree.walk():
+            note = "   (Catalyst, broadcast)" if isinstance(node, TableJoin) else ""
+            yield f"  {'' if depth else label:<11}{'  ' * depth}{node.title}{note}"
+        for line in _said_there(part):
+            yield f"  {'':<13}{line}"
+
+
+def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:
+    if part.where:
+        yield f"where {_scalar(part.where)}"
+    if isinstance(part, RowQuery):
+        return
+    yield from (f"{key.slot.name} = {_scalar(key.scalar)}" for key in part.keys)
+    yield from (f"{call.slot.name} = {call.sql}" for call in part.aggregates)
 
 
 def _tree(relation: Relation) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tidemill import words
 from tidemill.explain import phrases
 from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.joins import in_users_words
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import RowQuery
 
 # Shown on a page, before the rest is counted.
@@ -27,9 +27,12 @@ def explain_rows(arrangement: Arrangement) -> Iterator[str]:
 
 def explain_row_query(query: RowQuery, is_newcomer: bool) -> str:
     """One of them; it adds nothing to what is kept for others."""
-    on = f"on {source_name(query.relation).written}, without a window"
+    streams = dict.fromkeys(name.written for name in source_names(query.relation))
+    on = f"on {' and '.join(streams)}, without a window"
     lines = [f"if registered, a query {on}" if is_newcomer else f"query {query.name} {on}"]
-    lines.append(f"  picks   {_rows(query)}")
+    for part in query.by_source:
+        of = f" of {source_name(part.relation).written}" if query.parts else ""
+        lines.append(f"  picks   {_rows(part)}{of}")
     lines.append(words.wrapped("  gives   ", [column.name for column in query.columns]))
     lines.append(f"  leaves  {phrases.leaving(query)}")
     lines.append(f"  keeps   {'the rows that wait' if query.ordered else 'nothing'}")

@@ -89,7 +89,7 @@ class Arrangement:
 
     @cached_property
     def queries(self) -> tuple[QueryPlan, ...]:
-        return self.plan.queries_of(self.stream)
+        return self.plan.parts_of(self.stream)
 
     @cached_property
     def row_queries(self) -> tuple[RowQuery, ...]:

@@ -12,7 +12,7 @@ from tidemill.language.cursor import Cursor
 from tidemill.language.expressions.trees import read_data_type
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options
-from tidemill.language.row_select import parse_row_select
+from tidemill.language.row_select import parse_row_selects
 from tidemill.language.select import parse_select, reads_window
 from tidemill.language.statements import (
     ColumnDef,
@@ -106,7 +106,8 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> StreamDefinition:
         if reads_window(cursor):
             select = parse_select(cursor)
             return CreateAnswerStream(name, select, None, or_replace, place=place)
-        return CreateDerivedStream(name, parse_row_select(cursor), or_replace, place=place)
+        first, *others = parse_row_selects(cursor)
+        return CreateDerivedStream(name, first, or_replace, tuple(others), place=place)
     columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
     if cursor.take("AS"):
         return CreateAnswerStream(name, parse_select(cursor), columns, or_replace, place=place)

@@ -16,9 +16,13 @@ HINTS = {
     **{f"{kind} JOIN": _TABLES for kind in ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")},
     "a JOIN of two streams": _TABLES,
     "a JOIN without an equality": "add a condition such as stream.column = table.column to ON",
-    "a query over several streams": _ONE_STREAM,
+    "a query over several streams": (
+        "put their rows together in one: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
+    ),
     "LATERAL": _ONE_STREAM,
-    "a set operation": "register each SELECT as its own query",
+    "a set operation": (
+        "a union is a stream, which queries read: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
+    ),
     "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
     "WITH before SELECT": _ONE_STREAM,
     "SELECT * with words": "write SELECT * alone, or name the columns",
@@ -33,7 +37,9 @@ HINTS = {
     "a window by rows": _RANGE,
     "PARTITION BY in a window": "GROUP BY the column; " + _RANGE,
     "INTERNAL": _RANGE,
-    "a union of streams": "declare a stream for each SELECT, and register queries over each",
+    "a soft period over a union": "write SLIDE s: windows are answered as all sources close them",
+    "UNION without ALL": "write UNION ALL, which keeps rows that are equal",
+    "INTERSECT or EXCEPT in a stream": "rows of streams are put together with UNION ALL alone",
     "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
     "LIMIT or OFFSET in a stream": "LIMIT stands in queries over windows of the stream",
     "WITH on a derived stream": "lateness, ahead, update and weight are those of the stream below",

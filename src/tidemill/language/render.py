@@ -71,7 +71,7 @@ def _(stream: CreateStream) -> str:
 @_render.register
 def _(stream: CreateDerivedStream) -> str:
     head = f"{_create('STREAM', stream.or_replace)} {quote_name(stream.name)} AS"
-    return f"{head}\n{_render(stream.select)}"
+    return "\n".join([head, "\nUNION ALL\n".join(map(_render, stream.members))])
 
 
 @_render.register

@@ -1,9 +1,9 @@
-"""The SELECT of a derived stream: rows with other columns, without a window.
+"""The SELECT of a derived stream, or several with UNION ALL: other columns, without a window.
 
 >>> from tidemill.language.expressions.trees import tokenize
 >>> text = "SELECT ts, length * 8 AS bits FROM packets WHERE length > 1000"
->>> parse_row_select(Cursor(tokenize(text), text)).stream
-'packets'
+>>> [select.stream for select in parse_row_selects(Cursor(tokenize(text), text))]
+['packets']
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from tidemill.language.statements import RowSelect, SelectItem, Star
 
 _GROUPED = ("GROUP BY", "HAVING", "EMIT")
 _LATER = {
-    **dict.fromkeys(SETS, "a union of streams"),
+    "UNION": "UNION without ALL",
+    **dict.fromkeys(SETS[1:], "INTERSECT or EXCEPT in a stream"),
     **dict.fromkeys(("ORDER BY", "SORT BY"), "an order of rows in a stream"),
     **dict.fromkeys(("LIMIT", "OFFSET"), "LIMIT or OFFSET in a stream"),
     "QUALIFY": "QUALIFY",
@@ -33,8 +34,15 @@ _LATER = {
 }
 
 
-def parse_row_select(cursor: Cursor) -> RowSelect:
-    """The SELECT that comes next, up to the end of the statement."""
+def parse_row_selects(cursor: Cursor) -> list[RowSelect]:
+    """The SELECTs that come next with UNION ALL between, up to the end of the statement."""
+    selects = [_parse_row_select(cursor)]
+    while cursor.take("UNION", "ALL"):
+        selects.append(_parse_row_select(cursor))
+    return selects
+
+
+def _parse_row_select(cursor: Cursor) -> RowSelect:
     start = cursor.index
     items = parse_select_list(cursor, _parse_row_item)
     cursor.expect("FROM")
@@ -44,7 +52,8 @@ def parse_row_select(cursor: Cursor) -> RowSelect:
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
     where = cursor.expression() if cursor.take("WHERE") else None
-    _refuse_rest(cursor)
+    if not cursor.at("UNION", "ALL"):
+        _refuse_rest(cursor)
     place = cursor.since(start)
     return RowSelect(items, stream, alias, where, joins, place=place, stream_place=stream_place)
 

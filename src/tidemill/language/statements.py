@@ -211,11 +211,19 @@ class CreateStream(_Whole):
 
 @dataclass(frozen=True)
 class CreateDerivedStream(_Whole):
-    """A stream made of another one: of its rows those that are selected, with other columns."""
+    """A stream made of others: of their rows those that are selected, with other columns.
+
+    `others` are the members of a union after the first.
+    """
 
     name: str
     select: RowSelect
     or_replace: bool = False
+    others: tuple[RowSelect, ...] = ()
+
+    @property
+    def members(self) -> tuple[RowSelect, ...]:
+        return (self.select, *self.others)
 
 
 @dataclass(frozen=True)
@@ -227,6 +235,11 @@ class CreateAnswerStream(_Whole):
     select: Select
     columns: tuple[ColumnDef, ...] | None = None
     or_replace: bool = False
+
+    @property
+    def members(self) -> tuple[Select, ...]:
+        """What it reads rows by, as those of a derived stream."""
+        return (self.select,)
 
 
 @dataclass(frozen=True)

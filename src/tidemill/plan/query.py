@@ -108,9 +108,24 @@ class QueryPlan:
     limit: int | None
     priority: int = 0  # among soft queries and SELECTs that wait
     emit: Emit = ON_CLOSE
+    # Over a union, one for each branch: what it reads there, key by key and call by call.
+    parts: tuple[QueryPlan, ...] = ()
+    part_of: str = ""  # of a part, the name of the query
 
     def __post_init__(self) -> None:
-        check_reads(self.relation, self.scalars)
+        # Each part of a query over a union reads another relation, and has been checked.
+        if not self.parts:
+            check_reads(self.relation, self.scalars)
+
+    @property
+    def by_source(self) -> tuple[QueryPlan, ...]:
+        """Its parts, each of one source; of a query over one source that query."""
+        return self.parts or (self,)
+
+    @property
+    def owner(self) -> str:
+        """The query that a user has named."""
+        return self.part_of or self.name
 
     @property
     def is_soft(self) -> bool:

@@ -9,7 +9,7 @@ either side.
 >>> from tidemill.types import BIGINT, TIMESTAMP
 >>> packets = Source(Name("Packets"), (Slot("ts", TIMESTAMP), Slot("length", BIGINT)))
 >>> print(Union((packets, Source(Name("flows"), packets.columns))))
-union
+union all of 2 branches
   stream Packets
   stream flows
 """
@@ -187,6 +187,10 @@ class Union(Relation):
                 )
 
     @property
+    def base(self) -> Relation:
+        return self
+
+    @property
     def inputs(self) -> tuple[Relation, ...]:
         return self.parts
 
@@ -196,7 +200,7 @@ class Union(Relation):
 
     @property
     def title(self) -> str:
-        return "union"
+        return f"union all of {len(self.parts)} branches"
 
 
 @dataclass(frozen=True)
@@ -275,18 +279,15 @@ def multiplying(relation: Relation) -> Relation:
     return join_all(relation.base, (by_name[name] for name in names))
 
 
-def source_name(relation: Relation) -> Name:
-    """The stream that a relation reads: state, ticks and the tick log go by its name.
+def source_names(relation: Relation) -> tuple[Name, ...]:
+    """The streams that rows come from: state, ticks and the tick log go by their names."""
+    return tuple(source.name for source in relation.sources)
 
-    The only place that counts on there being just one.
-    """
-    if len(relation.sources) != 1:
-        refuse(
-            "E_NOT_BUILT",
-            "a query over several streams is not built yet",
-            detail=listing("streams", (source.name.written for source in relation.sources)),
-        )
-    return relation.sources[0].name
+
+def source_name(relation: Relation) -> Name:
+    """The one stream that the rows of a synopsis, or of a part of a query, come from."""
+    (name,) = source_names(relation)
+    return name
 
 
 def check_reads(relation: Relation, scalars: Iterable[Scalar], *joins: Join) -> None:

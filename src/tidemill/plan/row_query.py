@@ -31,9 +31,22 @@ class RowQuery:
     predicate: Predicate  # WHERE in canonical form
     columns: tuple[Projection, ...]
     ordered: bool = False
+    parts: tuple[RowQuery, ...] = ()  # over a union, one for each branch
+    part_of: str = ""  # of a part, the name of the query
 
     def __post_init__(self) -> None:
-        check_reads(self.relation, self.scalars)
+        if not self.parts:
+            check_reads(self.relation, self.scalars)
+
+    @property
+    def by_source(self) -> tuple[RowQuery, ...]:
+        """Its parts, each of one source; of a query over one source that query."""
+        return self.parts or (self,)
+
+    @property
+    def owner(self) -> str:
+        """The query that a user has named."""
+        return self.part_of or self.name
 
     @property
     def conditions(self) -> tuple[Scalar, ...]:
@@ -48,3 +61,8 @@ class RowQuery:
 
 
 AnyQuery = QueryPlan | RowQuery
+
+
+def part_name(query: str, number: int) -> str:
+    """The name of a part of a query over a union; no user gives a query such a one."""
+    return f"{query} ⊎{number}"

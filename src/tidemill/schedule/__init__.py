@@ -11,6 +11,7 @@ from tidemill.schedule.due import (
     last_instant,
     next_instant,
     oldest_needed,
+    parts_of_due,
 )
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
@@ -40,5 +41,6 @@ __all__ = [
     "next_instant",
     "next_windows",
     "oldest_needed",
+    "parts_of_due",
     "policy_tasks",
 ]

@@ -9,28 +9,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.windows import END_US, WindowSpec, closed_windows
+from tidemill.windows import END_US, WindowSpec, closed_runs
 
 # A spec whose windows are more than this many to a slice has gaps without rows in between.
 TRIED_PER_SLICE = 8
 
 
 class Due(NamedTuple):
-    """Consecutive windows of one query to answer now, all of one length, from one synopsis.
+    """Consecutive windows to answer now, all of one length, from one synopsis, for all queries
+    that have them in common.
 
     An early answer is over the rows before `as_of_us`. Where `most_empty` is there, windows may
     have no rows: they are answered too, but not more than so many without one with rows between,
-    nor, unless the query `has_begun`, before the first with rows.
+    nor, unless the query, which is alone then, `has_begun`, before the first with rows.
     """
 
-    query: str
+    queries: tuple[str, ...]
     synopsis: str
     range_us: int
     slide_us: int
@@ -86,17 +87,56 @@ def due_windows(
     runs: list[list[WindowRun]] = [[] for _ in specs.specs]
     if not len(slices):
         return runs
-    spec, number = _with_rows(specs, slices, after_us, until_us)
-    is_first = np.ones(len(spec), dtype=np.bool_)
-    is_first[1:] = (spec[1:] != spec[:-1]) | (number[1:] != number[:-1] + 1)
+    oldest, newest = _bounds(specs, slices, after_us, until_us)
+    counts = np.maximum(newest - oldest + 1, 0)
+    # Neither time is walked over a gap of years, nor windows that are many to a slice.
+    is_long = counts > TRIED_PER_SLICE * len(slices) + TRIED_PER_SLICE
+    for place in np.flatnonzero(is_long).tolist():
+        spec = specs.specs[place]
+        starts, lengths = closed_runs(spec, slices, slices + 1, after_us, until_us)
+        runs[place] = list(map(WindowRun, starts.tolist(), lengths.tolist()))
+    owner, number = _with_rows(specs, slices, oldest, np.where(is_long, 0, counts))
+    is_first = np.ones(len(owner), dtype=np.bool_)
+    is_first[1:] = (owner[1:] != owner[:-1]) | (number[1:] != number[:-1] + 1)
     first = np.flatnonzero(is_first)
-    owner, counts = spec[first], np.diff(first, append=len(spec))
-    starts = specs.start_us[owner] + number[first] * specs.slide_us[owner]
+    places, lengths = owner[first], np.diff(first, append=len(owner))
+    starts = specs.start_us[places] + number[first] * specs.slide_us[places]
     for place, start_us, count in zip(
-        owner.tolist(), starts.tolist(), counts.tolist(), strict=True
+        places.tolist(), starts.tolist(), lengths.tolist(), strict=True
     ):
         runs[place].append(WindowRun(start_us, count))
     return runs
+
+
+def parts_of_due(due: Iterable[Due], most: int) -> Iterator[list[Due]]:
+    """The runs in parts of up to so many windows, counted for each who asks; one part at least.
+
+    >>> runs = Due(("p", "q"), "s1", 9, 1, 0, 5), Due(("r",), "s1", 9, 3, 0, 2)
+    >>> for part in parts_of_due(runs, 6):
+    ...     print([(run.first_us, run.windows) for run in part])
+    [(0, 3)]
+    [(3, 2), (0, 2)]
+    """
+    part, size = list[Due](), 0
+    for piece in (piece for run in due for piece in _cut(run, most)):
+        windows = piece.windows * len(piece.queries) if piece.most_empty is None else 0
+        if part and size + windows > most:
+            yield part
+            part, size = [], 0
+        part.append(piece)
+        size += windows
+    yield part
+
+
+def _cut(run: Due, most: int) -> Iterator[Due]:
+    """A run in pieces; whole where only the cells tell what windows of it are answered."""
+    step = max(1, most // len(run.queries))
+    if run.most_empty is not None or run.windows <= step:
+        yield run
+        return
+    for skipped in range(0, run.windows, step):
+        first_us = run.first_us + skipped * run.slide_us
+        yield run._replace(first_us=first_us, windows=min(step, run.windows - skipped))
 
 
 def early_windows(
@@ -146,29 +186,25 @@ def all_windows(
     return WindowRun(spec.window_start(closed + 1), closing - closed)
 
 
-def _with_rows(
+def _bounds(
     specs: Specs, slices: IntArray, after_us: int | None, until_us: int
 ) -> tuple[IntArray, IntArray]:
-    """Spec and number of every window that is due, ordered by both."""
+    """Numbers of the first and the last window of each spec that may be due."""
     oldest = specs.last_ending_by(int(slices[0])) + 1
     if after_us is not None:
         oldest = np.maximum(oldest, specs.last_ending_by(after_us) + 1)
     newest = specs.last_starting_by(int(slices[-1]))
-    newest = np.minimum(newest, specs.last_ending_by(until_us))
-    counts = np.maximum(newest - oldest + 1, 0)
-    # Time is not walked over a gap of years: windows there are found from the slices.
-    gaping = counts > TRIED_PER_SLICE * len(slices) + TRIED_PER_SLICE
-    spec, number = _ranges(oldest, np.where(gaping, 0, counts))
+    return oldest, np.minimum(newest, specs.last_ending_by(until_us))
+
+
+def _with_rows(
+    specs: Specs, slices: IntArray, oldest: IntArray, counts: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Spec and number of the windows that have rows, of so many tried, ordered by both."""
+    spec, number = _ranges(oldest, counts)
     starts = specs.start_us[spec] + number * specs.slide_us[spec]
     low, high = np.searchsorted(slices, [starts, starts + specs.range_us[spec]])
-    spec, number = spec[low < high], number[low < high]
-    for place in np.flatnonzero(gaping).tolist():
-        window = specs.specs[place]
-        closed = closed_windows(window, slices, slices + 1, after_us, until_us)
-        spec = np.concatenate([spec, np.full(len(closed), place)])
-        number = np.concatenate([number, (closed - window.start_us) // window.slide_us])
-    order = np.argsort(spec, kind="stable") if gaping.any() else slice(None)
-    return spec[order], number[order]
+    return spec[low < high], number[low < high]
 
 
 def _ranges(first: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:

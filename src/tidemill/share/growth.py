@@ -9,7 +9,7 @@ few as may be, each with its next window ([moving.py](moving.py)).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -24,6 +24,8 @@ from tidemill.state.synopsis import Synopsis
 from tidemill.windows import END_US
 
 Around = Callable[[Name], tuple[StreamPosition, Context]]
+OverBy = Callable[[QueryPlan], int | None]
+"""A part ⇒ the time by which windows of its query are over; None if there is none yet."""
 # Two ways to add up one cost may differ by this share.
 _ROUNDING = 1e-9
 
@@ -33,13 +35,15 @@ def change_plan(plan: SharedPlan, queries: Sequence[QueryPlan], around: Around) 
 
     `around` gives the position of each stream and what its plan is decided by.
     """
-    staying = {query.name for query in queries if plan.stands(query)}
-    fresh = [query for query in queries if query.name not in staying]
-    if not fresh and len(staying) == len(plan.queries):
+    standing_queries = [query for query in queries if plan.stands(query)]
+    if len(standing_queries) == len(queries) == len(plan.queries):
         return plan
+    parts = [part for query in queries for part in query.by_source]
+    staying = {part.name for query in standing_queries for part in query.by_source}
+    fresh = [part for part in parts if part.name not in staying]
     losing = [s for s in plan.synopses if _lost_readers(plan, s, staying)]
     # A stream that nobody reads any more has nothing to place, and may be gone from the catalog.
-    read = {source_name(query.relation) for query in queries}
+    read = {source_name(part.relation) for part in parts}
     relations = (*(q.relation for q in fresh), *(s.relation for s in losing))
     streams = [name for name in dict.fromkeys(map(source_name, relations)) if name in read]
     standing = _with_queries(plan, queries, staying, read)
@@ -89,7 +93,7 @@ def _followed(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     """The plan, or one made anew if small steps have led it astray and that one is cheaper."""
     context = around(stream)[1]
     groups, points = groups_of(plan, stream), plan.rebuild_costs.get(stream, ())
-    queries, cost = len(plan.queries_of(stream)), cost_of_arrangement(groups, context)
+    queries, cost = len(plan.parts_of(stream)), cost_of_arrangement(groups, context)
     if not points:
         return _noted(plan, stream, cost)
     terms = points, queries, cost, context.settings.rebuild_percent
@@ -105,20 +109,41 @@ def groups_of(plan: SharedPlan, stream: Name) -> tuple[Group, ...]:
     return tuple(part.group for part in live_parts(plan, stream))
 
 
-def regrouped(
-    plan: SharedPlan, stream: Name, around: Around, recalled: Sequence[Group] = ()
-) -> SharedPlan:
-    """The plan with the groups recalled, or with groups made anew, if these are cheaper."""
+@dataclass(frozen=True)
+class Regrouping:
+    """Groups that may take the place of those of a plan; `cost` is there if they are new ones."""
+
+    groups: tuple[Group, ...]
+    cost: float | None
+    is_cheaper: bool
+
+    @staticmethod
+    def of(
+        plan: SharedPlan, stream: Name, context: Context, recalled: Sequence[Group] = ()
+    ) -> Regrouping:
+        """The groups recalled, or groups made anew. With many queries this takes a while."""
+        queries, standing = plan.parts_of(stream), groups_of(plan, stream)
+        groups = _completed(recalled, queries, context) if recalled else optimise(queries, context)
+        cost = cost_of_arrangement(groups, context)
+        is_cheaper = cost < cost_of_arrangement(standing, context) * (1 - _ROUNDING)
+        return Regrouping(groups, None if recalled else cost, is_cheaper)
+
+    def applied(
+        self, plan: SharedPlan, stream: Name, position: StreamPosition, context: Context
+    ) -> SharedPlan:
+        """The plan with these groups if they are cheaper; queries move from the position on."""
+        measured = plan if self.cost is None else _noted(plan, stream, self.cost)
+        if not self.is_cheaper:
+            return measured
+        change = PlanChange(measured)
+        change.settle(hosted(self.groups, live_parts(plan, stream)), position, context)
+        return change.result()
+
+
+def regrouped(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
+    """The plan with groups made anew, if these are cheaper."""
     position, context = around(stream)
-    queries, standing = plan.queries_of(stream), groups_of(plan, stream)
-    groups = _completed(recalled, queries, context) if recalled else optimise(queries, context)
-    cost = cost_of_arrangement(groups, context)
-    measured = plan if recalled else _noted(plan, stream, cost)
-    if cost >= cost_of_arrangement(standing, context) * (1 - _ROUNDING):
-        return measured
-    change = PlanChange(measured)
-    change.settle(hosted(groups, live_parts(plan, stream)), position, context)
-    return change.result()
+    return Regrouping.of(plan, stream, context).applied(plan, stream, position, context)
 
 
 def _completed(
@@ -134,7 +159,7 @@ def _completed(
 def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
     """The stream's queries arranged anew, each moving to a new synopsis with its next window."""
     position, context = around(stream)
-    groups = optimise(plan.queries_of(stream), context)
+    groups = optimise(plan.parts_of(stream), context)
     change = PlanChange(_without_other_rates(plan, stream))
     change.settle(map(HostedGroup, groups), position, context)
     return _noted(change.result(), stream, cost_of_arrangement(groups, context))
@@ -143,7 +168,7 @@ def rebuild_plan(plan: SharedPlan, stream: Name, around: Around) -> SharedPlan:
 def _noted(plan: SharedPlan, stream: Name, cost: float) -> SharedPlan:
     """With the cost of a plan that was made anew; of those before it, the last one stays."""
     points = plan.rebuild_costs.get(stream, ())[-1:]
-    added = (*points, (len(plan.queries_of(stream)), cost))
+    added = (*points, (len(plan.parts_of(stream)), cost))
     return replace(plan, rebuild_costs={**plan.rebuild_costs, stream: added})
 
 
@@ -154,36 +179,25 @@ def _without_other_rates(plan: SharedPlan, stream: Name) -> SharedPlan:
     return replace(plan, rates={**plan.rates, stream: replace(rates, others=())})
 
 
-def retire_stints(
-    plan: SharedPlan, stream: Name, watermark_us: int, reach_us: int | None = None
-) -> SharedPlan:
-    """Without the stints whose last window has closed, and what only they needed.
-
-    Soft queries see no further than `reach_us`, where that is not the watermark.
-    """
-    reach_us = watermark_us if reach_us is None else reach_us
-
-    def is_over(query: QueryPlan, stint: Stint) -> bool:
-        over_us = reach_us - query.window.update_us if query.is_soft else watermark_us
-        return _is_over(query, stint, over_us)
-
-    over = {
-        query.name: tuple(s for s in plan.stints[query.name] if not is_over(query, s))
-        for query in plan.queries_of(stream)
+def retire_stints(plan: SharedPlan, stream: Name, over_us: OverBy) -> SharedPlan:
+    """Without the stints whose last window has closed, and what only they needed."""
+    standing = {part.name: plan.stints[part.name] for part in plan.moving_of(stream)}
+    left = {
+        part.name: tuple(s for s in standing[part.name] if not _is_over(part, s, over_us(part)))
+        for part in plan.moving_of(stream)
     }
-    stints = {**plan.stints, **over}
-    if stints == plan.stints:
+    if left == standing:
         return plan
-    return PlanChange(replace(plan, stints=stints)).result()
+    return PlanChange(replace(plan, stints={**plan.stints, **left})).result()
 
 
 def _lost_readers(plan: SharedPlan, synopsis: Synopsis, staying: set[str]) -> bool:
     return any(query.name not in staying for query, _ in plan.readers_of(synopsis))
 
 
-def _is_over(query: QueryPlan, stint: Stint, over_us: int) -> bool:
+def _is_over(query: QueryPlan, stint: Stint, over_us: int | None) -> bool:
     """Every window of the stint has ended by then."""
-    if stint.until_us == END_US:
+    if stint.until_us == END_US or over_us is None:
         return False
     lasts = ((spec, spec.first_start_after(stint.until_us - 1)) for spec in specs_of(query))
     return all(last - spec.slide_us + spec.range_us <= over_us for spec, last in lasts)

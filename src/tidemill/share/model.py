@@ -11,7 +11,7 @@ from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
 from tidemill.state.row_pieces import RowFeed
@@ -75,17 +75,19 @@ class RatePlans:
 class SharedPlan:
     """All standing queries and the synopses behind them, at one version.
 
-    `queries` have windows; those without are in `row_feeds`.
+    `queries` have windows and `row_queries` have none. What they read of each source are their
+    parts; a query over one source is a part itself. Stints and feeds are those of parts.
     """
 
     version: int = 0
     queries: tuple[QueryPlan, ...] = ()
     synopses: tuple[Synopsis, ...] = ()
-    stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by query
+    stints: Mapping[str, tuple[Stint, ...]] = field(default_factory=dict)  # by part
     next_synopsis: int = 1
     # By stream: numbers of queries and costs of the last plans that were made anew.
     rebuild_costs: Mapping[Name, CostPoints] = field(default_factory=dict)
     rates: Mapping[Name, RatePlans] = field(default_factory=dict)  # by stream, once measured
+    row_queries: tuple[RowQuery, ...] = ()
     row_feeds: tuple[RowFeed, ...] = ()
 
     def query(self, name: str) -> QueryPlan:
@@ -94,23 +96,28 @@ class SharedPlan:
     @cached_property
     def every_query(self) -> tuple[AnyQuery, ...]:
         """With a window or without."""
-        return (*self.queries, *(feed.query for feed in self.row_feeds))
+        return (*self.queries, *self.row_queries)
+
+    @cached_property
+    def parts(self) -> tuple[QueryPlan, ...]:
+        """What queries with windows read of each source."""
+        return tuple(part for query in self.queries for part in query.by_source)
 
     def stands(self, query: AnyQuery) -> bool:
-        """Says whether the query stands in the plan, exactly as it is."""
+        """Says whether the query stands in the plan, exactly as it is, its parts included."""
         return self._any_by_name.get(query.name) == query
 
     def synopsis(self, synopsis_id: str) -> Synopsis:
         return self._by_id[synopsis_id]
 
     def synopsis_of(self, query: str) -> Synopsis:
-        """The synopsis that a query's newest windows are answered from."""
+        """The synopsis that the newest windows of a part are answered from."""
         return self.synopsis(self.stints[query][-1].synopsis_id)
 
     def readers_of(
         self, synopsis: Synopsis, soft: bool | None = None
     ) -> tuple[tuple[QueryPlan, Stint], ...]:
-        """All queries that read it, or just the soft ones, or just the others."""
+        """All parts that read it, or just the soft ones, or just the others."""
         readers = self._readers.get(synopsis.id, ())
         return readers if soft is None else tuple(r for r in readers if r[0].is_soft == soft)
 
@@ -122,8 +129,17 @@ class SharedPlan:
     def of_stream(self, stream: Name) -> tuple[Synopsis, ...]:
         return tuple(s for s in self.synopses if source_name(s.relation) == stream)
 
-    def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+    def parts_of(self, stream: Name) -> tuple[QueryPlan, ...]:
         return self._by_stream.get(stream, ())
+
+    def moving_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+        """The parts of a stream with a stint that ends."""
+        return self._moving.get(stream, ())
+
+    def queries_of(self, stream: Name) -> tuple[QueryPlan, ...]:
+        """Those with a window that read the stream, also by a part."""
+        owners = dict.fromkeys(part.owner for part in self.parts_of(stream))
+        return tuple(self._by_name[name] for name in owners)
 
     @cached_property
     def handed_over(self) -> tuple[Name, ...]:
@@ -143,14 +159,19 @@ class SharedPlan:
         return query if isinstance(query, RowQuery) else None
 
     def rows_of(self, stream: Name) -> tuple[RowFeed, ...]:
-        """The stream's queries without windows."""
+        """Of the stream, what queries without windows read."""
         return tuple(f for f in self.row_feeds if source_name(f.query.relation) == stream)
+
+    def feeds_of(self, query: str) -> tuple[RowFeed, ...]:
+        """What a query without a window reads, of each source."""
+        return tuple(feed for feed in self.row_feeds if feed.query.owner == query)
 
     @cached_property
     def streams(self) -> tuple[Name, ...]:
         """The streams that queries read, in the order of these; what one sets aside comes of its
         own ticks, so it is read too."""
-        sources = (source_name(query.relation) for query in self.every_query)
+        relations = (query.relation for query in self.every_query)
+        sources = (name for each in relations for name in source_names(each))
         return tuple(dict.fromkeys(name for source in sources for name in _with_base(source)))
 
     @property
@@ -161,9 +182,20 @@ class SharedPlan:
     @cached_property
     def _by_stream(self) -> dict[Name, tuple[QueryPlan, ...]]:
         queries: dict[Name, list[QueryPlan]] = {}
-        for query in self.queries:
+        for query in self.parts:
             queries.setdefault(source_name(query.relation), []).append(query)
         return {stream: tuple(several) for stream, several in queries.items()}
+
+    @cached_property
+    def _moving(self) -> dict[Name, tuple[QueryPlan, ...]]:
+        return {
+            stream: tuple(
+                query
+                for query in queries
+                if any(stint.until_us != END_US for stint in self.stints[query.name])
+            )
+            for stream, queries in self._by_stream.items()
+        }
 
     @cached_property
     def _by_name(self) -> dict[str, QueryPlan]:
@@ -171,7 +203,7 @@ class SharedPlan:
 
     @cached_property
     def _any_by_name(self) -> dict[str, AnyQuery]:
-        return {query.name: query for query in self.every_query}
+        return {query.name: query for query in (*self.parts, *self.every_query)}
 
     @cached_property
     def _by_id(self) -> dict[str, Synopsis]:
@@ -180,7 +212,7 @@ class SharedPlan:
     @cached_property
     def _readers(self) -> dict[str, tuple[tuple[QueryPlan, Stint], ...]]:
         readers: dict[str, list[tuple[QueryPlan, Stint]]] = {}
-        for query in self.queries:
+        for query in self.parts:
             for stint in self.stints[query.name]:
                 readers.setdefault(stint.synopsis_id, []).append((query, stint))
         return {key: tuple(pairs) for key, pairs in readers.items()}
@@ -201,11 +233,14 @@ def _lanes_of(calls: tuple[AggregateCall, ...]) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(lane for call in calls for lane in lanes_behind(call)))
 
 
+# Asked of every query again and again, so they are looked up by the hash that a plan keeps.
+@lru_cache(maxsize=2**15)
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     return _specs_of(query.window)
 
 
+@lru_cache(maxsize=2**15)
 def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us
@@ -234,9 +269,10 @@ def with_row_queries(plan: SharedPlan, queries: Sequence[AnyQuery]) -> SharedPla
 
     One that stays goes on with the rows that it holds.
     """
-    wishes = [query for query in queries if isinstance(query, RowQuery)]
+    row_queries = tuple(query for query in queries if isinstance(query, RowQuery))
+    wishes = [part for query in row_queries for part in query.by_source]
     feeds = {feed.query: feed for feed in plan.row_feeds}
-    if list(feeds) == wishes:
+    if plan.row_queries == row_queries:
         return plan
     number = plan.next_synopsis
     for query in wishes:
@@ -246,6 +282,7 @@ def with_row_queries(plan: SharedPlan, queries: Sequence[AnyQuery]) -> SharedPla
     return replace(
         plan,
         version=plan.version + 1,
+        row_queries=row_queries,
         row_feeds=tuple(feeds[query] for query in wishes),
         next_synopsis=number,
     )

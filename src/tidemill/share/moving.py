@@ -114,7 +114,7 @@ class PlanChange:
     def _readers(self, synopsis_id: str) -> list[tuple[QueryPlan, Stint]]:
         return [
             (query, stint)
-            for query in self._plan.queries
+            for query in self._plan.parts
             for stint in self._of(query)
             if stint.synopsis_id == synopsis_id
         ]
@@ -123,7 +123,7 @@ class PlanChange:
 def live_parts(plan: SharedPlan, stream: Name) -> tuple[HostedGroup, ...]:
     """The queries of a stream that are under way, by the synopsis of their newest windows."""
     by_synopsis: dict[str, list[QueryPlan]] = {}
-    for query in plan.queries_of(stream):
+    for query in plan.parts_of(stream):
         if stints := plan.stints.get(query.name):
             by_synopsis.setdefault(stints[-1].synopsis_id, []).append(query)
     return tuple(

@@ -55,7 +55,8 @@ def new_synopsis(
 ) -> FittedSynopsis:
     """A synopsis for queries of one relation and one set of keys."""
     first = queries[0]
-    keys = tuple(sorted(first.keys, key=lambda key: key.scalar.sql))
+    distinct = {key.scalar.sql: key for key in reversed(first.keys)}
+    keys = tuple(distinct[text] for text in sorted(distinct))
     empty = Synopsis(f"s{number}", first.relation.base, keys, position.fresh_from_us)
     return fit_synopsis(replace(empty, routed=routed), {}, queries, position, covers)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tidemill.aggregates import Lane, LaneArray, concatenated
 from tidemill.aggregates.numbering import Digit, factorise, number_rows
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.predicates import ALL_ROWS, Reading
+from tidemill.plan.predicates import ALL_ROWS, AnyReading
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def rolled_up(lanes: tuple[Lane, ...], cells: Cells, keys: Sequence[str]) -> Cel
     return merged(lanes, replace(cells, group=number[cells.group], groups=groups))
 
 
-def narrow(cells: Cells, readings: Sequence[Reading]) -> Cells:
+def narrow(cells: Cells, readings: Sequence[AnyReading]) -> Cells:
     """The cells that readings select; the number of a reading takes the place of signatures.
 
     Cells that nobody reads may be left, under a number after all others.

@@ -107,10 +107,9 @@ class HeldRows:
     feed: RowFeed
     pieces: tuple[Piece, ...]
 
-    def before(self, until_us: int) -> pa.Table:
-        """The rows from before that time, by time and then as they came."""
-        tables = [self._rows(piece).slice(0, self._count(piece, until_us)) for piece in self.pieces]
-        return self._in_order(tables).drop_columns(ROW_TIME)
+    def before(self, until_us: int) -> list[pa.Table]:
+        """The rows from before that time, piece by piece."""
+        return [self._rows(piece).slice(0, self._count(piece, until_us)) for piece in self.pieces]
 
     def after(self, until_us: int) -> tuple[Piece, ...]:
         """The pieces without those rows."""
@@ -119,7 +118,7 @@ class HeldRows:
 
     def as_one(self) -> tuple[Piece, ...]:
         """One new piece in place of many."""
-        rows = self._in_order([self._rows(piece) for piece in self.pieces])
+        rows = _in_order(self.feed, [self._rows(piece) for piece in self.pieces])
         times_us = rows.column(ROW_TIME).to_numpy()
         piece = write_row_piece(self.root, self.feed, rows.drop_columns(ROW_TIME), times_us)
         return (piece,) if piece else ()
@@ -136,11 +135,18 @@ class HeldRows:
     def _count(self, piece: Piece, until_us: int) -> int:
         return int(np.searchsorted(self._times(piece), until_us))
 
-    def _in_order(self, tables: Sequence[pa.Table]) -> pa.Table:
-        schema = self.feed.schema.append(pa.field(ROW_TIME, pa.int64()))
-        rows = pa.concat_tables([schema.empty_table(), *tables])
-        order = np.argsort(rows.column(ROW_TIME).to_numpy(), kind="stable")
-        return rows.take(pa.array(order))
+
+def leaving_before(several: Sequence[HeldRows], until_us: int) -> pa.Table:
+    """The rows of feeds from before that time, by time, then by feed, then as they came."""
+    tables = [table for held in several for table in held.before(until_us)]
+    return _in_order(several[0].feed, tables).drop_columns(ROW_TIME)
+
+
+def _in_order(feed: RowFeed, tables: Sequence[pa.Table]) -> pa.Table:
+    schema = feed.schema.append(pa.field(ROW_TIME, pa.int64()))
+    rows = pa.concat_tables([schema.empty_table(), *tables])
+    order = np.argsort(rows.column(ROW_TIME).to_numpy(), kind="stable")
+    return rows.take(pa.array(order))
 
 
 def _without_first(piece: Piece, times_us: IntArray, until_us: int) -> Piece | None:

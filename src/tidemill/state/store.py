@@ -6,7 +6,7 @@ tick's record. Files that no committed version names are swept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -54,6 +54,12 @@ class Version:
             {key: value for key, value in self.pieces.items() if key in ids},
             {key: value for key, value in self.complete_from.items() if key in ids},
         )
+
+    def without(self, other: Version) -> Iterator[tuple[str, Piece]]:
+        """The pieces that another version does not name, each with its synopsis."""
+        names = {piece.name for pieces in other.pieces.values() for piece in pieces}
+        for key, pieces in self.pieces.items():
+            yield from ((key, piece) for piece in pieces if piece.name not in names)
 
     @property
     def rows(self) -> int:

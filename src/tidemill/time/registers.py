@@ -9,6 +9,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 # Beyond these the sum of a time and a window would leave 64 bits.
@@ -34,6 +35,21 @@ class Register:
     # How much longer arrivals were under way than those before them, at most, and how many told.
     drift_us: int = 0
     arrivals: int = 0
+
+    @staticmethod
+    def of_all(registers: Iterable[Register]) -> Register:
+        """The register of a stream of several sources: promised is what all of them promise.
+
+        >>> Register.of_all([Register(50, 40), Register(90, 30)])
+        Register(newest_us=90, promised_us=30)
+        >>> Register.of_all([Register(50, 40), Register()]).watermark_us
+        """
+        several = tuple(registers)
+        newest_us = max((r.newest_us for r in several if r.newest_us is not None), default=None)
+        promises = [r.promised_us for r in several]
+        if any(promise is None for promise in promises):
+            return Register(newest_us)
+        return Register(newest_us, min(p for p in promises if p is not None))
 
     @property
     def watermark_us(self) -> int | None:

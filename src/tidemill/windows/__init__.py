@@ -1,6 +1,6 @@
 """Window specs, edges, slices and membership: arithmetic on whole microseconds, nothing else."""
 
-from tidemill.windows.closing import closed_windows
+from tidemill.windows.closing import closed_runs, closed_windows
 from tidemill.windows.cuts import BEGINNING_US, END_US, Cut, Cuts
 from tidemill.windows.edges import (
     EdgeClass,
@@ -23,6 +23,7 @@ __all__ = [
     "Cuts",
     "EdgeClass",
     "WindowSpec",
+    "closed_runs",
     "closed_windows",
     "edge_classes",
     "edge_rate",

@@ -6,6 +6,8 @@ empty windows.
 >>> spec = WindowSpec(range_us=8, slide_us=5)
 >>> closed_windows(spec, np.array([5, 8]), np.array([8, 10]), after_us=None, until_us=13)
 array([0, 5])
+>>> closed_runs(spec, np.array([5, 8]), np.array([8, 10]), after_us=None, until_us=13)
+(array([0]), array([2]))
 """
 
 from __future__ import annotations
@@ -31,11 +33,25 @@ def closed_windows(
     it, so a slice in the gap of a hopping window belongs to none. `after_us=None` means that
     no window has been closed yet.
     """
+    starts, counts = closed_runs(spec, slice_starts, slice_ends, after_us, until_us)
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(starts, counts) + within * spec.slide_us
+
+
+def closed_runs(
+    spec: WindowSpec,
+    slice_starts: IntArray,
+    slice_ends: IntArray,
+    after_us: int | None,
+    until_us: int,
+) -> tuple[IntArray, IntArray]:
+    """The same windows as runs of consecutive ones: the start of the first, and how many."""
     first, last = _windows_of_slices(spec, slice_starts, slice_ends)
     newest = spec.last_ending_by(until_us)
     oldest = _INT64.min if after_us is None else spec.last_ending_by(after_us) + 1
-    numbers = _union(np.maximum(first, _clamped(oldest)), np.minimum(last, _clamped(newest)))
-    return spec.start_us + numbers * spec.slide_us
+    first, last = np.maximum(first, _clamped(oldest)), np.minimum(last, _clamped(newest))
+    numbers, counts = _union(first, last)
+    return spec.start_us + numbers * spec.slide_us, counts
 
 
 def _windows_of_slices(
@@ -52,15 +68,12 @@ def _clamped(number: int) -> int:
     return min(max(number, int(_INT64.min)), int(_INT64.max))
 
 
-def _union(first: IntArray, last: IntArray) -> IntArray:
-    """All integers in any `[first, last]`, ascending, each once."""
+def _union(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+    """All integers in any `[first, last]`, as ascending runs: the first of each, and how many."""
     is_closed = first <= last
     first, last = first[is_closed], last[is_closed]
-    if first.size == 0:
-        return np.empty(0, np.int64)
     order = np.argsort(first, kind="stable")
     first, reach = first[order], np.maximum.accumulate(last[order])
-    first[1:] = np.maximum(first[1:], reach[:-1] + 1)
-    counts = np.maximum(reach - first + 1, 0)
-    skipped = np.cumsum(counts) - counts
-    return np.repeat(first - skipped, counts) + np.arange(int(counts.sum()))
+    begins, ends = np.ones(len(first), np.bool_), np.ones(len(first), np.bool_)
+    begins[1:] = ends[:-1] = first[1:] > reach[:-1] + 1
+    return first[begins], reach[ends] - first[begins] + 1

@@ -15,11 +15,10 @@ from tidemill.engine.beside.agenda import JointRun, OneTimeRun
 from tidemill.engine.beside.runs import AnsweredRun, Pins, SoftRuns
 from tidemill.engine.tick.report import TickReport
 from tidemill.schedule import Joint
-from tidemill.state.store import Version
 
 
 def a_run(name: str) -> JointRun:
-    return JointRun(Joint((), 0), (name,), (), Version())
+    return JointRun(Joint((), 0), (name,), (), {})
 
 
 @dataclass

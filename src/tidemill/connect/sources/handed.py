@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -76,7 +77,11 @@ class HandedSource(SourceReader[HandedInput]):
 
     def read(self, portion: HandedInput, columns: Sequence[str]) -> InputRows:
         definitions = stored_columns(self._stream, columns)
-        files = {each.number: each.files for each in portion.handovers}
+        place = self._handovers.place(self._stream.key)
+        files = {
+            handover.number: [place / name for name in handover.files]
+            for handover in portion.handovers
+        }
         return ArrowBlocks(definitions, tuple(files), partial(_read, files, definitions))
 
     def any_input(self, settings: Settings) -> HandedInput | None:
@@ -104,7 +109,7 @@ def _bounded(handovers: Iterable[Handover], most_rows: int) -> Iterator[Handover
 
 
 def _read(
-    files: Mapping[int, Sequence[str]], columns: Sequence[ColumnDef], number: int
+    files: Mapping[int, Sequence[Path]], columns: Sequence[ColumnDef], number: int
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a handover."""
     schema = pa.schema([(column.name, column.type.arrow) for column in columns])

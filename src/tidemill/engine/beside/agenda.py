@@ -10,6 +10,7 @@ import numpy as np
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.engine.beside.selects import WaitingSelect, WaitingSelects
+from tidemill.engine.tick.bases import Versions
 from tidemill.engine.tick.journal import QueryState, StreamState
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -91,15 +92,15 @@ class JointRun:
     joint: Joint
     names: tuple[str, ...]
     due: tuple[Due, ...]
-    version: Version
+    versions: Versions
 
 
 @dataclass(frozen=True)
 class OneTimeRun:
-    """A SELECT whose turn has come, and the stream as it is meanwhile."""
+    """A SELECT whose turn has come, and the streams as they are meanwhile."""
 
     selected: WaitingSelect
-    state: StreamState
+    streams: Mapping[Name, StreamState]
     names: tuple[str, ...] = ()  # nobody waits for it after a kill
 
 
@@ -135,7 +136,7 @@ class Agenda:
         self._queries = {
             query.name: query
             for query in queries
-            if query.is_soft and Name(query.name) not in context.paused
+            if query.is_soft and not query.parts and Name(query.name) not in context.paused
         }
         policy = POLICIES[context.policy]
         costs = context.costs[stream.key]
@@ -171,14 +172,16 @@ class Agenda:
     def is_due(self, state: StreamState) -> bool:
         return self._first(self._update(state.time)) is not None
 
-    def next(self, state: StreamState) -> JointRun | OneTimeRun | None:
+    def next(self, streams: Mapping[Name, StreamState]) -> JointRun | OneTimeRun | None:
+        """The run that is due first, over the streams of the home as they are now."""
+        state = streams[self._stream.key]
         update = self._update(state.time)
         first = self._first(update)
         if update is None or first is None:
             return None
         if isinstance(first, WaitingSelect):
             self._context.selects.take(first)
-            return OneTimeRun(first, state)
+            return OneTimeRun(first, dict(streams))
         return self._joint(first, state)
 
     def _joint(self, joint: Joint, state: StreamState) -> JointRun:
@@ -186,7 +189,7 @@ class Agenda:
         names = tuple(name for name in joint.names if self._last(name) < update)
         slices = {key: state.version.slices(key) for key in state.version.pieces}
         due = [run for name in names for run in self._due(name, update, slices)]
-        return JointRun(joint, names, tuple(due), state.version)
+        return JointRun(joint, names, tuple(due), {self._stream.key: state.version})
 
     def note_answered(self, run: JointRun) -> None:
         """After the run, which counts from the update that it saw."""
@@ -232,7 +235,7 @@ class Agenda:
             starts = slices.get(stint.synopsis_id, _NONE)
             low, high = np.searchsorted(starts, [start_us, end_us])
             if low < high:
-                yield Due(name, stint.synopsis_id, range_us, every_us, start_us, 1)
+                yield Due((name,), stint.synopsis_id, range_us, every_us, start_us, 1)
 
     def _has_begun(self, name: str, update: int) -> bool:
         end_us = update * self._stream.update_us

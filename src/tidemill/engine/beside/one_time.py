@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.user import give_back
+from tidemill.answer.joint import joint_synopsis
 from tidemill.answer.request import CARRY, QueryBatch, WindowRequest
 from tidemill.answer.rows import answer_schema
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks
+from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks, joint_tasks
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.engine.home import Home
@@ -20,13 +22,20 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.errors import refuse
 from tidemill.explain.replies import Selection
 from tidemill.failpoints import NOWHERE
+from tidemill.language.names import Name
+from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.schedule import Due, Specs, due_windows
 from tidemill.share import SharedPlan, StreamPosition, specs_of
 from tidemill.share.serves import Serving, find_servings, refuse_too_long
 from tidemill.spark.finishing import finish_rows
 from tidemill.spark.jobs import SparkAccess, run_answers
+from tidemill.state.pieces import Piece
+from tidemill.time import Register
+
+StreamStates = Mapping[Name, StreamState]
+"""The streams as they are, by name."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +43,14 @@ class OneTimeAnswerer:
     session: SparkAccess
     home: Home
 
-    def answer(self, query: QueryPlan, plan: SharedPlan, state: StreamState) -> Selection:
+    def answer(self, query: QueryPlan, plan: SharedPlan, states: StreamStates) -> Selection:
         """The answer; refused if no synopsis has it."""
-        serving, due = windows_held(query, plan, state)
-        if not due:
+        windows = windows_held(query, plan, states)
+        if not windows.due:
             return Selection(answer_schema(query).empty_table())
-        request = _request(query, serving, due)
         folders = AnswerFolders(self.home.synopses, self.home.staging, NOWHERE)
-        pieces = state.version.of(serving.synopsis.id)
-        tasks = answer_tasks(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
-        return self._answered(query, request.batch, tasks)
+        batch, tasks = windows.tasks(query, folders)
+        return self._answered(query, batch, tasks)
 
     def _answered(self, query: QueryPlan, batch: QueryBatch, tasks: list[AnswerTask]) -> Selection:
         results = run_answers(self.session, tasks)
@@ -60,7 +67,8 @@ class OneTimeAnswerer:
 def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> None:
     """Refuse a SELECT over a stream or table that its script declares anew: nothing is held."""
     sources = [("stream", source.name.written) for source in query.relation.sources]
-    tables = [("table", join.table) for join in query.relation.joins]
+    joins = (join for part in query.by_source for join in part.relation.joins)
+    tables = [("table", join.table) for join in joins]
     for kind, name in (*sources, *tables):
         if standing.definition(kind, name) != catalog.definition(kind, name):
             refuse(
@@ -70,25 +78,64 @@ def refuse_changed(query: QueryPlan, standing: Catalog, catalog: Catalog) -> Non
             )
 
 
-def windows_held(
-    query: QueryPlan, plan: SharedPlan, state: StreamState
-) -> tuple[Serving, tuple[Due, ...]]:
+@dataclass(frozen=True)
+class HeldWindows:
+    """The synopses that have windows in whole, one for each part of a query, and which."""
+
+    servings: tuple[Serving, ...]
+    pieces: tuple[tuple[Piece, ...], ...]  # of each of them
+    due: tuple[Due, ...]
+
+    def tasks(
+        self, query: QueryPlan, folders: AnswerFolders
+    ) -> tuple[QueryBatch, list[AnswerTask]]:
+        """What answers them, and the query as the tasks see it."""
+        if not query.parts:
+            (serving,), (pieces,) = self.servings, self.pieces
+            request = self._request(query, serving.reading)
+            tasks = answer_tasks(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
+            return request.batch, tasks
+        synopses = [serving.synopsis for serving in self.servings]
+        joint = joint_synopsis("one time", [query], synopses)
+        reading = joint.reading(tuple(serving.reading for serving in self.servings))
+        request = self._request(query, reading)
+        return request.batch, joint_tasks(folders, 0, joint, self.pieces, [request], False)
+
+    def _request(self, query: QueryPlan, reading: AnyReading) -> WindowRequest:
+        batch = QueryBatch.of([lift(query)], [reading], is_named=True, delivery=CARRY)
+        return WindowRequest.of(batch, [0] * len(self.due), self.due)
+
+
+def windows_held(query: QueryPlan, plan: SharedPlan, states: StreamStates) -> HeldWindows:
     """The windows with rows that have closed and are held in whole.
 
     With a soft period it is the newest, as a standing query would be answered.
     """
-    time = state.time
-    position = StreamPosition(time.newest_us, time.watermark_us, state.version.complete_from)
-    servings = find_servings(plan, query, position)
+    sources = source_names(query.relation)
+    choices = [find_servings(plan, part, _position(part, states)) for part in query.by_source]
+    time = Register.of_all(states[source].time for source in sources)
     until_us = time.reach_us(query.window.update_us) if query.is_soft else time.watermark_us
     if until_us is None:
-        stream = source_name(query.relation).written
-        refuse("E_NOT_HELD", f"stream {stream} has had no rows yet", hint="ask again later")
-    serving = _best(servings, query, until_us)
-    if serving.too_long(query, until_us):
-        refuse_too_long(serving, query, until_us)
-    slices = state.version.slices(serving.synopsis.id)
-    return serving, tuple(_due(query, serving, slices, until_us))
+        begun = {source for source in sources if states[source].time.watermark_us is not None}
+        stream = next((source for source in sources if source not in begun), sources[0])
+        refuse("E_NOT_HELD", f"stream {stream.written} has had no rows yet", hint="ask again later")
+    servings = tuple(_best(several, query, until_us) for several in choices)
+    for serving in servings:
+        if serving.too_long(query, until_us):
+            refuse_too_long(serving, query, until_us)
+    versions = [states[source_name(part.relation)].version for part in query.by_source]
+    pairs = list(zip(servings, versions, strict=True))
+    slices = reduce(np.union1d, (version.slices(s.synopsis.id) for s, version in pairs))
+    since_us = max(serving.since_us for serving in servings)
+    due = tuple(_due(query, since_us, slices, until_us))
+    return HeldWindows(servings, tuple(v.of(s.synopsis.id) for s, v in pairs), due)
+
+
+def _position(part: QueryPlan, states: StreamStates) -> StreamPosition:
+    state = states[source_name(part.relation)]
+    return StreamPosition(
+        state.time.newest_us, state.time.watermark_us, state.version.complete_from
+    )
 
 
 def _best(servings: list[Serving], query: QueryPlan, until_us: int) -> Serving:
@@ -98,20 +145,14 @@ def _best(servings: list[Serving], query: QueryPlan, until_us: int) -> Serving:
     return min(servings, key=lambda serving: serving.since_us)
 
 
-def _due(query: QueryPlan, serving: Serving, slices: IntArray, until_us: int) -> Iterator[Due]:
+def _due(query: QueryPlan, since_us: int, slices: IntArray, until_us: int) -> Iterator[Due]:
     for spec in specs_of(query):
-        after_us = serving.since_us + spec.range_us - 1
+        after_us = since_us + spec.range_us - 1
         if query.window.is_soft:
             after_us = max(after_us, until_us - spec.slide_us)
         for first_us, windows in due_windows(Specs.of([spec]), slices, after_us, until_us)[0]:
-            yield Due(
-                query.name, serving.synopsis.id, spec.range_us, spec.slide_us, first_us, windows
-            )
-
-
-def _request(query: QueryPlan, serving: Serving, due: tuple[Due, ...]) -> WindowRequest:
-    batch = QueryBatch.of([lift(query)], [serving.reading], is_named=True, delivery=CARRY)
-    return WindowRequest.of(batch, [0] * len(due), due)
+            lengths = spec.range_us, spec.slide_us
+            yield Due((query.name,), "", *lengths, first_us, windows)
 
 
 def _by_window(rows: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ from threading import Lock
 from tidemill.explain.replies import Reply
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_names
 from tidemill.schedule import Deadlines, Joint
 from tidemill.schedule.deadlines import OneTimeRequest, OneTimeRequests
 
@@ -38,7 +38,10 @@ class WaitingSelect:
 
 
 class WaitingSelects:
-    """Those that wait, by stream; asked by one thread, answered by another."""
+    """Those that wait, by the first stream that they read.
+
+    One thread asks, and another answers.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -52,7 +55,7 @@ class WaitingSelects:
             request = OneTimeRequest(f"select {self._asked}", update, query.priority)
             selected = WaitingSelect(request, query)
             self._selected[selected.request] = selected
-            stream = source_name(query.relation)
+            stream = source_names(query.relation)[0]
             self._requests[stream] = self._of(stream).coming(selected.request)
         return selected.reply
 
@@ -68,7 +71,7 @@ class WaitingSelects:
         """Its turn has come."""
         with self._lock:
             del self._selected[selected.request]
-            stream = source_name(selected.query.relation)
+            stream = source_names(selected.query.relation)[0]
             self._requests[stream] = self._of(stream).without(selected.request)
 
     def settle(self, answer: AnswerOnce) -> None:

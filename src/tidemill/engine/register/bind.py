@@ -13,9 +13,9 @@ from tidemill.errors import Place, TidemillError
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind_query
-from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.branch import BoundStream
 from tidemill.plan.bind.environment import Environment, ExtentOracle, Memo, no_extent
-from tidemill.plan.bind.streams import branch_of
+from tidemill.plan.bind.streams import bound_stream
 from tidemill.plan.joins import Join, JoinTerms, TableExtent
 from tidemill.plan.row_query import AnyQuery
 from tidemill.share import SharedPlan
@@ -40,9 +40,9 @@ class Binder:
         """The plan of a query beside those that stand; nothing of it is remembered."""
         return bind_query(query, catalog, self._beside(catalog, standing))
 
-    def branch(self, stream: str, catalog: Catalog) -> Branch:
+    def stream(self, stream: str, catalog: Catalog) -> BoundStream:
         """A stream of a catalog as its readers see it."""
-        return branch_of(stream, catalog, self._environment(catalog))
+        return bound_stream(stream, catalog, self._environment(catalog))
 
     def recall(self, catalog: Catalog, standing: SharedPlan) -> Bind:
         """Binds queries too, but each only once: its plan is good until a table has other rows."""
@@ -95,14 +95,15 @@ class Binder:
         self, plan: AnyQuery, query: CreateQuery, catalog: Catalog, standing: SharedPlan
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
-        places = {Name(part.table): part.place for part in query.select.joins}
+        places = {Name(clause.table): clause.place for clause in query.select.joins}
         scan = catalog.settings.scan
         return all(
             self.tables.file_of(
                 catalog.table(join.table), scan, standing, places.get(Name(join.table))
             )
             == join.file
-            for join in plan.relation.joins
+            for part in plan.by_source
+            for join in part.relation.joins
         )
 
 

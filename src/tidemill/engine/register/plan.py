@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from tidemill.catalog import Catalog, Stream
 from tidemill.connect.sources import AnySource
 from tidemill.engine.register.learned import Declared
+from tidemill.engine.tick.bases import Registers, register_of
 from tidemill.engine.tick.journal import StreamState
+from tidemill.engine.tick.stints import joint_stints_of
 from tidemill.explain.replies import Message
 from tidemill.language import render
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateAnswerStream, CreateStream
 from tidemill.plan.bind.branch import source_of
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import AnyQuery
 from tidemill.scan.routes import COLUMNAR, planned_route
 from tidemill.settings import Settings
@@ -28,14 +30,12 @@ from tidemill.share import (
     arrange_feeds,
     change_plan,
     first_window,
-    follow_rate,
     rebuild_plan,
     specs_of,
     windowed,
     with_row_queries,
 )
 from tidemill.share.feeds import counting_feed, scan_of
-from tidemill.share.growth import Around
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
@@ -71,9 +71,10 @@ class Planner:
     ) -> SharedPlan:
         """The plan for these queries; made anew if the `settings` before shared otherwise."""
         sharing = windowed(queries)
+        parts = _parts(sharing)
 
         def around(stream: Name) -> tuple[StreamPosition, Context]:
-            self._sample(catalog, stream, sharing)
+            self._sample(catalog, stream, parts)
             return self.position(stream), self.context(stream, catalog, plan)
 
         changed = change_plan(plan, sharing, around)
@@ -81,16 +82,6 @@ class Planner:
             for stream in changed.shared_streams:
                 changed = rebuild_plan(changed, stream, around)
         return with_row_queries(changed, queries)
-
-    def follow_rate(
-        self, plan: SharedPlan, stream: Name, rows_per_second: float, catalog: Catalog
-    ) -> SharedPlan:
-        """The plan for a rate that was measured."""
-
-        def around(turned: SharedPlan) -> Around:
-            return lambda name: (self.position(name), self.context(name, catalog, turned))
-
-        return follow_rate(plan, stream, rows_per_second, around)
 
     def feeds(self, plan: SharedPlan, stream: Name, catalog: Catalog) -> tuple[Feed, ...]:
         """The feeds of a stream's synopses, or one that just counts its rows."""
@@ -132,32 +123,34 @@ class Planner:
 
     def announce(self, before: SharedPlan, plan: SharedPlan) -> Iterable[Message]:
         """For each query that joins a stream under way, where it begins."""
-        positions = {stream: self.position(stream) for stream in plan.streams}
+        times = {stream: self.load(stream).time for stream in plan.streams}
         for query in plan.queries:
-            position = positions[source_name(query.relation)]
-            if not before.stands(query) and (first := self.first_window(plan, query, position)):
+            if not before.stands(query) and (first := self.first_window(plan, query, times)):
                 yield Message(f"query {query.name}: its first window starts at {first}")
-        for feed in plan.row_feeds:
-            position = positions[source_name(feed.query.relation)]
-            if not before.stands(feed.query) and position.newest_us is not None:
-                yield Message(f"query {feed.query.name}: its first rows come with the next tick")
+        for rows in plan.row_queries:
+            time = register_of(source_names(rows.relation), times)
+            if not before.stands(rows) and time.newest_us is not None:
+                yield Message(f"query {rows.name}: its first rows come with the next tick")
 
     def first_window(
-        self, plan: SharedPlan, query: QueryPlan, position: StreamPosition
+        self, plan: SharedPlan, query: QueryPlan, times: Registers | None = None
     ) -> str | None:
         """Start of a query's first window; None: as the stream begins."""
-        stint = plan.stints[query.name][0]
-        if position.newest_us is None:
+        sources = source_names(query.relation)
+        if times is None:
+            times = {stream: self.load(stream).time for stream in sources}
+        time = register_of(sources, times)
+        if time.newest_us is None:
             return None
-        since_us, watermark_us = stint.from_us, position.watermark_us
-        return instant(min(first_window(s, since_us, watermark_us) for s in specs_of(query)))
+        since_us = joint_stints_of(plan, query.name)[0].from_us
+        return instant(min(first_window(s, since_us, time.watermark_us) for s in specs_of(query)))
 
     def renew_samples(self, catalog: Catalog, queries: Sequence[AnyQuery]) -> None:
         """Takes those that are lost, or of streams that have been declared otherwise."""
-        sharing = windowed(queries)
-        for stream in dict.fromkeys(source_name(query.relation) for query in sharing):
+        parts = _parts(windowed(queries))
+        for stream in dict.fromkeys(source_name(part.relation) for part in parts):
             if declaration_of_stream(catalog, stream) not in self.samples:
-                self._sample(catalog, stream, sharing)
+                self._sample(catalog, stream, parts)
 
     def samples_of(self, catalog: Catalog) -> dict[Declared, Sample]:
         """Those of streams as they are declared now."""
@@ -166,9 +159,9 @@ class Planner:
         ]
         return {key: self.samples[key] for key in streams if key in self.samples}
 
-    def _sample(self, catalog: Catalog, stream: Name, queries: Sequence[QueryPlan]) -> None:
+    def _sample(self, catalog: Catalog, stream: Name, parts: Sequence[QueryPlan]) -> None:
         """Look at some rows, if there are any and more than one way to share them."""
-        readers = [query for query in queries if source_name(query.relation) == stream]
+        readers = [part for part in parts if source_name(part.relation) == stream]
         if not readers:
             return
         scan = scan_of(readers)
@@ -194,6 +187,11 @@ def _can_differ(queries: Sequence[QueryPlan], scan: Scan) -> bool:
     keys = {frozenset(key.scalar.sql for key in query.keys) for query in queries}
     slides = {spec.slide_us for query in queries for spec in specs_of(query)}
     return max(len(keys), len(scan.predicates), len(slides)) > 1
+
+
+def _parts(queries: Sequence[QueryPlan]) -> list[QueryPlan]:
+    """What queries read of each source."""
+    return [part for query in queries for part in query.by_source]
 
 
 def declaration_of_stream(catalog: Catalog, stream: str) -> Declared:

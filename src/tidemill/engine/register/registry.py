@@ -21,6 +21,7 @@ from tidemill.engine.register.plan import Planner
 from tidemill.engine.register.script import Checked, Notice, placed, source_place
 from tidemill.engine.register.store import Registered, load_registered, save_plan, save_registered
 from tidemill.engine.register.tables import JoinedTables
+from tidemill.engine.register.windows import check_windows
 from tidemill.engine.tick.journal import Journal, QueryState, StreamState
 from tidemill.engine.tick.outlets import Outlets
 from tidemill.errors import refuse
@@ -80,9 +81,10 @@ class Registry:
         if isinstance(statement, AdvanceStream):
             check_advance(statement, stream_state(self.home, Name(statement.name)).time.since_us)
         elif isinstance(statement, CreateDerivedStream):
-            self.binder.branch(statement.name, catalog)
+            self.binder.stream(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
+            check_windows(statement.select.window)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -90,6 +92,7 @@ class Registry:
         plan = self.bind(answering_query(statement), catalog)
         if isinstance(plan, QueryPlan):
             check_calls(plan)
+            check_windows(statement.select.window)
         return with_columns(statement, plan)
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
@@ -108,6 +111,7 @@ class Registry:
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
+            check_windows(run.select.window)
             return replace(plan, priority=priority)
         refuse(
             "E_WINDOW",
@@ -119,10 +123,8 @@ class Registry:
     def explainer(self, catalog: Catalog) -> Explainer:
         bind = self.binder.recall(catalog, self.plan)
         settings = self.catalog.settings
-        branch = partial(self.binder.branch, catalog=catalog)
-        return Explainer(
-            self.plan, settings, catalog, bind, branch, self.planner, self.tables.frame
-        )
+        bound = partial(self.binder.stream, catalog=catalog)
+        return Explainer(self.plan, settings, catalog, bind, bound, self.planner, self.tables.frame)
 
     def adopt(self, catalog: Catalog, text: str, finish: Callable[[], None]) -> list[Message]:
         """Make a checked catalog the standing one, on disk and here; all of it or nothing.

@@ -59,6 +59,11 @@ class Registered:
         }
         return Registered(catalog, plan, queries)
 
+    def changed_since(self, before: Registered) -> dict[str, QueryState]:
+        """The states that are not those of before."""
+        standing = before.queries
+        return {name: s for name, s in self.queries.items() if standing.get(name) is not s}
+
     def streams(self) -> list[Stream]:
         """Those that some query reads; first those whose ticks give rows to others."""
         streams = [self.catalog.stream(name) for name in self.plan.streams]
@@ -83,6 +88,7 @@ class PlanStore:
         ids, joins_of_rows = self._row_feeds()
         joins = (join for synopsis in synopses for join in synopsis.relation.joins)
         queries = restore(catalog, (*joins, *joins_of_rows))
+        row_queries = tuple(query for query in queries if isinstance(query, RowQuery))
         return SharedPlan(
             version=row[0],
             queries=tuple(windowed(queries)),
@@ -91,7 +97,10 @@ class PlanStore:
             next_synopsis=row[1],
             rebuild_costs={Name(key): _points(raw) for key, raw in json.loads(row[2]).items()},
             rates={Name(stream): from_json(body) for stream, body in rates},
-            row_feeds=tuple(RowFeed(ids[q.name], q) for q in queries if isinstance(q, RowQuery)),
+            row_queries=row_queries,
+            row_feeds=tuple(
+                RowFeed(ids[part.name], part) for query in row_queries for part in query.by_source
+            ),
         )
 
     def _row_feeds(self) -> tuple[dict[str, str], list[Join]]:
@@ -168,7 +177,7 @@ def save_registered(
         keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
         journal.forget_queries(before.queries.keys() - after.queries.keys())
-        journal.save_queries(after.queries)
+        journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()
         for stream in left:

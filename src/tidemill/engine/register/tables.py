@@ -123,7 +123,12 @@ def joins_of(plan: SharedPlan) -> dict[str, Join]:
 
     A synopsis may go on with a join whose last query has moved elsewhere.
     """
-    queries = (join for query in plan.every_query for join in query.relation.joins)
+    queries = (
+        join
+        for query in plan.every_query
+        for part in query.by_source
+        for join in part.relation.joins
+    )
     synopses = (join for synopsis in plan.synopses for join in synopsis.relation.joins)
     return {join.name: join for join in (*queries, *synopses)}
 

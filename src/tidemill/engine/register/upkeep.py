@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
-from tidemill.engine.register.plan import Planner
+from tidemill.engine.register.turns import RateTurns
+from tidemill.engine.tick.bases import Registers, register_of
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
 from tidemill.language.names import Name, answered_by
 from tidemill.plan.query import AggregateCall, QueryPlan
+from tidemill.plan.relation import source_names
 from tidemill.schedule import Specs, oldest_needed
 from tidemill.share import SharedPlan, Stint, retire_stints, specs_of
 from tidemill.share.model import lanes_of
@@ -28,25 +31,51 @@ _MEGABYTE = 1 << 20
 class Upkeep:
     """Drops stints whose last window has closed, and plans anew when rows come faster or slower."""
 
-    planner: Planner
+    turns: RateTurns
 
     def plan_after(
-        self, plan: SharedPlan, runners: Iterable[StreamRunner], catalog: Catalog
+        self,
+        plan: SharedPlan,
+        runners: Iterable[StreamRunner],
+        catalog: Catalog,
+        wait: bool = False,
     ) -> SharedPlan:
-        """The same plan if the streams' last ticks give no cause to change it."""
+        """The same plan if the streams' last ticks give no cause to change it.
+
+        It is the same as well while another is being made, unless that is to be waited for.
+        """
+        runners = tuple(runners)
+        times = {runner.stream.key: runner.state.time for runner in runners}
         for runner in runners:
-            plan = self._after(plan, runner, catalog)
+            plan = self._after(plan, runner, times, catalog, wait)
         return plan
 
-    def _after(self, plan: SharedPlan, runner: StreamRunner, catalog: Catalog) -> SharedPlan:
+    def _after(
+        self,
+        plan: SharedPlan,
+        runner: StreamRunner,
+        times: Registers,
+        catalog: Catalog,
+        wait: bool,
+    ) -> SharedPlan:
         name, state = runner.stream.key, runner.state
-        if not plan.queries_of(name):
+        if not plan.parts_of(name):
             return plan  # dropped since its last tick, and maybe its stream as well
-        if state.time.watermark_us is not None:
-            reach_us = state.time.reach_us(runner.stream.update_us)
-            plan = retire_stints(plan, name, state.time.watermark_us, reach_us)
+        plan = retire_stints(plan, name, partial(over_us, plan, times))
         rate = state.rate.rows_per_second
-        return plan if rate is None else self.planner.follow_rate(plan, name, rate, catalog)
+        return plan if rate is None else self.turns.follow(plan, name, rate, catalog, wait)
+
+
+def over_us(plan: SharedPlan, times: Registers, part: QueryPlan) -> int | None:
+    """The time by which windows of a part are over; those of soft queries an update later."""
+    sources = source_names(plan.query(part.owner).relation)
+    if not times.keys() >= set(sources):
+        return None  # a source has been added that no runner reads yet
+    time, update_us = register_of(sources, times), part.window.update_us
+    if not part.is_soft:
+        return time.watermark_us
+    reach_us = time.reach_us(update_us)
+    return None if reach_us is None else reach_us - update_us
 
 
 def oversized(
@@ -57,35 +86,39 @@ def oversized(
     What counts is what a query would take alone, whoever reads the same synopsis. It is looked
     up in the pieces only where all of them together take more; they lie in `synopses`.
     """
+    times = {stream: state.time for stream, state in states.items()}
     sizes = {
-        query.name: (query, _alone_bytes(query, stint, synopsis, state, synopses))
+        part.owner: (part, _alone_bytes(part, stint, synopsis, state, synopses, came_us))
         for stream, state in states.items()
         for synopsis in plan.of_stream(stream)
         if state.version.value_bytes(synopsis.id) > limit_bytes
-        for query, stint in plan.readers_of(synopsis)
+        for part, stint in plan.readers_of(synopsis)
+        for came_us in [over_us(plan, times, part)]
     }
     return {
-        name: _problem(query, size_bytes, limit_bytes)
-        for name, (query, size_bytes) in sizes.items()
+        name: _problem(part, size_bytes, limit_bytes)
+        for name, (part, size_bytes) in sizes.items()
         if size_bytes > limit_bytes
     }
 
 
 def _alone_bytes(
-    query: QueryPlan, stint: Stint, synopsis: Synopsis, state: StreamState, synopses: Path
+    part: QueryPlan,
+    stint: Stint,
+    synopsis: Synopsis,
+    state: StreamState,
+    synopses: Path,
+    came_us: int | None,
 ) -> int:
-    """The memory that the query alone would need for the values it counts for open windows."""
-    specs, pieces = specs_of(query), state.version.of(synopsis.id)
-    from_us, update_us = stint.from_us, query.window.update_us
-    before_us = state.time.reach_us(update_us) if query.is_soft else state.time.watermark_us
-    if before_us is not None:
-        last_us = before_us - (update_us if query.is_soft else 0)
-        from_us = max(from_us, oldest_needed(Specs.of(specs), last_us))
+    """The memory that the part alone would need for the values it counts for open windows."""
+    specs, pieces, from_us = specs_of(part), state.version.of(synopsis.id), stint.from_us
+    if came_us is not None:
+        from_us = max(from_us, oldest_needed(Specs.of(specs), came_us))
     return sum(
         CountedValues(lane, stint.reading, specs).bytes_in(
             synopses / synopsis.id, synopsis, pieces, from_us
         )
-        for lane in lanes_of(query)
+        for lane in lanes_of(part)
         if lane.counts_values
     )
 
@@ -100,12 +133,12 @@ def _problem(query: QueryPlan, size_bytes: int, limit_bytes: int) -> Problem:
     calls = _counting_calls(query)
     siblings = {name: call for call in calls if (name := function_of(call).sibling)}
     hints = [f"{name} in place of {call.sql} needs little" for name, call in siblings.items()]
-    is_hidden = answered_by(query.name) is not None
-    resumed = "resume the queries that read it" if is_hidden else f"RESUME QUERY {query.name}"
+    is_hidden = answered_by(query.owner) is not None
+    resumed = "resume the queries that read it" if is_hidden else f"RESUME QUERY {query.owner}"
     hints.append(f"or SET value_memory to more, and {resumed}")
     return Problem(
         "E_VALUE_MEMORY",
-        f"query {query.name} is stopped: the values it counts take {_size_text(size_bytes)}",
+        f"query {query.owner} is stopped: the values it counts take {_size_text(size_bytes)}",
         detail=f"value_memory allows {_size_text(limit_bytes)}",
         hint="; ".join(hints),
     )

@@ -3,62 +3,150 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from tidemill.answer.joint import joint_synopsis
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
-from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks
+from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks, joint_tasks
 from tidemill.catalog import Stream
+from tidemill.engine.tick.bases import Basis, BasisReaders, Versions, bases_with
 from tidemill.engine.tick.context import AnswerContext
+from tidemill.engine.tick.stints import JointStint, basis_id
 from tidemill.language.names import Name
+from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import QueryPlan
-from tidemill.schedule import Due
-from tidemill.share import Stint
+from tidemill.plan.relation import Relation
+from tidemill.schedule import Due, parts_of_due
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
+from tidemill.state.synopsis import Synopsis
+
+# Windows that are answered at a time, counted for each who asks: a few hundred bytes each.
+MOST_WINDOWS = 2**21
 
 
 class Answerer:
-    """Answers the strict queries of a stream, or the soft ones."""
+    """Answers the strict queries of a stream, or the soft ones.
+
+    Of a query over a union every source's Answerer has the windows: who closes them answers.
+    """
 
     def __init__(self, context: AnswerContext, stream: Stream, of_soft: bool = False) -> None:
         self._context, plan = context, context.plan
-        self._synopses = plan.of_stream(stream.key)
-        self._batches = {
-            synopsis.id: QueryBatches(context, synopsis.id, plan.readers_of(synopsis, of_soft))
-            for synopsis in self._synopses
-        }
+        bases = bases_with(plan, stream.key)
+        readers = {b.synopses: b.soft if of_soft else b.strict for b in bases}
+        self._alone = [
+            _SynopsisAnswerer(context, synopsis, readers.get((synopsis.id,), ()))
+            for synopsis in plan.of_stream(stream.key)
+        ]
+        self._joint = [
+            _JointAnswerer(context, basis, f"{basis_id(basis.synopses)}#{number}", group)
+            for basis in bases
+            if len(basis.synopses) > 1
+            for number, group in enumerate(_by_union(readers[basis.synopses]))
+        ]
+        self._stream = stream.key
 
     def answer(
         self,
         tick: int,
         due: Sequence[Due],
-        version: Version,
+        versions: Versions,
         snapshots: Mapping[str, int] | None = None,
     ) -> list[TaskResult]:
-        """The windows answered, and of the synopses in `snapshots` what is live written anew."""
+        """The windows answered, and of the synopses in `snapshots` what is live written anew.
+
+        More than memory has room for are answered in parts, one after the other.
+        """
+        parts = list(parts_of_due(due, MOST_WINDOWS))
+        if len(parts) == 1:
+            return self._answer(tick, due, versions, snapshots or {})
+        return [
+            replace(result.without_windows(), part=number)
+            for number, part in enumerate(parts)
+            for result in self._answer(tick, part, versions, {} if number else snapshots or {})
+        ]
+
+    def _answer(
+        self, tick: int, due: Sequence[Due], versions: Versions, snapshots: Mapping[str, int]
+    ) -> list[TaskResult]:
         tasks: list[AnswerTask] = []
-        for synopsis in self._synopses:
-            requests = self._batches[synopsis.id].requests(due)
-            from_us = None if snapshots is None else snapshots.get(synopsis.id)
-            if requests or from_us is not None:
-                tasks += answer_tasks(
-                    self._context.folders,
-                    tick,
-                    synopsis,
-                    version.of(synopsis.id),
-                    requests,
-                    write_buckets=self._context.buckets[synopsis.id],
-                    snapshot_from_us=from_us,
-                )
+        for alone in self._alone:
+            tasks += alone.tasks(tick, due, versions[self._stream], snapshots)
+        for joint in self._joint:
+            tasks += joint.tasks(tick, due, versions)
         return run_answers(self._context.session, tasks)
 
 
-def stints_by_query(
-    readers: Iterable[tuple[QueryPlan, Stint]],
-) -> list[tuple[QueryPlan, tuple[Stint, ...]]]:
+class _SynopsisAnswerer:
+    """The tasks of one synopsis."""
+
+    def __init__(self, context: AnswerContext, synopsis: Synopsis, readers: BasisReaders) -> None:
+        self._context, self._synopsis = context, synopsis
+        self._buckets = context.buckets[synopsis.id]
+        reading = {query.name: stint.readings[0] for query, stint in reversed(readers)}
+        self._batches = QueryBatches(
+            context, synopsis.id, readers, reading, is_parted=self._buckets > 1
+        )
+
+    def tasks(
+        self, tick: int, due: Sequence[Due], version: Version, snapshots: Mapping[str, int]
+    ) -> list[AnswerTask]:
+        requests, key = self._batches.requests(due), self._synopsis.id
+        if not requests and key not in snapshots:
+            return []
+        return answer_tasks(
+            self._context.folders,
+            tick,
+            self._synopsis,
+            version.of(key),
+            requests,
+            write_buckets=self._buckets,
+            snapshot_from_us=snapshots.get(key),
+        )
+
+
+class _JointAnswerer:
+    """The tasks of the queries of one union over one basis."""
+
+    def __init__(
+        self, context: AnswerContext, basis: Basis, name: str, readers: BasisReaders
+    ) -> None:
+        self._context, self._basis = context, basis
+        synopses = [context.plan.synopsis(key) for key in basis.synopses]
+        queries = list({query.name: query for query, _ in readers}.values())
+        self._joint = joint = joint_synopsis(name, queries, synopses)
+        buckets = {context.buckets[key] for key in basis.synopses}
+        self._in_buckets = joint.is_aligned and len(buckets) == 1
+        reading = {q.name: joint.reading(stint.readings) for q, stint in reversed(readers)}
+        is_parted = self._in_buckets and buckets != {1}
+        self._batches = QueryBatches(
+            context, basis_id(basis.synopses), readers, reading, is_parted=is_parted
+        )
+
+    def tasks(self, tick: int, due: Sequence[Due], versions: Versions) -> list[AnswerTask]:
+        requests = self._batches.requests(due)
+        if not requests:
+            return []
+        by_part = zip(self._basis.synopses, self._basis.sources, strict=True)
+        pieces = [versions[source].of(key) for key, source in by_part]
+        folders = self._context.folders
+        return joint_tasks(folders, tick, self._joint, pieces, requests, self._in_buckets)
+
+
+def _by_union(readers: BasisReaders) -> list[BasisReaders]:
+    """The readers of each union: their queries have one wording."""
+    groups: dict[Relation, list[tuple[QueryPlan, JointStint]]] = {}
+    for query, stint in readers:
+        groups.setdefault(query.relation, []).append((query, stint))
+    return [tuple(group) for group in groups.values()]
+
+
+def stints_by_query(readers: BasisReaders) -> list[tuple[QueryPlan, tuple[JointStint, ...]]]:
     """Each query once: one that left the synopsis and has come back reads it as it did before."""
     queries: dict[str, QueryPlan] = {}
-    stints: dict[str, list[Stint]] = {}
+    stints: dict[str, list[JointStint]] = {}
     for query, stint in readers:
         queries[query.name] = query
         stints.setdefault(query.name, []).append(stint)
@@ -66,58 +154,74 @@ def stints_by_query(
 
 
 class QueryBatches:
-    """The queries of a synopsis in batches, arranged anew only when a delivery has changed."""
+    """The queries of a basis in batches, arranged anew only when a delivery has changed.
+
+    `readings` say by query which cells it reads. Where there is one bucket only, what it puts
+    in order is so for good; else the basis `is_parted`.
+    """
 
     def __init__(
         self,
         context: AnswerContext,
-        synopsis_id: str,
-        readers: tuple[tuple[QueryPlan, Stint], ...],
+        basis: str,
+        readers: BasisReaders,
+        readings: Mapping[str, AnyReading],
+        is_parted: bool,
     ) -> None:
-        self._context, self._synopsis_id = context, synopsis_id
+        self._context, self._basis, self._readings = context, basis, readings
         self._readers = stints_by_query(readers)
         self._queries = [lift(query) for query, _ in self._readers]
-        # Where there is one bucket only, what it puts in order is so for good.
-        is_parted = context.buckets[synopsis_id] > 1
         self._finished_by_driver = [
             (query.is_ordered and is_parted) or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
+        self._watched: frozenset[str] | None = None
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
         self._places: dict[str, tuple[int, int]] = {}
+        self._places_of: dict[tuple[str, ...], tuple[tuple[int, int], ...]] = {}
 
     def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
-        """The windows that are due, batch by batch; those of other synopses are passed over."""
-        self._arrange([self._delivery(n, q.name) for n, q in enumerate(self._queries)])
+        """The windows that are due, batch by batch; those of other bases are passed over."""
+        self._arrange()
         numbers: list[list[int]] = [[] for _ in self._batches]
         runs: list[list[Due]] = [[] for _ in self._batches]
         for run in due:
-            if run.synopsis == self._synopsis_id and run.query in self._places:
-                place, number = self._places[run.query]
-                numbers[place].append(number)
-                runs[place].append(run)
+            if run.synopsis == self._basis:
+                for place, number in self._places_behind(run.queries):
+                    numbers[place].append(number)
+                    runs[place].append(run)
         return tuple(
             WindowRequest.of(batch, numbers[place], runs[place])
             for place, batch in enumerate(self._batches)
             if runs[place]
         )
 
+    def _places_behind(self, queries: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+        """Batch and number of each of these queries; of twins those of the first."""
+        if queries not in self._places_of:
+            places = (self._places[query] for query in queries if query in self._places)
+            self._places_of[queries] = tuple(places)
+        return self._places_of[queries]
+
     def _delivery(self, number: int, query: str) -> tuple[Delivery, bool]:
         """The way of the query's answers out of their task; true if their columns need names."""
-        is_watched = query in self._context.subscribers
+        is_watched = query in (self._watched or ())
         of_sink = self._context.sinks[query].delivery
         delivery = choose_delivery(of_sink, is_watched, self._finished_by_driver[number])
         is_named = of_sink.reads_names(is_watched) or not self._queries[number].finishes_here
         return delivery, is_named
 
-    def _arrange(self, deliveries: list[tuple[Delivery, bool]]) -> None:
-        if deliveries == self._deliveries:
+    def _arrange(self) -> None:
+        """What of a delivery changes is who watches."""
+        watched = frozenset(self._context.subscribers)
+        if watched == self._watched:
             return
-        self._deliveries = deliveries
+        self._watched = watched
+        self._deliveries = [self._delivery(n, q.name) for n, q in enumerate(self._queries)]
         groups: dict[Hashable, dict[Hashable, list[int]]] = {}
         for number, query in enumerate(self._queries):
-            batch = groups.setdefault(self._batch_key(query, *deliveries[number]), {})
+            batch = groups.setdefault(self._batch_key(query, *self._deliveries[number]), {})
             batch.setdefault(self._question(number), []).append(number)
         self._batches = [self._batch(list(twins.values())) for twins in groups.values()]
         self._places = {
@@ -125,6 +229,7 @@ class QueryBatches:
             for place, batch in enumerate(self._batches)
             for number, query in enumerate(batch.queries)
         }
+        self._places_of = {}
 
     def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
         # A query that Spark finishes has a plan of its own to be finished by.
@@ -149,7 +254,7 @@ class QueryBatches:
         delivery, is_named = self._deliveries[numbers[0]]
         return QueryBatch.of(
             [self._queries[number] for number in numbers],
-            [self._readers[number][1][0].reading for number in numbers],
+            [self._readings[self._queries[number].name] for number in numbers],
             is_named,
             delivery,
             [tuple(self._queries[number].name for number in others) for _, *others in twins],

@@ -7,10 +7,21 @@ from dataclasses import dataclass, field
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
+from tidemill.engine.tick.bases import (
+    Basis,
+    Registers,
+    TickSpan,
+    Versions,
+    bases_with,
+    keepers_of,
+    register_of,
+)
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
+from tidemill.engine.tick.stints import basis_id
 from tidemill.language.names import Name
-from tidemill.plan.query import QueryPlan
+from tidemill.language.statements import Emit
+from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
     Due,
@@ -20,152 +31,149 @@ from tidemill.schedule import (
     due_windows,
     early_windows,
     last_instant,
-    oldest_needed,
 )
-from tidemill.share import Stint, specs_of
+from tidemill.share import specs_of
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
-from tidemill.windows import BEGINNING_US, END_US, WindowSpec
+from tidemill.windows import WindowSpec
 
 
 class Decider:
-    def __init__(self, context: DecideContext, stream: Stream) -> None:
-        self._context, self._stream, plan = context, stream, context.plan
-        synopses = plan.of_stream(stream.key)
-        self._readers = {s.id: _Readers.of(plan.readers_of(s, False)) for s in synopses}
-        self._soft = {s.id: _Readers.of(plan.readers_of(s, True)) for s in synopses}
-        self._holds_rows = any(feed.query.ordered for feed in plan.rows_of(stream.key))
+    """Decides for what is answered from a basis that has some synopsis of the stream."""
 
-    def decide(self, record: TickRecord, folded: FoldReport, version: Version) -> Decision:
-        """`version` is the store with the tick's own pieces added."""
-        before = record.time.watermark_us
+    def __init__(self, context: DecideContext, stream: Stream) -> None:
+        self._context, self._stream = context, stream
+        self._bases = bases_with(context.plan, stream.key)
+        self._askers = {basis.synopses: _askers(basis, context.paused) for basis in self._bases}
+        synopses = [synopsis.id for synopsis in context.plan.of_stream(stream.key)]
+        beside = (key for basis in self._bases for key in basis.synopses)
+        self._keepers = keepers_of(context.plan, (*synopses, *beside))
+        self._updates = [
+            (basis.sources, basis.soft[0][0].window.update_us)
+            for basis in self._bases
+            if basis.soft
+        ]
+        self._held = [
+            source_names(query.relation)
+            for query in context.plan.row_queries
+            if query.ordered and stream.key in source_names(query.relation)
+        ]
+
+    def decide(self, record: TickRecord, folded: FoldReport, versions: Versions) -> Decision:
+        """`versions` are the store with the tick's own pieces added, by stream."""
         after = record.time
         if record.arrived_us is not None:
             after = after.arrived(folded.newest_us, record.arrived_us, record.is_fresh)
         after = after.advanced(folded.newest_us, self._stream.lateness_us)
         # The rows of the tick itself were judged by what stood before it.
         after = after.promised(record.promised_us, record.word)
-        until = END_US if record.flush else after.watermark_us
-        if until is None:
-            return Decision(after, folded)
-        # A flush closes all windows that have begun by the newest row.
-        span = TickSpan(before, until, after.newest_us if record.flush else None)
+        if record.flush:
+            after = after.promised(max(self._ends(record, after, versions), default=None), FLUSH)
+        before, times = record.times(), record.times(after)
         due = tuple(
             run
-            for key, readers in self._readers.items()
-            for run in self._due(key, readers, version.slices(key), span)
+            for basis in self._bases
+            if (span := basis.span(before, times, record.flush)) is not None
+            for run in self._due(basis, versions, span)
         )
-        if record.flush:
-            ends = [run.last_end_us for run in due]
-            lasts = [*ends, *self._next_update(after), *self._past_newest(after)]
-            after = after.promised(max(lasts, default=None), FLUSH)
         return Decision(after, folded, due)
 
-    def horizon(self, synopsis_id: str, decision: Decision) -> int:
-        """Slices that start before this are of no more use after the tick.
+    def horizon(self, synopsis_id: str, times: Registers) -> int:
+        """Slices that start before this are of no more use, as far as time has come.
 
-        Soft queries are answered after it, about the last windows that have closed.
+        Soft queries are answered after the tick, about the last windows that have closed.
         """
-        watermark, reach = (
-            decision.time.watermark_us,
-            decision.time.reach_us(self._stream.update_us),
-        )
-        if watermark is None or reach is None:
-            return BEGINNING_US
-        strict, soft = self._readers[synopsis_id].specs, self._soft[synopsis_id].specs
-        before = reach - self._stream.update_us
-        horizons = [oldest_needed(strict, watermark)] if strict.specs else []
-        return min([*horizons, *([oldest_needed(soft, before)] if soft.specs else [])])
+        return min(keeper.horizon_us(times) for keeper in self._keepers[synopsis_id])
 
-    def snapshots(self, decision: Decision, version: Version) -> dict[str, int]:
+    def snapshots(self, times: Registers, version: Version) -> dict[str, int]:
         """The synopses that this tick writes anew, and the time from which each is still live."""
-        horizons = {key: self.horizon(key, decision) for key in self._readers}
+        synopses = self._context.plan.of_stream(self._stream.key)
+        horizons = {synopsis.id: self.horizon(synopsis.id, times) for synopsis in synopses}
         return {
             key: from_us
             for key, from_us in horizons.items()
             if self._is_long(key, from_us, version)
         }
 
+    @property
+    def synopses(self) -> tuple[str, ...]:
+        """Those whose slices a tick may leave without use: its own, and those read beside them."""
+        return tuple(self._keepers)
+
     def _is_long(self, key: str, horizon_us: int, version: Version) -> bool:
         live = tuple(p for p in version.of(key) if p.last_us >= horizon_us)
         most = self._context.snapshot_pieces * self._context.buckets[key]
         return needs_snapshot(live, horizon_us, most)
 
-    def _next_update(self, time: Register) -> list[int]:
-        """The end of the update that has the last row, if soft queries wait for it."""
-        next_us = time.next_update_us(self._stream.update_us)
-        if next_us is None or not any(r.specs.specs for r in self._soft.values()):
-            return []
-        return [next_us]
+    def _ends(self, record: TickRecord, after: Register, versions: Versions) -> Iterator[int]:
+        """The times that a flush comes to: it closes all windows that have begun by the newest
+        row, and those over several streams once the last of these is flushed."""
+        before, times = record.times(), record.times(after)
+        for basis in self._bases:
+            span = basis.last_span(before, times)
+            yield from (run.last_end_us for run in self._due(basis, versions, span))
+        for sources, update_us in self._updates:
+            next_us = register_of(sources, times).next_update_us(update_us)
+            yield from () if next_us is None else (next_us,)
+        for sources in self._held:
+            newest_us = register_of(sources, times).newest_us
+            yield from () if newest_us is None else (newest_us + 1,)
 
-    def _past_newest(self, time: Register) -> list[int]:
-        """The time at which every row has left, if rows wait for it."""
-        return [time.newest_us + 1] if self._holds_rows and time.newest_us is not None else []
+    def _due(self, basis: Basis, versions: Versions, span: TickSpan) -> Iterator[Due]:
+        """Of the queries that are answered from a basis the windows of their stints here."""
+        slices = basis.slices(versions)
+        closed = due_windows(basis.specs, slices, span.after_us, span.until_us)
+        open_runs = _OpenRuns(basis.specs, slices, span)
+        for asker in self._askers[basis.synopses]:
+            if asker.emit.empty_windows:
+                yield from self._with_empty(asker, slices, span)
+            else:
+                yield from asker.due(closed[asker.number])
+            yield from open_runs.due(asker)
 
-    def _due(self, key: str, readers: _Readers, slices: IntArray, span: TickSpan) -> Iterator[Due]:
-        """Of each query the windows of its stint here; a paused one has none."""
-        closed = due_windows(readers.specs, slices, span.after_us, span.until_us)
-        open_runs = _OpenRuns(readers.specs, slices, span)
-        for (query, stint), numbers in zip(readers.readers, readers.numbers, strict=True):
-            if Name(query.name) in self._context.paused:
-                continue
-            for number in numbers:
-                reader = _Reader(key, query, stint, readers.specs.specs[number])
-                if query.emit.empty_windows:
-                    yield from self._with_empty(reader, slices, span)
-                else:
-                    yield from reader.due(closed[number])
-                yield from open_runs.due(reader, number)
-
-    def _with_empty(self, reader: _Reader, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, asker: _Asker, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
-        state = self._context.states.get(reader.query.name, QueryState())
+        (query,) = asker.queries
+        state = self._context.states.get(query, QueryState())
         if not state.has_begun and not len(slices):
             return
-        run = all_windows(reader.spec, slices, span.after_us, span.last_end_us(reader.spec))
-        for due in reader.due([run] if run else []):
+        run = all_windows(asker.spec, slices, span.after_us, span.last_end_us(asker.spec))
+        for due in asker.due([run] if run else []):
             most = self._context.most_empty_windows
             yield due._replace(most_empty=most, has_begun=state.has_begun)
 
 
 @dataclass(frozen=True)
-class TickSpan:
-    """The watermark before a tick and after it; of a flush also the newest row."""
+class _Asker:
+    """Queries that want the same windows of one length, between the same bounds of their stints.
 
-    after_us: int | None
-    until_us: int
-    newest_us: int | None
+    One that is answered without rows too is alone: what is due of it depends on its state.
+    """
 
-    @property
-    def is_flush(self) -> bool:
-        return self.until_us == END_US
-
-    def last_end_us(self, spec: WindowSpec) -> int:
-        """No window that the tick closes ends later."""
-        if self.newest_us is None:
-            return self.until_us
-        started = (self.newest_us - spec.start_us) // spec.slide_us
-        return spec.window_start(started) + spec.range_us
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """A query with the windows of one length, and its stint in a synopsis."""
-
-    key: str
-    query: QueryPlan
-    stint: Stint
+    basis_id: str
+    number: int  # of the windows, among all of the basis
     spec: WindowSpec
+    emit: Emit
+    from_us: int
+    until_us: int
+    queries: tuple[str, ...]
 
     def due(self, runs: Iterable[WindowRun]) -> Iterator[Due]:
         """The windows of the stint."""
+        spec = self.spec
         for run in runs:
-            within = _within(run, self.spec, self.stint)
+            within = self._within(run)
             if within.windows > 0:
-                yield Due(
-                    self.query.name, self.key, self.spec.range_us, self.spec.slide_us, *within
-                )
+                yield Due(self.queries, self.basis_id, spec.range_us, spec.slide_us, *within)
+
+    def _within(self, run: WindowRun) -> WindowRun:
+        """The part of a run that begins within the stint."""
+        slide_us = self.spec.slide_us
+        skipped = max(0, -((run.first_us - self.from_us) // slide_us))
+        first_us = run.first_us + skipped * slide_us
+        before_end = -((first_us - self.until_us) // slide_us)
+        return WindowRun(first_us, min(run.windows - skipped, before_end))
 
 
 @dataclass(frozen=True)
@@ -177,43 +185,36 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, reader: _Reader, number: int) -> Iterator[Due]:
-        """The early answers of a query, if the watermark has come to an instant of them."""
-        every_us, window = reader.query.emit.every_us, reader.query.window
+    def due(self, asker: _Asker) -> Iterator[Due]:
+        """The early answers, if the watermark has come to an instant of them."""
+        every_us, start_us = asker.emit.every_us, asker.spec.start_us
         if not every_us or self.span.is_flush:
             return
         span = self.span
-        instant_us = last_instant(every_us, window.start_us, span.after_us, span.until_us)
+        instant_us = last_instant(every_us, start_us, span.after_us, span.until_us)
         if instant_us is None:
             return
         if instant_us not in self._by_instant:
             self._by_instant[instant_us] = early_windows(
                 self.specs, self.slices, instant_us, span.until_us
             )
-        for due in reader.due(self._by_instant[instant_us][number]):
+        for due in asker.due(self._by_instant[instant_us][asker.number]):
             yield due._replace(as_of_us=instant_us)
 
 
-@dataclass(frozen=True)
-class _Readers:
-    """The readers of a synopsis, their distinct windows, and which of those each has."""
-
-    readers: tuple[tuple[QueryPlan, Stint], ...]
-    specs: Specs
-    numbers: tuple[tuple[int, ...], ...]
-
-    @staticmethod
-    def of(readers: tuple[tuple[QueryPlan, Stint], ...]) -> _Readers:
-        by_query = [specs_of(query) for query, _ in readers]
-        specs = dict.fromkeys(spec for specs in by_query for spec in specs)
-        distinct = {spec: number for number, spec in enumerate(specs)}
-        numbers = tuple(tuple(distinct[spec] for spec in specs) for specs in by_query)
-        return _Readers(readers, Specs.of(distinct), numbers)
-
-
-def _within(run: WindowRun, spec: WindowSpec, stint: Stint) -> WindowRun:
-    """The part of a run that begins within the stint."""
-    skipped = max(0, -((run.first_us - stint.from_us) // spec.slide_us))
-    first_us = run.first_us + skipped * spec.slide_us
-    before_end = -((first_us - stint.until_us) // spec.slide_us)
-    return WindowRun(first_us, min(run.windows - skipped, before_end))
+def _askers(basis: Basis, paused: frozenset[str]) -> tuple[_Asker, ...]:
+    """The readers of a basis that are not paused, by what of their windows is due when."""
+    numbers = {spec: number for number, spec in enumerate(basis.specs.specs)}
+    names: dict[tuple[int, Emit, int, int, str], list[str]] = {}
+    for query, stint in basis.strict:
+        if Name(query.name) in paused:
+            continue
+        alone = query.name if query.emit.empty_windows else ""
+        for spec in specs_of(query):
+            key = numbers[spec], query.emit, stint.from_us, stint.until_us, alone
+            names.setdefault(key, []).append(query.name)
+    named = basis_id(basis.synopses)
+    return tuple(
+        _Asker(named, number, basis.specs.specs[number], emit, from_us, until_us, tuple(queries))
+        for (number, emit, from_us, until_us, _), queries in names.items()
+    )

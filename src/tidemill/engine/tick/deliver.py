@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,11 +15,13 @@ from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
-from tidemill.connect.sinks import Batch, SinkWriter, distinct_writers
+from tidemill.connect.sinks import Batch, distinct_writers
+from tidemill.engine.tick.bases import Registers, register_of
 from tidemill.engine.tick.context import AnswerContext
-from tidemill.engine.tick.journal import QueryState
+from tidemill.engine.tick.journal import QueryState, TickRecord
 from tidemill.engine.tick.row_answers import RowAnswer
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
 from tidemill.state.raised import RaisedTable
@@ -26,9 +29,12 @@ from tidemill.state.raised import RaisedTable
 
 class Deliverer:
     def __init__(self, context: AnswerContext, stream: Stream) -> None:
-        self._context = context
+        self._context, self._stream = context, stream.key
         self._queries = context.queries_of(stream)
         self._row_feeds = context.plan.rows_of(stream.key)
+        names = [query.name for query in self._queries]
+        names += [feed.query.owner for feed in self._row_feeds]
+        self._writers = distinct_writers(context.sinks[name] for name in names)
         self._published: dict[str, list[pa.Table]] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
@@ -37,7 +43,7 @@ class Deliverer:
 
     def deliver(
         self,
-        tick: int,
+        record: TickRecord,
         folded: FoldReport,
         results: list[TaskResult],
         rows: Sequence[RowAnswer] = (),
@@ -46,12 +52,12 @@ class Deliverer:
         self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
-        parts = [partial(self._deliver, tick, *part) for part in requests]
-        parts += [partial(self._deliver_rows, answer) for answer in rows]
+        parts = [partial(self._deliver, record.turn, *part) for part in requests]
+        parts += [partial(self._deliver_rows, record.turn, answer) for answer in rows]
         for place, deliver_part in enumerate(parts):
             deliver_part()
             if place == len(parts) // 2:
-                self._context.folders.failpoint.reach("deliver", tick)
+                self._context.folders.failpoint.reach("deliver", record.number)
         return self._answers
 
     def query_states(self) -> dict[str, QueryState]:
@@ -67,12 +73,6 @@ class Deliverer:
             for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
         }
 
-    def _writers(self) -> list[SinkWriter]:
-        """The sinks of the stream's queries, each once."""
-        names = [query.name for query in self._queries]
-        names += [feed.query.name for feed in self._row_feeds]
-        return distinct_writers(self._context.sinks[name] for name in names)
-
     @contextmanager
     def taken_back_on_failure(self) -> Iterator[None]:
         """Within, up to the commit: a tick that fails leaves nothing for another one to commit."""
@@ -80,29 +80,30 @@ class Deliverer:
             yield
         except BaseException:
             self._published = {}
-            for writer in self._writers():
+            for writer in self._writers:
                 writer.take_back()
             raise
 
-    def reach(self, watermark_us: int | None) -> None:
+    def reach(self, times: Registers) -> None:
         """After all answers: how far the time of the queries has come."""
-        for writer in self._writers():
-            writer.reach(watermark_us)
+        for query in self._queries:
+            time = register_of(source_names(query.relation), times)
+            self._context.sinks[query.name].reach(time.watermark_us)
 
     def record(self) -> None:
         """Within the transaction of the commit: the ledgers of the sinks."""
-        for writer in self._writers():
+        for writer in self._writers:
             writer.record()
 
     def publish(self, now_us: int) -> None:
         """After the commit: what may be done only once, and what others wait for."""
-        for writer in self._writers():
+        for writer in self._writers:
             writer.committed(now_us)
         published, self._published = self._published, {}
         for name, tables in published.items():
             self._context.subscribers.publish(name, pa.concat_tables(tables))
 
-    def _deliver(self, tick: int, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> None:
+    def _deliver(self, turn: int, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> None:
         batch, raised = request.batch, np.sum([bucket.raised for bucket in buckets], axis=0)
         sink = self._context.sinks[batch.queries[0]]
         if batch.delivery.returns_rows:
@@ -110,14 +111,14 @@ class Deliverer:
             tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
             merged = finish_rows(self._context.session, plan, batch, tables)
             raised, counts = raised + merged.raised, merged.counts
-            carried = Batch(tick, batch.queries, counts, merged.rows, twins=batch.twins)
+            carried = Batch(turn, batch.queries, counts, merged.rows, twins=batch.twins)
             sink.deliver(carried)
             self._note_published(request, carried)
         else:
             counts = np.sum([bucket.counts for bucket in buckets], axis=0)
             for bucket in buckets:
                 staged = Batch(
-                    tick, batch.queries, bucket.counts, staged=bucket.staged, twins=batch.twins
+                    turn, batch.queries, bucket.counts, staged=bucket.staged, twins=batch.twins
                 )
                 sink.deliver(staged)
         # A query that moves to another synopsis has windows in two requests of one tick.
@@ -132,17 +133,17 @@ class Deliverer:
             for name in by_number[number]:
                 self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
 
-    def _deliver_rows(self, answer: RowAnswer) -> None:
-        name = answer.feed.query.name
+    def _deliver_rows(self, turn: int, answer: RowAnswer) -> None:
+        name = answer.query
         for batch in answer.batches:
-            self._context.sinks[name].deliver(batch)
+            self._context.sinks[name].deliver(replace(batch, tick=turn))
             if batch.rows is not None and name in self._context.subscribers:
                 self._published.setdefault(name, []).append(batch.rows)
-        self._answers[name] = answer.rows
+        self._answers[name] = self._answers.get(name, 0) + answer.rows
 
     def _note_published(self, request: WindowRequest, carried: Batch) -> None:
-        by_number = request.batch.names
-        if not any(name in self._context.subscribers for names in by_number for name in names):
+        by_number, subscribers = request.batch.names, self._context.subscribers
+        if not subscribers or not any(name in subscribers for names in by_number for name in names):
             return
         owners = {name for number in request.numbers for name in by_number[number]}
         for name, rows in carried.tables():
@@ -166,8 +167,12 @@ class Deliverer:
         raised, by_feed = dict[str, int](), folded.raised_in_rows
         if folded.raised:
             table = RaisedTable(folded.raised_by_signature)
-            raised = {q.name: self._raised_for(q, folded, table) for q in self._queries}
-        raised |= {feed.query.name: by_feed.get(feed.id, 0) for feed in self._row_feeds}
+            for part in self._context.plan.parts_of(self._stream):
+                count = self._raised_for(part, folded, table)
+                raised[part.owner] = raised.get(part.owner, 0) + count
+        for feed in self._row_feeds:
+            owner = feed.query.owner
+            raised[owner] = raised.get(owner, 0) + by_feed.get(feed.id, 0)
         return {name: count for name, count in raised.items() if count}
 
     def _raised_for(self, query: QueryPlan, folded: FoldReport, table: RaisedTable) -> int:
@@ -182,9 +187,9 @@ def _by_request(
     results: Sequence[TaskResult],
 ) -> Iterator[tuple[WindowRequest, list[BucketAnswers]]]:
     """Every request with its answers from all buckets of its synopsis."""
-    by_synopsis: dict[str, list[TaskResult]] = {}
+    by_part: dict[tuple[str, int], list[TaskResult]] = {}
     for result in results:
-        by_synopsis.setdefault(result.synopsis_id, []).append(result)
-    for buckets in by_synopsis.values():
+        by_part.setdefault((result.synopsis_id, result.part), []).append(result)
+    for buckets in by_part.values():
         for number, request in enumerate(buckets[0].requests):
             yield request, [result.answers[number] for result in buckets]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from tidemill.answer.gaps import Gaps
+from tidemill.answer.gaps import NO_GAPS, Gaps
 from tidemill.connect.sources import Json, Position
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
@@ -51,9 +51,17 @@ class TickRecord:
     # that found none, so that this tells of drift.
     arrived_us: int | None = None
     is_fresh: bool = False
+    # The committed registers of the streams whose rows are put together with those of this one.
+    others: Mapping[Name, Register] = field(default_factory=dict)
+    # Its number among the ticks of those streams, in whose order answers are delivered.
+    turn: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    def times(self, after: Register | None = None) -> dict[Name, Register]:
+        """By stream, how far time had come; of its own after the tick, if that is given."""
+        return {**self.others, Name(self.stream): self.time if after is None else after}
 
     @staticmethod
     def from_json(text: str) -> TickRecord:
@@ -61,6 +69,9 @@ class TickRecord:
         raw["time"] = _register(raw["time"])
         if "taken" in raw:
             raw |= _input_of_before(raw.pop("taken"), raw["skipped"])
+        raw.setdefault("turn", raw["number"])
+        others = raw.get("others", {})
+        raw["others"] = {Name(name): _register(time) for name, time in others.items()}
         raw["carried"], raw["names"] = tuple(raw["carried"]), tuple(raw["names"])
         return TickRecord(**raw)
 
@@ -83,8 +94,14 @@ class Decision:
         return Decision(
             _register(raw["time"]),
             read_report(raw["folded"]),
-            tuple(Due(*due) for due in raw["due"]),
+            tuple(map(_due, raw["due"])),
         )
+
+
+def _due(raw: list[Any]) -> Due:
+    """A run of windows from its JSON; in ticks of earlier versions each was one query's."""
+    queries, *windows = raw
+    return Due((queries,) if isinstance(queries, str) else tuple(queries), *windows)
 
 
 def _register(raw: dict[str, Any]) -> Register:
@@ -141,7 +158,14 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)
 _PROMISES = (
     "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
 )
-# What homes of earlier versions lack: an answer in them counts as delivered at the update it saw.
+# What homes of earlier versions lack: the turn of a tick was its number.
+_TURNS = """
+BEGIN;
+ALTER TABLE streams ADD COLUMN turn INTEGER;
+UPDATE streams SET turn = tick;
+COMMIT;
+"""
+# Nor did they note deliveries: an answer in them counts as delivered at the update it saw.
 _DELIVERIES = """
 BEGIN;
 ALTER TABLE soft ADD COLUMN first_delivery INTEGER;
@@ -164,6 +188,7 @@ class StreamState:
     rows_malformed: int = 0
     rows_broken: int = 0  # of those that are late
     rate: InputRate = field(default_factory=InputRate)
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,7 +200,7 @@ class QueryState:
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
-    gaps: Gaps = field(default_factory=Gaps)
+    gaps: Gaps = NO_GAPS
 
     @property
     def has_begun(self) -> bool:
@@ -185,12 +210,12 @@ class QueryState:
     def after(
         self, answers: int, raised: int, user_error: str = "", gaps: Gaps | None = None
     ) -> QueryState:
-        return replace(
-            self,
-            answers=self.answers + answers,
-            raised=self.raised + raised,
-            user_error=self.user_error or user_error,
-            gaps=self.gaps if gaps is None else self.gaps + gaps,
+        return QueryState(
+            self.answers + answers,
+            self.raised + raised,
+            self.user_error or user_error,
+            self.history,
+            self.gaps if gaps is None else self.gaps + gaps,
         )
 
 
@@ -198,9 +223,14 @@ class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.executescript(_TABLES)
-        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(soft)")}
-        if "last_delivery" not in columns:
+        if "last_delivery" not in self._columns("soft"):
             connection.executescript(_DELIVERIES)
+        if "turn" not in self._columns("streams"):
+            connection.executescript(_TURNS)
+
+    def _columns(self, table: str) -> set[str]:
+        rows = self._connection.execute(f"PRAGMA table_info({table})")
+        return {name for _, name, *_ in rows}
 
     def load(self, stream: str, with_inputs: bool = True) -> StreamState:
         """The state of a stream. The list of inputs may be long, and only ticks need it."""
@@ -224,6 +254,7 @@ class Journal:
             rows_malformed=row[8],
             rows_broken=rows_broken,
             rate=InputRate(*(rate or ())),
+            turn=row[9],
         )
 
     def unfinished(self, stream: str) -> tuple[TickRecord, Decision | None] | None:
@@ -276,7 +307,7 @@ class Journal:
         """Within a transaction, beside the sinks' ledgers: the streams that the tick changed."""
         key = Name(record.stream)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_stream_row(name, state) for name, state in streams.items()],
         )
         self._connection.executemany(
@@ -291,12 +322,19 @@ class Journal:
             "INSERT OR IGNORE INTO inputs VALUES (?, ?)",
             [(key, name) for name in record.names],
         )
-        self.save_queries(queries)
+        self._count(queries)
         self._connection.execute("DELETE FROM ticks WHERE stream = ?", (key,))
 
     def save_queries(self, queries: Mapping[str, QueryState]) -> None:
+        """Their states, whatever there was under their names."""
+        self.forget_queries(queries.keys())
+        self._count(queries)
+
+    def _count(self, queries: Mapping[str, QueryState]) -> None:
+        """States that have gone on: what a query has once, it keeps."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO queries VALUES (?, ?, ?)",
+            "INSERT INTO queries VALUES (?, ?, ?) ON CONFLICT (query) DO UPDATE"
+            " SET answers = excluded.answers, raised = excluded.raised",
             [(n, q.answers, q.raised) for n, q in queries.items()],
         )
         self._connection.executemany(
@@ -305,13 +343,10 @@ class Journal:
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO gaps VALUES (?, ?, ?)",
-            [(n, q.gaps.has_begun, q.gaps.skipped) for n, q in queries.items()],
+            [(n, *astuple(q.gaps)) for n, q in queries.items() if q.gaps is not NO_GAPS],
         )
         self._connection.executemany(
-            "DELETE FROM soft WHERE query = ?", [(n,) for n, q in queries.items()]
-        )
-        self._connection.executemany(
-            "INSERT INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
 
@@ -328,7 +363,7 @@ class Journal:
             name: QueryState(
                 *(answers, raised, user_error),
                 history=histories.get(name, History()),
-                gaps=gaps.get(name, Gaps()),
+                gaps=gaps.get(name, NO_GAPS),
             )
             for name, answers, raised, user_error in rows
         }
@@ -338,7 +373,7 @@ class Journal:
         for table in ("streams", "rates", "inputs", "ticks"):
             self._connection.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))
 
-    def forget_queries(self, names: set[str]) -> None:
+    def forget_queries(self, names: Iterable[str]) -> None:
         rows = [(name,) for name in names]
         self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
         self._connection.executemany("DELETE FROM gaps WHERE query = ?", rows)
@@ -364,6 +399,7 @@ def _stream_row(key: Name, state: StreamState) -> tuple[object, ...]:
         state.rows_in,
         state.rows_late,
         state.rows_malformed,
+        state.turn,
     )
 
 

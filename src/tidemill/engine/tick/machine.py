@@ -21,6 +21,7 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
 from tidemill.engine.tick.answer import Answerer
+from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import AnswerContext, DecideContext
 from tidemill.engine.tick.decide import Decider
 from tidemill.engine.tick.deliver import Deliverer
@@ -29,6 +30,7 @@ from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamSt
 from tidemill.engine.tick.report import TickReport
 from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
 from tidemill.language.names import Name, answered_by
+from tidemill.plan.relation import source_name
 from tidemill.plan.scalars import normal_text
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import History
@@ -115,6 +117,7 @@ class TickMachine:
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
         self._row_feeds = {feed.id for feed in self._plan.rows_of(stream.key)}
         kept_ids = self._synopses | self._row_feeds
+        self.beside = beside(self._plan, stream.key)
         sweep(self._folders.synopses, self.state.version, kept_ids, self._pending())
 
     @property
@@ -190,7 +193,8 @@ class TickMachine:
     def decide(self, tick: Folded) -> Decided:
         with tick.watch.phase("decide"):
             version = _with_pieces(self.state.version, tick.report)
-            decision = self._decider.decide(tick.record, tick.report, version)
+            versions = self._versions(version)
+            decision = self._decider.decide(tick.record, tick.report, versions)
             self._folders.failpoint.reach("decide", tick.record.number)
             self._journal.decide(tick.record, decision)
         return self._decided(tick.record, decision, tick.watch)
@@ -207,16 +211,21 @@ class TickMachine:
 
     def _decided(self, record: TickRecord, decision: Decision, watch: Stopwatch) -> Decided:
         version = _with_pieces(self.state.version, decision.folded)
-        snapshots = self._decider.snapshots(decision, version)
+        snapshots = self._decider.snapshots(record.times(decision.time), version)
         return Decided(record, decision, version, snapshots, watch)
 
     def answer(self, tick: Decided) -> Answered:
-        number, due = tick.record.number, tick.decision.due
+        number, due, versions = (
+            tick.record.number,
+            tick.decision.due,
+            self._versions(tick.version),
+        )
         with tick.watch.phase("answer"):
-            results = self._answerer.answer(number, due, tick.version, tick.snapshots)
+            results = self._answerer.answer(number, due, versions, tick.snapshots)
             rows = []
             if self._row_feeds:
-                rows = self._row_answerer.answer(number, tick.decision, tick.version)
+                times = tick.record.times(tick.decision.time)
+                rows = self._row_answerer.answer(number, tick.decision.folded, times, versions)
         return Answered(tick, results, rows)
 
     def deliver(self, answered: Answered) -> TickReport:
@@ -224,13 +233,14 @@ class TickMachine:
         record, decision = tick.record, tick.decision
         with tick.watch.phase("deliver"):
             with self._deliverer.taken_back_on_failure():
-                answers = self._deliverer.deliver(record.number, decision.folded, results, rows)
-                self._deliverer.reach(decision.time.watermark_us)
-                state = self._state_after(record, decision, self._version_after(answered))
-                self._commit(record, state, self._deliverer.query_states(), decision.folded)
+                answers = self._deliverer.deliver(record, decision.folded, results, rows)
+                self._deliverer.reach(record.times(decision.time))
+                before, versions = self._versions(tick.version), self._versions_after(answered)
+                states = self._states_after(record, decision, versions)
+                self._commit(record, states, self._deliverer.query_states(), decision.folded)
             self._handover.remove()
             self.publish()
-            self._remove_pieces(tick.version)
+            self._remove_pieces(before, versions)
         return _report(record, decision, answers, tick.watch)
 
     def deliver_joint(
@@ -240,15 +250,16 @@ class TickMachine:
         record = self._record(None, flush=False)
         with watch.phase("deliver"):
             with self._deliverer.taken_back_on_failure():
-                answers = self._deliverer.deliver(record.number, FoldReport(), results)
+                answers = self._deliverer.deliver(record, FoldReport(), results)
                 changed = self._deliverer.query_states()
                 # A run counts for its queries also if they had no answer.
                 states = {
                     name: replace(changed.get(name, self._states[name]), history=history)
                     for name, history in histories.items()
                 }
-                state = replace(self.state, tick=record.number)
-                self._commit(record, state, {**changed, **states}, FoldReport())
+                state = replace(self.state, tick=record.number, turn=record.turn)
+                streams = {self._stream.key: state}
+                self._commit(record, streams, {**changed, **states}, FoldReport())
             self.publish()
             self._remove(())
         return _report(record, Decision(self.state.time), answers, watch)
@@ -273,19 +284,42 @@ class TickMachine:
             names=portion.names if portion else (),
             mark=portion.mark if portion else None,
             flush=flush,
+            others={name: self._streams[name].time for name in self.beside},
+            turn=1 + max(self._streams[name].turn for name in (self._stream.key, *self.beside)),
         )
 
-    def _version_after(self, answered: Answered) -> Version:
+    def _versions(self, version: Version) -> dict[Name, Version]:
+        """The store by stream, of its own this version, of others what has been committed."""
+        committed = {name: self._streams[name].version for name in self.beside}
+        return {**committed, self._stream.key: version}
+
+    def _versions_after(self, answered: Answered) -> dict[Name, Version]:
         """The store after the tick: snapshots in place of pieces, nothing past its use."""
         tick, results, version = answered.tick, answered.results, answered.tick.version
-        for key in self._synopses:
-            if key in tick.snapshots:
-                pieces = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
-                version = version.replaced(key, pieces)
-            version = version.expired(key, self._decider.horizon(key, tick.decision))
-        for answer in answered.rows:
-            version = version.replaced(answer.feed.id, answer.pieces)
-        return version.only(self._synopses | self._row_feeds)
+        for key in tick.snapshots:
+            pieces = [r.snapshot for r in results if r.synopsis_id == key and r.snapshot]
+            version = version.replaced(key, pieces)
+        versions, times = self._versions(version), tick.record.times(tick.decision.time)
+        for key in self._decider.synopses:
+            stream = source_name(self._plan.synopsis(key).relation)
+            versions[stream] = versions[stream].expired(key, self._decider.horizon(key, times))
+        for feed, rest in (entry for answer in answered.rows for entry in answer.rest):
+            stream = source_name(feed.query.relation)
+            versions[stream] = versions[stream].replaced(feed.id, rest)
+        version = versions[self._stream.key].only(self._synopses | self._row_feeds)
+        return {**versions, self._stream.key: version}
+
+    def _states_after(
+        self, record: TickRecord, decision: Decision, versions: Mapping[Name, Version]
+    ) -> dict[Name, StreamState]:
+        """The stream's own, and of others those that hold less than before."""
+        others = {
+            name: replace(self._streams[name], version=versions[name])
+            for name in self.beside
+            if versions[name].pieces != self._streams[name].version.pieces
+        }
+        state = self._state_after(record, decision, versions[self._stream.key])
+        return {**others, self._stream.key: state}
 
     def _state_after(self, record: TickRecord, decision: Decision, version: Version) -> StreamState:
         folded, before = decision.folded, self.state
@@ -300,31 +334,30 @@ class TickMachine:
             rows_malformed=before.rows_malformed + folded.malformed,
             rows_broken=before.rows_broken + folded.broken,
             rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
+            turn=record.turn,
         )
 
     def _commit(
         self,
         record: TickRecord,
-        state: StreamState,
+        streams: Mapping[Name, StreamState],
         states: Mapping[str, QueryState],
         folded: FoldReport,
     ) -> None:
         """One transaction for time, input, pieces, counts and ledgers."""
         with self._journal.transaction():
-            self._journal.commit(record, {self._stream.key: state}, states)
+            self._journal.commit(record, streams, states)
             self._deliverer.record()
             self._handover.record(record, folded)
-        self._streams[self._stream.key] = state
+        self._streams.update(streams)
         self._states.update(states)
 
-    def _remove_pieces(self, before: Version) -> None:
+    def _remove_pieces(self, before: Mapping[Name, Version], after: Mapping[Name, Version]) -> None:
         """Pieces that have gone from the store go from the disk, once nobody reads them."""
-        names = {p.name for pieces in self.state.version.pieces.values() for p in pieces}
         self._remove(
             self._folders.synopses / key / piece.name
-            for key, pieces in before.pieces.items()
-            for piece in pieces
-            if piece.name not in names
+            for name, version in before.items()
+            for key, piece in version.without(after[name])
         )
 
     def _pieces_exist(self, decision: Decision) -> bool:

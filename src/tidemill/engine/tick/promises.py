@@ -10,10 +10,13 @@ from operator import is_
 
 from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Input
+from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.waits.queries import Standing
+from tidemill.language.names import Name
 from tidemill.settings import NO_PROMISES
+from tidemill.share import SharedPlan
 from tidemill.time import Promise, Register, Word, promise
 from tidemill.time.promises import OPERATOR, SOURCE
 
@@ -36,7 +39,7 @@ class PromiseMaker:
         self._context, self._stream, self._source = context, stream, source
         self._word = word_of(stream)
         # Who waits for promises of the source: its readers, and those of answers over it.
-        self._names = (stream.key, *context.plan.answered_from(stream.key))
+        self._names = streams_waiting(context.plan, stream.key)
         # The instant that something waits for, in these states of the streams.
         self._wait: tuple[list[StreamState], int | None] | None = None
         self._period: int | None = None  # the one in which the clock's last promise was made
@@ -88,6 +91,12 @@ class PromiseMaker:
             standing = Standing(context.plan, states, context.answer.states, context.paused)
             self._wait = list(states.values()), standing.next_us(source)
         return self._wait[1]
+
+
+def streams_waiting(plan: SharedPlan, source: Name) -> tuple[Name, ...]:
+    """The streams whose readers may wait for a source, and those put together with them."""
+    streams = (source, *plan.answered_from(source))
+    return tuple(dict.fromkeys(name for each in streams for name in (each, *beside(plan, each))))
 
 
 def _of_source(until_us: int | None) -> Promise | None:

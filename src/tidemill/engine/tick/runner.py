@@ -17,6 +17,7 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
 from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
+from tidemill.language.names import Name
 from tidemill.share import SharedPlan
 from tidemill.time import Promise
 
@@ -52,6 +53,11 @@ class StreamRunner:
     @property
     def state(self) -> StreamState:
         return self._machine.state
+
+    @property
+    def beside(self) -> tuple[Name, ...]:
+        """The streams whose rows are put together with those of this one."""
+        return self._machine.beside
 
     @property
     def ahead(self) -> int:
@@ -104,17 +110,17 @@ class StreamRunner:
 
     def next_soft(self) -> JointRun | OneTimeRun | None:
         """The run that is due first, if any; the pieces it reads stay until it has ended."""
-        return self._pins.pin(lambda: self._agenda.next(self.state))
+        return self._pins.pin(lambda: self._agenda.next(self._context.streams))
 
     def answer_soft(self, run: JointRun) -> list[TaskResult]:
-        results = self._soft_answerer.answer(self.state.tick, run.due, run.version)
+        results = self._soft_answerer.answer(self.state.tick, run.due, run.versions)
         self._agenda.note_answered(run)
         return results
 
     def select(self, run: OneTimeRun) -> None:
         """A SELECT is answered on the spot; it has no tick, and nothing to deliver."""
         context = self._context
-        run.selected.answer(lambda query: context.one_time.answer(query, context.plan, run.state))
+        run.selected.answer(lambda query: context.one_time.answer(query, context.plan, run.streams))
         self._pins.unpin(run)
         self._pins.drop(())
 

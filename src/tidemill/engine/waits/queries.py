@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from tidemill.arrays import IntArray
+from tidemill.engine.tick.bases import Basis, bases_of, register_of
 from tidemill.engine.tick.journal import QueryState, StreamState
+from tidemill.engine.tick.stints import JointStint
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import source_name
+from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import AnyQuery
 from tidemill.schedule import NextWindow, Specs, first_open, next_instant, next_windows
-from tidemill.share import SharedPlan, Stint, specs_of
-from tidemill.state.synopsis import Synopsis
+from tidemill.share import SharedPlan, specs_of
+from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, WindowSpec
 
 
@@ -38,12 +42,15 @@ class Standing:
 
     def waits(self) -> dict[Name, Wait]:
         """By query; nothing is said of those that nothing is held for, or that are paused."""
-        instants: dict[Name, int] = {}
+        first: dict[Name, tuple[AnyQuery, int]] = {}
         for query, until_us in self._instants():
             name = Name(query.name)
-            instants[name] = min(until_us, instants.get(name, until_us))
-        sources = {Name(query.name): source_name(query.relation) for query in self.plan.every_query}
-        return {name: Wait(sources[name], until_us) for name, until_us in instants.items()}
+            if name not in first or until_us < first[name][1]:
+                first[name] = query, until_us
+        return {
+            name: Wait(self._furthest_behind(query), until_us)
+            for name, (query, until_us) in first.items()
+        }
 
     def next_us(self, source: Name) -> int | None:
         """The first instant at which a promise of the source lets something go; what reads answers
@@ -53,41 +60,63 @@ class Standing:
             (
                 until_us
                 for query, until_us in self._instants()
-                if source_name(query.relation) in sources and self._is_let_go(query, until_us)
+                if (read := sources & {*source_names(query.relation)})
+                and self._is_let_go(query, until_us)
+                and self._others_allow(query, read, until_us)
             ),
             default=None,
         )
+
+    def _furthest_behind(self, query: AnyQuery) -> Name:
+        """The source of a query that has promised least."""
+        times = {name: self._times[name] for name in source_names(query.relation)}
+        return min(times, key=lambda name: times[name].since_us)
+
+    def _others_allow(self, query: AnyQuery, promising: set[Name], until_us: int) -> bool:
+        """True if all other sources of the query have come to the instant."""
+        others = (name for name in source_names(query.relation) if name not in promising)
+        return all(self._times[name].since_us >= until_us for name in others)
 
     def _is_let_go(self, query: AnyQuery, until_us: int) -> bool:
         """False if a query waits for rows: soft ones see no further than the last row's update."""
         if not isinstance(query, QueryPlan) or not query.is_soft:
             return True
-        time = self.streams[source_name(query.relation)].time
-        next_us = time.next_update_us(query.window.update_us)
+        next_us = self._time_of(query).next_update_us(query.window.update_us)
         return next_us is not None and until_us <= next_us
+
+    @cached_property
+    def _times(self) -> dict[Name, Register]:
+        return {stream: state.time for stream, state in self.streams.items()}
+
+    def _time_of(self, query: AnyQuery) -> Register:
+        return register_of(source_names(query.relation), self._times)
 
     def _instants(self) -> Iterator[tuple[AnyQuery, int]]:
         """Instants at which something that is held can be answered, or can leave."""
-        for stream, state in self.streams.items():
-            for synopsis in self.plan.of_stream(stream):
-                yield from self._windows(synopsis, state)
-            for feed in self.plan.rows_of(stream):
-                # Rows leave once the watermark is beyond them.
-                first_us = [piece.slices[0] for piece in state.version.of(feed.id)]
-                if first_us and self._is_running(feed.query):
-                    yield feed.query, min(first_us) + 1
+        versions = {stream: state.version for stream, state in self.streams.items()}
+        for basis in bases_of(self.plan, filter(self._is_known, self.plan.queries)):
+            yield from self._windows(basis, basis.slices(versions))
+        for query in filter(self._is_known, self.plan.row_queries):
+            # Rows leave once the watermark is beyond them.
+            first_us = [
+                piece.slices[0]
+                for feed in self.plan.feeds_of(query.name)
+                for piece in versions[source_name(feed.query.relation)].of(feed.id)
+            ]
+            if first_us and self._is_running(query):
+                yield query, min(first_us) + 1
 
-    def _windows(self, synopsis: Synopsis, state: StreamState) -> Iterator[tuple[QueryPlan, int]]:
+    def _windows(self, basis: Basis, slices: IntArray) -> Iterator[tuple[QueryPlan, int]]:
         readers = [
             _Reader(query, stint, spec)
-            for query, stint in self.plan.readers_of(synopsis)
+            for query, stint in (*basis.strict, *basis.soft)
             for spec in specs_of(query)
             if self._is_running(query)
         ]
-        times_us = [_answered_us(reader.query, state) for reader in readers]
+        times_us = [_answered_us(reader.query, self._time_of(reader.query)) for reader in readers]
         specs = Specs.of(reader.spec for reader in readers)
         first = np.maximum(first_open(specs, np.array(times_us)), _first_of_stints(specs, readers))
-        windows = next_windows(specs, first, state.version.slices(synopsis.id))
+        windows = next_windows(specs, first, slices)
         for reader, answered_us, number, window in zip(
             readers, times_us, first.tolist(), windows, strict=True
         ):
@@ -101,16 +130,20 @@ class Standing:
         state = self.queries.get(query.name, QueryState())
         return query.emit.empty_windows and state.has_begun
 
+    def _is_known(self, query: AnyQuery) -> bool:
+        """True if all of its sources are among the streams."""
+        return self.streams.keys() >= {*source_names(query.relation)}
+
     def _is_running(self, query: AnyQuery) -> bool:
         return Name(query.name) not in self.paused
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """A query with the windows of one length, and its stint in a synopsis."""
+    """A query with the windows of one length, and a stint of them."""
 
     query: QueryPlan
-    stint: Stint
+    stint: JointStint
     spec: WindowSpec
 
     def window(self, number: int) -> NextWindow:
@@ -130,9 +163,8 @@ class _Reader:
         return min(window.end_us, next_instant(every_us, self.query.window.start_us, since_us))
 
 
-def _answered_us(query: QueryPlan, state: StreamState) -> int:
+def _answered_us(query: QueryPlan, time: Register) -> int:
     """The time up to which windows of the query have been closed."""
-    time = state.time
     until_us = time.reach_us(query.window.update_us) if query.is_soft else time.watermark_us
     return BEGINNING_US if until_us is None else until_us
 

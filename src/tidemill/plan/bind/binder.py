@@ -13,6 +13,7 @@ from tidemill.catalog import Catalog, Stream, Table
 from tidemill.catalog.definitions import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
+from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
 from tidemill.plan.bind.branch import (
     Branch,
@@ -35,6 +36,7 @@ from tidemill.plan.bind.clauses import (
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.parts import bind_parts, row_query_of
 from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
     Scope,
@@ -45,7 +47,7 @@ from tidemill.plan.bind.scope import (
     refuse_filter,
     written_name,
 )
-from tidemill.plan.bind.streams import bind_joins, branch_of
+from tidemill.plan.bind.streams import bound_stream, query_scope
 from tidemill.plan.expressions import Call, Node, Scalar, Slot
 from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
@@ -74,11 +76,18 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
-    branch = branch_of(query.select.stream, catalog, environment, query.select.stream_place)
+    stream = bound_stream(query.select.stream, catalog, environment, query.select.stream_place)
     tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
     if query.select.window is None:
-        return bind_rows(query, branch, environment, tables)
-    return bind_over(query, branch, environment, tables)
+        rows = bind_rows(query, stream.face, environment, tables)
+        if not stream.is_union:
+            return rows
+        parts = [bind_rows(query, branch, environment, tables) for branch in stream.branches]
+        return row_query_of(rows, stream, parts)
+    if stream.is_union and query.select.is_soft:
+        refuse_not_built("a soft period over a union", "", query.select.stream_place)
+    plan = bind_over(query, stream.face, environment, tables)
+    return bind_parts(query, plan, stream, environment, tables) if stream.is_union else plan
 
 
 def bind(
@@ -94,7 +103,7 @@ def bind_over(
 ) -> QueryPlan:
     """The same over a branch; `tables` are those of the query's joins, in order."""
     query = replace(query, select=with_updates(query.select, branch.source))
-    scope, joins, memo = _scope(query, branch, environment, tables)
+    scope, joins, memo = query_scope(query, branch, environment, tables)
     with in_own_words(scope):
         memo = Memo() if joins else memo
         return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
@@ -104,20 +113,10 @@ def bind_rows(
     query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> RowQuery:
     """The plan of a query over the rows of a branch."""
-    scope, joins, _ = _scope(query, branch, environment, tables)
+    scope, joins, _ = query_scope(query, branch, environment, tables)
     with in_own_words(scope):
         scalars = ScalarBinder(scope, environment.type_of)
         return RowBinder(query, branch, scalars, joins, environment.extent_of).plan(tables)
-
-
-def _scope(
-    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
-) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
-    """The columns that a query may name, the terms of its joins, and what is known without them."""
-    select, qualifier = query.select, query.select.qualifier
-    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
-    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
-    return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)
 
 
 class _Binder:

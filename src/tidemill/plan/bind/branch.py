@@ -87,6 +87,25 @@ class Branch:
         return Derived(Name(self.name), below, projections, self.condition)
 
 
+@dataclass(frozen=True, eq=False)
+class BoundStream:
+    """A stream as its readers see it: one branch, or several whose rows it puts together.
+
+    `face` has the names and types of its columns; where there is one branch, it is that one.
+    """
+
+    face: Branch
+    branches: tuple[Branch, ...]
+
+    @staticmethod
+    def of(branch: Branch) -> BoundStream:
+        return BoundStream(branch, (branch,))
+
+    @property
+    def is_union(self) -> bool:
+        return len(self.branches) > 1
+
+
 def source_branch(stream: Stream) -> Branch:
     """A stream that has rows of its own."""
     return Branch(stream.name, stream, stream.columns, stream.time_column)

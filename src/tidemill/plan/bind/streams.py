@@ -13,20 +13,29 @@ from tidemill.errors import Place, listing, refuse, suggest
 from tidemill.language.names import Name, quote_name
 from tidemill.language.statements import (
     CreateDerivedStream,
+    CreateQuery,
     Expr,
     JoinClause,
+    RowSelect,
     Star,
 )
-from tidemill.plan.bind.branch import Branch, BranchColumn, narrowed, source_branch
+from tidemill.plan.bind.branch import (
+    BoundStream,
+    Branch,
+    BranchColumn,
+    narrowed,
+    source_branch,
+)
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     TypeOracle,
     check_condition,
     refuse_aggregates,
 )
-from tidemill.plan.bind.environment import Environment
+from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joins import JoinBinder
 from tidemill.plan.bind.scope import Scope, ScopeEntry, in_own_words, refuse_filter
+from tidemill.plan.bind.unions import place_of_time, union_branch, unite
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.joins import JoinTerms
 from tidemill.types import VOID
@@ -52,28 +61,81 @@ def bind_joins(
     return scope, tuple(joins)
 
 
-def branch_of(
+def query_scope(
+    query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...]
+) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
+    """The columns that a query may name, the terms of its joins, and what is known without them."""
+    select, qualifier = query.select, query.select.qualifier
+    memo = environment.memo.recall((branch, Name(qualifier).written), Memo)
+    scope = memo.recall("scope", lambda: branch.scope(qualifier, environment.signatures))
+    return (*bind_joins(branch, scope, select.joins, tables, environment.type_of), memo)
+
+
+def bound_stream(
     name: str, catalog: Catalog, environment: Environment, place: Place | None = None
-) -> Branch:
-    """The branch of a stream of the catalog; one and the same as long as nothing of it changes."""
+) -> BoundStream:
+    """A stream of the catalog; one and the same value as long as nothing of it changes."""
     statement, recall = catalog.derived_stream(name, place), environment.memo.recall
     if statement is None:
         stream = catalog.stream(name, place)
-        return recall(("branch", stream), lambda: source_branch(stream))
-    question = ("branch", statement, catalog.read_by(statement.select))
+        branch = recall(("branch", stream), lambda: source_branch(stream))
+        return recall(("stream", branch), lambda: BoundStream.of(branch))
+    question = ("stream", statement, catalog.read_by(*statement.members))
     return recall(question, lambda: _derived(statement, catalog, environment))
 
 
-def _derived(stream: CreateDerivedStream, catalog: Catalog, environment: Environment) -> Branch:
-    select = stream.select
-    below = branch_of(select.stream, catalog, environment, select.stream_place)
+def _derived(
+    stream: CreateDerivedStream, catalog: Catalog, environment: Environment
+) -> BoundStream:
+    first = _member(stream, stream.select, catalog, environment)
+    if not stream.others:
+        return first
+    names = tuple(column.name for column in first.face.columns)
+    others = (_member(stream, other, catalog, environment, names) for other in stream.others)
+    members = (first, *others)
+    return unite(stream, members, environment.signatures, environment.type_of)
+
+
+def _member(
+    stream: CreateDerivedStream,
+    select: RowSelect,
+    catalog: Catalog,
+    environment: Environment,
+    names: tuple[str, ...] | None = None,
+) -> BoundStream:
+    """One SELECT of a stream; over a union it means the same in each branch.
+
+    `names` are those of the columns, by place, where they do not name themselves.
+    """
+    below = bound_stream(select.stream, catalog, environment, select.stream_place)
+    face = _selected(stream, select, below.face, catalog, environment, names)
+    if not below.is_union:
+        return BoundStream.of(face)
+    place = place_of_time(face)
+    branches = (
+        _selected(stream, select, branch, catalog, environment, names, place)
+        for branch in below.branches
+    )
+    return BoundStream(union_branch(face, below.branches), tuple(branches))
+
+
+def _selected(
+    stream: CreateDerivedStream,
+    select: RowSelect,
+    below: Branch,
+    catalog: Catalog,
+    environment: Environment,
+    names: tuple[str, ...] | None = None,
+    place_of_time: int | None = None,
+) -> Branch:
+    """The branch that a SELECT makes of another one."""
     tables = tuple(catalog.table(join.table, join.place) for join in select.joins)
     scope = below.scope(select.qualifier, environment.signatures)
     scope, joins = bind_joins(below, scope, select.joins, tables, environment.type_of)
+    scalars = ScalarBinder(scope, environment.type_of)
     with in_own_words(scope):
-        return _Binder(stream, below, scope, ScalarBinder(scope, environment.type_of)).branch(
-            joins, tables
-        )
+        binder = _Binder(stream.name, select, below, scope, scalars, names, place_of_time)
+        return binder.branch(joins, tables)
 
 
 @dataclass(frozen=True)
@@ -87,12 +149,19 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Binder:
-    """Binds the list and the condition of one stream over what it reads."""
+    """Binds the list and the condition of one stream over what it reads.
 
-    stream: CreateDerivedStream
+    Columns name themselves unless they have `names`, as the members of a union after the first
+    do; where the time stands among them is looked up, unless it is known.
+    """
+
+    name: str
+    select: RowSelect
     below: Branch
     scope: Scope
     scalars: ScalarBinder
+    names: tuple[str, ...] | None = None
+    place_of_time: int | None = None
 
     def branch(self, joins: tuple[JoinTerms, ...], tables: tuple[Table, ...]) -> Branch:
         items = tuple(self._items())
@@ -104,7 +173,7 @@ class _Binder:
         )
         check_columns(definitions)
         return Branch(
-            name=self.stream.name,
+            name=self.name,
             source=self.below.source,
             columns=definitions,
             time_column=self._time(columns),
@@ -118,16 +187,25 @@ class _Binder:
         )
 
     def _items(self) -> Iterator[_Item]:
-        for item in self.stream.select.items:
+        """Named, if need be by their places; beyond the names of others by these alone."""
+        if self.names is None:
+            yield from self._selected()
+            return
+        for place, item in enumerate(self._selected()):
+            is_named = place < len(self.names)
+            yield replace(item, name=self.names[place] if is_named else f"_{place}")
+
+    def _selected(self) -> Iterator[_Item]:
+        for item in self.select.items:
             if isinstance(item, Star):
                 yield from self._all(item)
                 continue
             tree = self.scope.resolve(item.expr)
             name = item.alias or _column_name(item.expr)
-            if not name:
+            if not name and self.names is None:
                 refuse(
                     "E_NAME",
-                    f"a column of stream {self.stream.name} has no name",
+                    f"a column of stream {self.name} has no name",
                     hint=f"give it one: {item.expr.sql} AS …",
                     place=item.expr.place,
                 )
@@ -173,7 +251,7 @@ class _Binder:
 
     def _where(self) -> tuple[Scalar, exp.Expr] | None:
         """The stream's own condition, and with those of the streams below it."""
-        expr = self.stream.select.where
+        expr = self.select.where
         if expr is None:
             return None
         tree = self.scope.resolve(expr)
@@ -184,6 +262,8 @@ class _Binder:
 
     def _time(self, columns: tuple[BranchColumn, ...]) -> str:
         """The first column that is the time of the row itself; none over a latent stream."""
+        if self.place_of_time is not None:
+            return columns[self.place_of_time].name
         time = self.scope.time
         if time is None:
             return ""
@@ -193,10 +273,10 @@ class _Binder:
         below = self.below
         refuse(
             "E_NO_TIME",
-            f"stream {self.stream.name} has no time: no column is {below.time_column} of "
+            f"stream {self.name} has no time: no column is {below.time_column} of "
             f"{below.name} as it is",
             hint=f"select it, under any name: SELECT {quote_name(below.time_column)}, …",
-            place=self.stream.select.place,
+            place=self.select.place,
         )
 
 

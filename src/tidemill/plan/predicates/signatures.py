@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
+from typing import Protocol
 
 import numpy as np
 
@@ -47,6 +48,13 @@ class Term:
             must, forbid = (mask >> WORD_BITS * word & _WORD for mask in (self.must, self.forbid))
             matches &= signatures[:, word] & np.int64(must | forbid) == must
         return matches
+
+
+class AnyReading(Protocol):
+    """What says of signatures whether their cells are read."""
+
+    def matches(self, signatures: SignatureWords) -> BoolArray:
+        """One flag per row of a (signatures × words) array."""
 
 
 @dataclass(frozen=True)

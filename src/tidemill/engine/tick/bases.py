@@ -1,0 +1,164 @@
+"""Bases: the synopses that windows are answered from, one for each part of their queries.
+
+Of a query over one source the basis is one synopsis. Over a union it has one of each branch:
+its slices are those of all of them, and its time is that of the source that is furthest behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tidemill.arrays import IntArray
+from tidemill.engine.tick.stints import JointStint, joint_stints_of
+from tidemill.language.names import Name
+from tidemill.plan.query import QueryPlan
+from tidemill.plan.relation import source_name, source_names
+from tidemill.schedule import Specs, oldest_needed
+from tidemill.share import SharedPlan, specs_of
+from tidemill.state.store import Version
+from tidemill.time import Register
+from tidemill.windows import BEGINNING_US, END_US, WindowSpec
+
+Registers = Mapping[Name, Register]
+"""By stream, how far its time has come."""
+Versions = Mapping[Name, Version]
+"""By stream, the pieces of its synopses."""
+BasisReaders = tuple[tuple[QueryPlan, JointStint], ...]
+
+
+def register_of(sources: Iterable[Name], times: Registers) -> Register:
+    """The register of a stream with rows of these sources."""
+    return Register.of_all(times[source] for source in sources)
+
+
+@dataclass(frozen=True)
+class TickSpan:
+    """The watermark before a tick and after it; of a flush also the newest row."""
+
+    after_us: int | None
+    until_us: int
+    newest_us: int | None = None
+
+    @property
+    def is_flush(self) -> bool:
+        return self.newest_us is not None
+
+    def last_end_us(self, spec: WindowSpec) -> int:
+        """No window that the tick closes ends later."""
+        if self.newest_us is None:
+            return self.until_us
+        started = (self.newest_us - spec.start_us) // spec.slide_us
+        return spec.window_start(started) + spec.range_us
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Synopses with the streams of their rows, and the queries that are answered from them."""
+
+    synopses: tuple[str, ...]
+    sources: tuple[Name, ...]  # of each synopsis
+    strict: BasisReaders
+    specs: Specs  # their distinct windows
+    soft: BasisReaders
+
+    def slices(self, versions: Versions) -> IntArray:
+        """Starts of the slices with rows of any part, ascending."""
+        runs = {
+            key: versions[source].slices(key)
+            for key, source in zip(self.synopses, self.sources, strict=True)
+        }
+        return reduce(np.union1d, runs.values())
+
+    def span(self, before: Registers, after: Registers, flush: bool) -> TickSpan | None:
+        """How far a tick takes the time of the basis; None if it has none yet."""
+        if flush and len(set(self.sources)) == 1:
+            return self.last_span(before, after)
+        closed_us, come = self._before_us(before), register_of(self.sources, after)
+        if come.watermark_us is None:
+            return None
+        # Beyond the newest row of all, every source has been flushed.
+        is_last = flush and come.newest_us is not None and come.newest_us < come.watermark_us
+        return TickSpan(closed_us, come.watermark_us, come.newest_us if is_last else None)
+
+    def last_span(self, before: Registers, after: Registers) -> TickSpan:
+        """How far a flush of all sources takes it: over all windows that have begun."""
+        newest_us = register_of(self.sources, after).newest_us
+        newest_us = BEGINNING_US if newest_us is None else newest_us
+        return TickSpan(self._before_us(before), END_US, newest_us)
+
+    def _before_us(self, before: Registers) -> int | None:
+        return register_of(self.sources, before).watermark_us
+
+
+def bases_with(plan: SharedPlan, stream: Name) -> tuple[Basis, ...]:
+    """The bases that have some synopsis of the stream."""
+    return bases_of(plan, plan.queries_of(stream))
+
+
+def bases_of(plan: SharedPlan, queries: Iterable[QueryPlan]) -> tuple[Basis, ...]:
+    """What windows of the queries are answered from."""
+    readers: dict[tuple[str, ...], list[tuple[QueryPlan, JointStint]]] = {}
+    for query in queries:
+        for stint in joint_stints_of(plan, query.name):
+            readers.setdefault(stint.basis, []).append((query, stint))
+    return tuple(_basis(plan, synopses, several) for synopses, several in readers.items())
+
+
+def _basis(
+    plan: SharedPlan, synopses: tuple[str, ...], readers: Sequence[tuple[QueryPlan, JointStint]]
+) -> Basis:
+    sources = tuple(source_name(plan.synopsis(key).relation) for key in synopses)
+    strict = tuple(reader for reader in readers if not reader[0].is_soft)
+    soft = tuple(reader for reader in readers if reader[0].is_soft)
+    specs = Specs.of(dict.fromkeys(spec for query, _ in strict for spec in specs_of(query)))
+    return Basis(synopses, sources, strict, specs, soft)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Windows for which a synopsis keeps its slices, and the sources by whose time they close."""
+
+    sources: tuple[Name, ...]
+    specs: Specs
+    update_us: int = 0  # of soft queries
+
+    def horizon_us(self, times: Registers) -> int:
+        """Slices that start before this are of no more use to them."""
+        time = register_of(self.sources, times)
+        until_us = time.reach_us(self.update_us) if self.update_us else time.watermark_us
+        return (
+            BEGINNING_US
+            if until_us is None
+            else oldest_needed(self.specs, until_us - self.update_us)
+        )
+
+
+def keepers_of(plan: SharedPlan, synopses: Iterable[str]) -> dict[str, tuple[Keeper, ...]]:
+    """By synopsis, all that it keeps slices for."""
+    return {key: _keepers(plan, key) for key in dict.fromkeys(synopses)}
+
+
+def _keepers(plan: SharedPlan, synopsis_id: str) -> tuple[Keeper, ...]:
+    specs: dict[tuple[tuple[Name, ...], int], dict[WindowSpec, None]] = {}
+    for part, _ in plan.readers_of(plan.synopsis(synopsis_id)):
+        sources = source_names(plan.query(part.owner).relation)
+        update_us = part.window.update_us if part.is_soft else 0
+        specs.setdefault((sources, update_us), {}).update(dict.fromkeys(specs_of(part)))
+    return tuple(
+        Keeper(sources, Specs.of(windows), update_us)
+        for (sources, update_us), windows in specs.items()
+    )
+
+
+def beside(plan: SharedPlan, stream: Name) -> tuple[Name, ...]:
+    """The other streams whose rows some query puts together with those of this one, or with
+    those of such another."""
+    joined = [set(source_names(query.relation)) for query in plan.every_query]
+    together = {stream}
+    while more := {name for names in joined if names & together for name in names} - together:
+        together |= more
+    return tuple(sorted(together - {stream}))

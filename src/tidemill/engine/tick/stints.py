@@ -1,0 +1,62 @@
+"""Joint stints: which windows of a query are answered from which synopses, one for each part.
+
+The parts of a query over a union move between synopses each by itself, so a joint stint ends
+where a stint of some part does. The synopses are its *basis*.
+
+>>> first = [Stint("s1", until_us=50), Stint("s2", from_us=50)]
+>>> second = [Stint("s3", from_us=20)]
+>>> [(s.basis, s.from_us, s.until_us == END_US) for s in joint_stints([first, second])]
+[(('s1', 's3'), 20, False), (('s2', 's3'), 50, True)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tidemill.plan.predicates import Reading
+from tidemill.share.model import SharedPlan, Stint
+from tidemill.windows import BEGINNING_US, END_US
+
+
+@dataclass(frozen=True)
+class JointStint:
+    """Windows that start in `[from_us, until_us)`; readings are by synopsis of the basis."""
+
+    basis: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    from_us: int = BEGINNING_US
+    until_us: int = END_US
+
+    @property
+    def basis_id(self) -> str:
+        """The name of the basis in the tick log; of one synopsis that of it."""
+        return basis_id(self.basis)
+
+    def beside(self, stint: Stint) -> JointStint:
+        """Those of its windows that are in the stint of one part more as well."""
+        return JointStint(
+            (*self.basis, stint.synopsis_id),
+            (*self.readings, stint.reading),
+            max(self.from_us, stint.from_us),
+            min(self.until_us, stint.until_us),
+        )
+
+
+def basis_id(basis: Iterable[str]) -> str:
+    return "+".join(basis)
+
+
+def joint_stints(by_part: Iterable[Sequence[Stint]]) -> tuple[JointStint, ...]:
+    """Those of a query whose parts have these stints."""
+    joint = [JointStint()]
+    for stints in by_part:
+        both = (one.beside(stint) for one in joint for stint in stints)
+        joint = [one for one in both if one.from_us < one.until_us]
+    return tuple(joint)
+
+
+def joint_stints_of(plan: SharedPlan, query: str) -> tuple[JointStint, ...]:
+    """Those of a standing query."""
+    parts = plan.query(query).by_source
+    return joint_stints(plan.stints.get(part.name, ()) for part in parts)

@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, port INT) ORDER BY ts SOURCE 'generate:packets?rows=10';
+CREATE STREAM both AS SELECT ts FROM packets UNION ALL SELECT ts FROM packets;
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM both [RANGE 10 SECONDS];
