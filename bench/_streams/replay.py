@@ -23,7 +23,7 @@ CREATE QUERY b INTO out AS SELECT proto, zone, MAX(length) AS m
 def run(ticks: int, bench: Bench) -> Figure:
     data = bench.packets(FILES, 1)
     script = SCRIPT.format(rows=-(-bench.rows // ticks), schema=SCHEMA, data=data)
-    used_s, report = run_script(bench, script, spark=True)
+    used_s, report = run_script(bench, script)
     if report.rows_in != bench.rows or not ticks <= report.ticks <= ticks + 2:
         raise SystemExit(f"{ticks} ticks: {report.rows_in:,} rows in {report.ticks}")
     return Figure(used_s, report.queries)

@@ -7,6 +7,7 @@ The machine of the six steps is the engine's own, with its journal in memory. On
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,14 @@ from tidemill.engine.tick.report import TickReport
 from tidemill.failpoints import NOWHERE
 from tidemill.plan.predicates import Predicate
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
-from tidemill.scan.contract import BROKEN, COUNTED, LATE, FoldPlace, FoldReport
+from tidemill.scan.contract import (
+    BREAKING,
+    CORRECTED,
+    COUNTED,
+    LATE,
+    FoldPlace,
+    FoldReport,
+)
 from tidemill.settings import Settings
 from tidemill.share import (
     Context,
@@ -94,6 +102,7 @@ class Mill:
     machine_costs: MachineCosts = ARRAY_COSTS
     buckets: int = 2
     lateness_us: int = 0
+    correct_us: int = 0
     in_panes: bool = True
     plan: SharedPlan = field(default_factory=SharedPlan)
     truths: dict[Predicate, Truth] = field(default_factory=dict)
@@ -155,7 +164,8 @@ class Mill:
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
-            self.plan = retire_stints(self.plan, STREAM.key, lambda _: watermark_us)
+            final_us = watermark_us - self.correct_us
+            self.plan = retire_stints(self.plan, STREAM.key, lambda _: final_us)
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
@@ -172,7 +182,9 @@ class Mill:
     ) -> Begun:
         first, since_us = len(self.rows), self.time.watermark_us
         self.rows += rows
-        self.accepted += [row for row in rows if since_us is None or row.time_us >= since_us]
+        self.accepted += [
+            row for row in rows if since_us is None or row.time_us >= since_us - self.correct_us
+        ]
         portion = NumberSpan(first, len(self.rows)) if rows else None
         promised = None if promised_us is None else Promise(promised_us, SOURCE)
         return self.machine().begin(portion, flush, promised=promised)
@@ -203,13 +215,14 @@ class Mill:
         stored = self.journal.load_queries()
         states = {q.name: stored.get(q.name, QueryState()) for q in self.plan.queries}
         return TickMachine(
-            stream=replace(STREAM, lateness_us=self.lateness_us),
+            stream=replace(STREAM, lateness_us=self.lateness_us, correct_us=self.correct_us),
             streams={STREAM.key: self.state},
             folder=PlainFolder(
                 self.rows,
                 self.feeds,
                 self.truths,
                 self.in_panes,
+                self.correct_us,
                 FoldPlace(home.synopses, buckets, 0, NOWHERE),
             ),
             decide=DecideContext(
@@ -219,6 +232,8 @@ class Mill:
                 self.settings.snapshot_pieces,
                 self.settings.most_empty_windows,
                 states,
+                home.synopses,
+                {STREAM.key: self.correct_us},
             ),
             answer=AnswerContext(
                 session=NoSpark(),
@@ -246,28 +261,34 @@ class PlainFolder:
     feeds: tuple[Feed, ...]
     truths: dict[Predicate, Truth]
     in_panes: bool
+    correct_us: int
     place: FoldPlace
 
     def fold(self, record: TickRecord, _watch: Stopwatch) -> tuple[TickRecord, FoldReport]:
-        since_us = record.time.watermark_us
-        since_us = BEGINNING_US if since_us is None else since_us
+        watermark_us = record.time.watermark_us
+        bound_us = BEGINNING_US if watermark_us is None else watermark_us
+        since_us = bound_us - self.correct_us
         span = record.portion or {"low": 0, "high": 0}
         rows = self.rows[span["low"] : span["high"]]
-        counted = [row for row in rows if row.time_us >= since_us]
+        accepted = [row for row in rows if row.time_us >= since_us]
         return record, FoldReport(
-            pieces=self._pieces(counted, since_us),
-            rows=self._verdicts(record, rows, len(counted)),
-            oldest_us=min((row.time_us for row in counted), default=None),
-            newest_us=max((row.time_us for row in counted), default=None),
+            pieces=self._pieces(accepted, since_us),
+            rows=self._verdicts(record, rows, bound_us),
+            oldest_us=min((row.time_us for row in accepted), default=None),
+            newest_us=max((row.time_us for row in accepted), default=None),
         )
 
     def _verdicts(
-        self, record: TickRecord, rows: Sequence[AcceptedRow], counted: int
+        self, record: TickRecord, rows: Sequence[AcceptedRow], bound_us: int
     ) -> dict[int, int]:
         before_us = record.time.broken_before_us
-        before_us = BEGINNING_US if before_us is None else before_us
-        broken = sum(row.time_us < before_us for row in rows)
-        return {COUNTED: counted, LATE: len(rows) - counted - broken, BROKEN: broken}
+        verdicts = Counter[int]()
+        for row in rows:
+            verdict = LATE if row.time_us < bound_us - self.correct_us else CORRECTED
+            verdict = COUNTED if row.time_us >= bound_us else verdict
+            is_broken = before_us is not None and row.time_us < before_us
+            verdicts[BREAKING[verdict] if is_broken else verdict] += 1
+        return dict(verdicts)
 
     def _pieces(self, rows: Sequence[AcceptedRow], since_us: int) -> dict[str, tuple[Piece, ...]]:
         pieces: dict[str, tuple[Piece, ...]] = {}

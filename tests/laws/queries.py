@@ -122,10 +122,10 @@ class Asked:
         return [AcceptedRow(r.time_us, {**r.values, where.sql: self.truth(r.values)}) for r in rows]
 
 
-def plan_of(number: int, sql: str) -> QueryPlan:
+def plan_of(number: int, sql: str, stream: Stream = STREAM) -> QueryPlan:
     (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
     assert isinstance(query, CreateQuery)
-    return bind(query, STREAM, Environment(SIGNATURES))
+    return bind(query, stream, Environment(SIGNATURES))
 
 
 def truths_of(asked: Sequence[Asked]) -> dict[Predicate, Truth]:
@@ -167,7 +167,11 @@ def random_emit(rng: random.Random, keys: tuple[str, ...], window: str) -> str:
 
 
 def random_queries(
-    rng: random.Random, count: int, keys: Sequence[tuple[str, ...]] = KEYS, emits: bool = False
+    rng: random.Random,
+    count: int,
+    keys: Sequence[tuple[str, ...]] = KEYS,
+    emits: bool = False,
+    stream: Stream = STREAM,
 ) -> list[Asked]:
     """Queries of a few kinds, over a few conditions; constants differ."""
     kinds = [random_kind(rng, rng.choice(keys)) for _ in range(rng.randrange(1, 4))]
@@ -185,7 +189,7 @@ def random_queries(
             kind.order.format(rng.randrange(1, 4)),
             random_emit(rng, kind.keys, window) if emits else "",
         ]
-        found.append(Asked(plan_of(number, " ".join(sql)), condition.truth))
+        found.append(Asked(plan_of(number, " ".join(sql), stream), condition.truth))
     return found
 
 

@@ -59,8 +59,8 @@ def test_bounds_come_from_the_arrivals_before() -> None:
     assert terms.bounds == {"a": 40, "b": 60, "c": 60}
     spans = join_spans({"a": TimeSpan(45, 60)}, {"a": TimeSpan(40, 70), "c": TimeSpan(60, 90)})
     assert spans == {"a": TimeSpan(40, 70), "c": TimeSpan(60, 90)}
-    assert not terms.misjudged(spans)
-    assert terms.misjudged({"c": TimeSpan(59, 90)})
+    assert not terms.misjudged(spans, {})
+    assert terms.misjudged({"c": TimeSpan(59, 90)}, {})
 
 
 def test_tasks_of_a_pass_add_up_and_passes_judge_alike() -> None:

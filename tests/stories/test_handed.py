@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,17 @@ CREATE QUERY once INTO out AS
   SELECT k, {AGAIN} FROM per_second [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;
 CREATE QUERY plain INTO out AS
   SELECT k, {SUMS} FROM s [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;
+"""
+# A union of a source with itself and its own answers, and answers over it.
+MIXED = """
+CREATE STREAM mixed AS
+  SELECT ts, k, n FROM s WHERE n > 0 UNION ALL SELECT ts, k, n FROM s
+  UNION ALL SELECT window_time, k, total FROM per_second;
+CREATE STREAM pairs AS
+  SELECT k, SUM(n) AS n, COUNT(*) AS rows FROM mixed [RANGE 2 SECONDS SLIDE 2 SECONDS] GROUP BY k;
+CREATE QUERY union_sums INTO out AS
+  SELECT k, SUM(n) AS n, SUM(rows) AS rows FROM pairs [RANGE 10 SECONDS SLIDE 10 SECONDS]
+  GROUP BY k;
 """
 ASIDE = """
 CREATE STREAM lost AS SELECT * FROM s.late;
@@ -144,6 +156,15 @@ def check(engine: Engine, files: Sequence[Sequence[Row]]) -> None:
     assert len(plain) > 3
     for query in ("plain", "once", "twice"):
         assert answers(engine, query, "window_start k total rows least most") == plain, query
+    assert answers(engine, "union_sums", "window_start k n rows") == batch(
+        counted,
+        f"""WITH seconds AS (
+              SELECT TIME_BUCKET(INTERVAL 1 SECOND, ts) AS ts, k, SUM(n) AS n FROM s GROUP BY ALL),
+            mixed AS (
+              SELECT ts, k, n FROM s WHERE n > 0 UNION ALL SELECT ts, k, n FROM s
+              UNION ALL SELECT * FROM seconds)
+            SELECT {WINDOW} AS w, k, SUM(n), COUNT(*) FROM mixed GROUP BY ALL""",
+    )
     rows = batch(late, "SELECT EPOCH_US(ts), k, n, price FROM s")
     assert len(rows) > 10
     assert answers(engine, "late_rows", "ts k n price") == rows
@@ -158,9 +179,7 @@ def nothing_is_left(home: Path) -> bool:
     return not any(path.is_file() for path in (home / "handovers").rglob("*"))
 
 
-@pytest.mark.parametrize(
-    ("seed", "tick_files", "tick_rows"), [(1, 1, 1), (2, 3, 30), (3, 100, 10**6)]
-)
+@pytest.mark.parametrize(("seed", "tick_files", "tick_rows"), [(1, 1, 1), (2, 5, 10**6)])
 def test_sums_of_sums_and_windows_over_late_rows_equal_batch(
     tmp_path: Path, seed: int, tick_files: int, tick_rows: int
 ) -> None:
@@ -168,7 +187,7 @@ def test_sums_of_sums_and_windows_over_late_rows_equal_batch(
     write(tmp_path / "in", files)
     with Engine(tmp_path / "home") as engine:
         engine.sql(f"SET tick_files = {tick_files}; SET tick_rows = {tick_rows};")
-        engine.sql(STREAM + SINK + ANSWERS + ASIDE, tmp_path)
+        engine.sql(STREAM + SINK + ANSWERS + MIXED + ASIDE, tmp_path)
         report = engine.run("flush")
         assert not report.failed_streams
         check(engine, files)
@@ -178,14 +197,16 @@ def test_sums_of_sums_and_windows_over_late_rows_equal_batch(
     rows_in = {name: stream["rows_in"] for name, stream in report.streams.items()}
     seconds = batch(counted, "SELECT k, EPOCH_US(ts) // 1000000 AS w FROM s GROUP BY ALL")
     fives = batch(counted, "SELECT k, EPOCH_US(ts) // 5000000 AS w FROM s GROUP BY ALL")
+    twos = batch(counted, "SELECT k, EPOCH_US(ts) // 2000000 AS w FROM s GROUP BY ALL")
     assert rows_in == {
         "s": 12 * 60,
         "per_second": len(seconds),
         "per_five": len(fives),
+        "pairs": len(twos),
         "s.late": len(late),
         "s.malformed": 12 * 60 - len(counted) - len(late),
     }
-    assert report.queries.keys() == {"twice", "once", "plain", "late_rows", "late_sums", "wrong"}
+    assert not any("stream " in query for query in report.queries)
     assert nothing_is_left(tmp_path / "home")
 
 
@@ -237,14 +258,14 @@ def run_to_the_end(folder: Path, script: str) -> int:
     raise AssertionError("there is no end to it")
 
 
-@settings(max_examples=8)
-@given(points=st.lists(st.integers(1, 500), min_size=3, max_size=6, unique=True))
+@settings(max_examples=5)
+@given(points=st.lists(st.integers(1, 700), min_size=3, max_size=6, unique=True))
 def test_rows_come_once_wherever_a_process_ends(points: list[int]) -> None:
     files = random_files(random.Random(5), 5, 40)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder / "in", files)
-        script = "SET tick_files = 2;" + STREAM + SINK + ANSWERS + ASIDE
+        script = "SET tick_files = 2;" + STREAM + SINK + ANSWERS + MIXED + ASIDE
         with dying(points) as passed:
             deaths = run_to_the_end(folder, script)
         assert passed[0] > 200
@@ -350,6 +371,20 @@ def test_streams_that_others_feed_come_and_go_with_their_readers(tmp_path: Path)
         with pytest.raises(Death):
             engine.run("flush", die)
         assert not nothing_is_left(tmp_path / "home")
+        # A reader goes, the stream becomes another one, and a reader comes, all at once.
+        engine.sql(
+            "DROP QUERY bytes; CREATE OR REPLACE STREAM sums AS"
+            " SELECT k AS n, COUNT(*) AS k FROM s [RANGE 1 s SLIDE 1 s] GROUP BY k;"
+            "CREATE QUERY bytes AS SELECT n FROM sums;"
+        )
+        assert not any((tmp_path / "home" / "handovers" / "sums").iterdir())
+        write(tmp_path / "in", files[:4])
+        assert engine.run("flush").queries["bytes"] > 0
+    shutil.rmtree(tmp_path / "home")
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + sums.format("s", "s") + reader, tmp_path)
+        with pytest.raises(Death):
+            engine.run("flush", die)
         engine.sql(
             "PAUSE QUERY bytes; ALTER QUERY bytes AS SELECT n FROM sums; RESUME QUERY bytes;"
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -38,6 +40,61 @@ def test_a_recording_arrives_at_its_pace(spark: SparkSession, tmp_path: Path) ->
     assert report.ticks > 10
     assert (report.rows_in, report.rows_malformed, report.rows_late) == (61, 1, 0)
     assert answers.column("n").to_pylist() == [10] * 6
+
+
+def write_recording(folder: Path) -> pa.Table:
+    """Files that overlap, in parts; some rows without a time or with one that nobody can use."""
+    dice = random.Random(9)
+    folder.mkdir()
+    tables = []
+    for number in range(6):
+        times: list[int | None] = [
+            (number * 40 + dice.randrange(90)) * US + dice.randrange(3) for _ in range(300)
+        ]
+        times[number::50] = [None] * len(times[number::50])
+        columns = {
+            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+            "n": pa.array([number * 1000 + place for place in range(300)], pa.int32()),
+        }
+        tables.append(pa.table(columns))
+        pq.write_table(
+            tables[-1],
+            folder / f"{number}.parquet",
+            row_group_size=70,
+            write_statistics=number != 4,
+        )
+    return pa.concat_tables(tables)
+
+
+def test_arrays_and_spark_play_a_recording_alike(spark: SparkSession, tmp_path: Path) -> None:
+    recording = write_recording(tmp_path / "rec")
+    outcomes = []
+    for scan in ("auto", "catalyst"):
+        with Engine(tmp_path / scan) as engine:
+            engine.sql(
+                f"SET scan = '{scan}'; SET tick_rows = 100;"
+                "CREATE STREAM s (ts TIMESTAMP, n INT) ORDER BY ts SOURCE 'replay:rec?speed=0';"
+                "CREATE QUERY rows AS SELECT ts, n + 1 AS next FROM s WHERE n <> 7 ORDER BY ts;"
+                "CREATE QUERY sums AS SELECT COUNT(*) AS rows, SUM(n) AS n"
+                " FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS];",
+                tmp_path,
+            )
+            report = engine.run("flush")
+            answers = [engine.query(name).answers().to_arrow() for name in ("rows", "sums")]
+        aside = pq.read_table(tmp_path / scan / "streams" / "s" / "malformed")
+        told = report.rows_in, report.rows_malformed, report.rows_late, report.ticks
+        texts = sorted(aside["record"].to_pylist())
+        outcomes.append((told, [sorted(map(repr, t.to_pylist())) for t in answers], texts))
+        assert set(report.routes) == {"columnar" if scan == "auto" else "catalyst"}
+        assert report.ticks > 15
+    assert outcomes[0] == outcomes[1]
+    told, (rows, sums), texts = outcomes[0]
+    timed = recording.filter(pc.is_valid(recording["ts"]))
+    assert told[:3] == (len(recording), len(recording) - len(timed), 0)
+    assert len(texts) == 36
+    kept = timed.filter(pc.not_equal(timed["n"], 7))
+    assert rows == sorted(repr({"ts": row["ts"], "next": row["n"] + 1}) for row in kept.to_pylist())
+    assert len(sums) > 40
 
 
 def test_a_generated_stream_goes_at_the_pace_of_the_clock(

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from operator import add
 from typing import TypeVar
 
@@ -122,6 +123,7 @@ class WindowRequest:
     ends: IntArray
     untils: IntArray | None = None  # only earlier rows are read; None: those before the ends
     is_empty: BoolArray | None = None  # windows without rows to answer all the same; None: none
+    revisions: IntArray | None = None  # how often each has been corrected; None: none has been
     gapped: tuple[tuple[int, Due], ...] = ()  # runs, of which cells tell what windows have rows
 
     @staticmethod
@@ -141,7 +143,12 @@ class WindowRequest:
         if any(run.as_of_us is not None for _, run in plain):
             instants = [END_US if run.as_of_us is None else run.as_of_us for _, run in plain]
             untils = np.minimum(starts + length, np.repeat(instants, counts))
-        return WindowRequest(batch, owner, starts, starts + length, untils, gapped=gapped)
+        revisions = None
+        if any(run.revisions for _, run in plain):
+            by_run = (run.revisions or (0,) * run.windows for _, run in plain)
+            revisions = np.array([*chain.from_iterable(by_run)], dtype=np.int64)
+        ends = starts + length
+        return WindowRequest(batch, owner, starts, ends, untils, revisions=revisions, gapped=gapped)
 
     @property
     def read_until(self) -> IntArray:
@@ -154,10 +161,18 @@ class WindowRequest:
         return np.zeros(len(self.owner), np.bool_) if self.is_empty is None else self.is_empty
 
     def without_windows(self) -> WindowRequest:
-        """After the answer: which queries asked, and none of their windows."""
+        """After the answer: which queries asked, and none of their windows; but where it matters
+        which windows have an answer, these too."""
+        if self.batch.shape.revises:
+            return self
         none = np.zeros(0, np.int64)
         numbers = np.array(sorted(self.numbers), np.int64)
         return WindowRequest(self.batch, numbers, none, none)
+
+    @property
+    def revision_of(self) -> IntArray:
+        """By window, how often it has been corrected."""
+        return np.zeros(len(self.owner), np.int64) if self.revisions is None else self.revisions
 
     @property
     def numbers(self) -> set[int]:
@@ -192,8 +207,12 @@ class WindowRequest:
             np.concatenate([self.ends, *ends]),
             np.concatenate([self.read_until, *ends]),
             np.concatenate([self.without_rows, *(filled.is_empty for _, _, filled in runs)]),
+            self._revisions_beside([np.zeros(len(f.starts), np.int64) for _, _, f in runs]),
         )
         return request, joined_gaps([(number, filled.gaps) for number, _, filled in runs])
+
+    def _revisions_beside(self, others: Sequence[IntArray]) -> IntArray | None:
+        return None if self.revisions is None else np.concatenate([self.revisions, *others])
 
 
 @dataclass(frozen=True)
@@ -251,8 +270,15 @@ def _joined(places: Sequence[int], requests: Sequence[WindowRequest]) -> AnswerR
         np.concatenate([request.ends for request in requests]),
         np.concatenate([request.read_until for request in requests]),
         np.concatenate([request.without_rows for request in requests]),
+        _joined_revisions(requests),
     )
     return AnswerRequest(tuple(places), windows, tuple(first.tolist()), outputs)
+
+
+def _joined_revisions(requests: Sequence[WindowRequest]) -> IntArray | None:
+    if all(request.revisions is None for request in requests):
+        return None
+    return np.concatenate([request.revision_of for request in requests])
 
 
 def _joined_batch(batches: Sequence[QueryBatch]) -> QueryBatch:
@@ -286,6 +312,7 @@ class Evaluations:
     ends: IntArray
     untils: IntArray  # rows from then on are not read
     is_empty: BoolArray  # answered though it has no rows
+    revisions: IntArray  # how often it has been corrected
     variant: IntArray  # which of the distinct tuples of constants
     most: IntArray  # the largest LIMIT of an owner
     owner: IntArray  # by window, ascending; then by start and end
@@ -299,6 +326,7 @@ class Evaluations:
         columns = (
             *(reading_of[request.owner], request.starts, request.read_until, request.ends),
             *(request.without_rows.astype(np.int64), variant_of[request.owner]),
+            *([] if request.revisions is None else [request.revisions]),
         )
         order = np.lexsort(columns[::-1])
         ordered = [column[order] for column in columns]
@@ -310,11 +338,17 @@ class Evaluations:
         most = np.zeros(int(is_new.sum()), dtype=np.int64)
         np.maximum.at(most, number, batch.limits[request.owner])
         by_owner = np.lexsort((request.ends, request.starts, request.owner))
-        reading, starts, untils, ends, empty, variant = (column[is_new] for column in ordered)
+        reading, starts, untils, ends, empty, variant, *revised = (c[is_new] for c in ordered)
         owner = request.owner[by_owner]
         bounds = starts, ends, untils
-        rest = variant, most, owner, number[by_owner]
+        revisions = revised[0] if revised else np.zeros(len(starts), np.int64)
+        rest = revisions, variant, most, owner, number[by_owner]
         return Evaluations(batch, readings, reading, *bounds, empty.astype(np.bool_), *rest)
+
+    @cached_property
+    def withdrawn(self) -> BoolArray:
+        """Whoever has rows to show is not withdrawn."""
+        return np.zeros(len(self), np.bool_)
 
     @cached_property
     def calls(self) -> dict[str, AggregateCall]:

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from tidemill.ids import hash_once
 from tidemill.plan.expressions import Call, Literal, Node, Slot, Value, is_vectorised, walk
-from tidemill.plan.query import AggregateCall, Key, Ordering, QueryPlan
+from tidemill.plan.query import REVISION, AggregateCall, Key, Ordering, QueryPlan
 
 _NO_LIMIT = 2**62
 # A plan changes in few of its queries at a time, and the others are lifted already.
@@ -43,6 +43,11 @@ class Shape:
     having: Node | None = None
     order_by: tuple[Ordering, ...] = ()
     is_limited: bool = False
+
+    @property
+    def revises(self) -> bool:
+        """True if answers are corrected."""
+        return REVISION in self.outputs
 
     @property
     def chooses(self) -> bool:

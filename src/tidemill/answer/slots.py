@@ -36,7 +36,15 @@ from tidemill.evaluation.columns import (
 )
 from tidemill.evaluation.finish import evaluate_column
 from tidemill.plan.expressions import Node, Slot
-from tidemill.plan.query import AS_OF, WINDOW_END, WINDOW_START, AggregateCall, Key
+from tidemill.plan.query import (
+    AS_OF,
+    REVISION,
+    WINDOW_END,
+    WINDOW_START,
+    WITHDRAWN,
+    AggregateCall,
+    Key,
+)
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs
 from tidemill.state.layouts.bundles import Block, Naming
@@ -167,12 +175,14 @@ class Slots:
         return self._bound(slot) or self._groups.key(slot).at(self.group)
 
     def _bound(self, slot: Slot) -> MaskedColumn | None:
-        """A bound of the windows, if the slot is one."""
+        """A bound of the windows, or how often they have been answered, if the slot is one."""
         evaluations = self._evaluations
         bounds = {
             WINDOW_START.name: evaluations.starts,
             WINDOW_END.name: evaluations.ends,
             AS_OF.name: evaluations.untils,
+            REVISION.name: evaluations.revisions,
+            WITHDRAWN.name: evaluations.withdrawn,
         }
         if slot.name not in bounds:
             return None

@@ -52,6 +52,7 @@ class Stream:
     update_us: int = UPDATE_US
     weight: int = 1
     ahead_us: int | None = None  # rows further beyond the clock are malformed
+    correct_us: int = 0  # rows late by no more than that count all the same
     # What may be promised of rows to come while there are none.
     skew_us: int | None = None
     estimates_skew: bool = False
@@ -63,6 +64,10 @@ class Stream:
     def key(self) -> Name:
         """The name, to find the stream's state and its queries by."""
         return Name(self.name)
+
+    def final_us(self, watermark_us: int) -> int:
+        """Windows that end by then have been answered for good: no row to come corrects them."""
+        return watermark_us - self.correct_us
 
     @property
     def is_latent(self) -> bool:
@@ -183,12 +188,14 @@ def table_of(statement: CreateTable) -> Table:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """The lateness of rows and how far ahead of the clock they may be; the skew by which a silent
-    stream's time goes on, declared or estimated, and whether its times follow the clock; the time
-    between two updates for soft queries, and the stream's share of the time that is spent on them.
+    """The lateness of rows, by how much more they may correct what has closed, and how far ahead of
+    the clock they may be; the skew by which a silent stream's time goes on, declared or estimated,
+    and whether its times follow the clock; the time between two updates for soft queries, and the
+    stream's share of the time that is spent on them.
     """
 
     lateness_us: int = 0
+    correct_us: int = 0
     ahead_us: int | None = None
     skew_us: int | None = None
     estimates_skew: bool = False
@@ -205,6 +212,8 @@ def stream_options(statement: CreateStream) -> StreamOptions:
         _refuse_of_stamps(statement, values, place)
     if "lateness" in values:
         options = replace(options, lateness_us=_no_less("lateness", values["lateness"], place))
+    if "correct" in values:
+        options = replace(options, correct_us=_no_less("correct", values["correct"], place))
     if "ahead" in values:
         options = replace(options, ahead_us=_no_less("ahead", values["ahead"], place))
     if "skew" in values:
@@ -225,8 +234,8 @@ def _refuse_of_stamps(
 
     Homes have streams ordered by the stamp that say a lateness, by which windows wait.
     """
-    never = {"ahead": "ahead"} if statement.order_by else {"ahead": "ahead", "lateness": "late"}
-    for name, what in never.items():
+    never = {"ahead": "ahead", "correct": "late"}
+    for name, what in (never if statement.order_by else never | {"lateness": "late"}).items():
         if name in values:
             refuse(
                 "E_OPTION",
@@ -294,7 +303,7 @@ def priority_of_select(run: RunSelect) -> int:
     return _whole_number("priority", values.get("priority", "0"), None, place)
 
 
-_STREAM_OPTIONS = ("lateness", "ahead", "skew", "clock", "update", "weight")
+_STREAM_OPTIONS = ("lateness", "correct", "ahead", "skew", "clock", "update", "weight")
 _QUERY_OPTIONS = ("priority",)
 AUTO, CLOCKS = "auto", ("wall",)
 

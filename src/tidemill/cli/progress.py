@@ -70,6 +70,7 @@ class Progress:
 
     def line(self, report: TickReport) -> str:
         late = f" · {report.rows_late:,} late" if report.rows_late else ""
+        late += f" · {report.rows_corrected:,} corrected" if report.rows_corrected else ""
         bad = f" · {report.rows_malformed:,} malformed" if report.rows_malformed else ""
         speed = f"{self._speed():,.0f} rows/s"
         return (

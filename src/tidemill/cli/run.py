@@ -104,6 +104,7 @@ def summary(report: RunReport, stopped: bool) -> str:
         f"{many(sum(report.queries.values()), 'answer')} of {many(len(report.queries), 'query')}",
     ]
     parts += [f"{report.rows_late:,} late"] if report.rows_late else []
+    parts += [f"{report.rows_corrected:,} corrected"] if report.rows_corrected else []
     parts += [f"{report.rows_malformed:,} malformed"] if report.rows_malformed else []
     raised = sum(report.raised.values())
     parts += [f"{raised:,} values NULL where Spark would have raised"] if raised else []

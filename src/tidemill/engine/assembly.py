@@ -174,6 +174,8 @@ class Assembly:
                 settings.snapshot_pieces,
                 settings.most_empty_windows,
                 states,
+                home.synopses,
+                {stream.key: stream.correct_us for stream in self.registry.registered.streams()},
             ),
             answer=AnswerContext(
                 session=self.spark,

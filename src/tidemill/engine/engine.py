@@ -20,6 +20,7 @@ from tidemill.connect.handovers import HandoverLedger, NoHandovers
 from tidemill.connect.sinks import Printer, SinkWriter
 from tidemill.connect.sinks.console import print_frame
 from tidemill.connect.sources import AnySource, Extent, Files, SourceTools, open_source
+from tidemill.connect.sources.parts import measure_by_footers
 from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.engine.assembly import Assembly
 from tidemill.engine.beside.one_time import OneTimeAnswerer, refuse_changed, windows_held
@@ -369,6 +370,9 @@ class Engine(AbstractContextManager["Engine"]):
 
     def _open_source(self, stream: Stream) -> AnySource:
         def measure(files: Files, time_column: str) -> Mapping[str, Extent]:
+            extents = measure_by_footers(files, time_column)
+            if extents is not None:
+                return extents
             session = self._spark(f"the recording of stream {stream.name}")
             return measure_files(session, files, time_column)
 

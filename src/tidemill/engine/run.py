@@ -30,6 +30,7 @@ class RunReport:
     rows_in: int = 0
     rows_late: int = 0
     rows_malformed: int = 0
+    rows_corrected: int = 0
     ticks: int = 0
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class RunReport:
     def add(self, tick: TickReport) -> None:
         self.rows_in += tick.rows_in
         self.rows_late += tick.rows_late
+        self.rows_corrected += tick.rows_corrected
         self.rows_malformed += tick.rows_malformed
         self.ticks += 1
         for name, seconds in tick.phases.items():

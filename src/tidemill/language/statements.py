@@ -56,6 +56,7 @@ class _Whole(_Placed):
     text_place: Place = field(default=Place(0, 0), compare=False, repr=False)
 
 
+@hash_once
 @dataclass(frozen=True)
 class Window(_Placed):
     """Windows `[k·slide + start, k·slide + start + range)` for every integer k and range.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from tidemill.ids import hash_once
 from tidemill.language.statements import ON_CLOSE, Emit, Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
-from tidemill.types import TIMESTAMP
+from tidemill.types import BIGINT, BOOLEAN, TIMESTAMP
 
 if TYPE_CHECKING:
     from tidemill.plan.predicates import Predicate
@@ -20,6 +20,8 @@ WINDOW_START = Slot("window_start", TIMESTAMP)
 WINDOW_END = Slot("window_end", TIMESTAMP)
 # An answer is over the rows of its window before this; of a closed window it is the end.
 AS_OF = Slot("as_of", TIMESTAMP)
+# How often the answer to a window has been corrected, and whether nothing is left of it.
+REVISION, WITHDRAWN = Slot("revision", BIGINT), Slot("withdrawn", BOOLEAN)
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,27 @@ class QueryPlan:
         """True if only its newest window is answered, when there is time."""
         return self.window.is_soft
 
+    @cached_property
+    def revises(self) -> bool:
+        """True if rows that come late correct what it has answered."""
+        return any(output.node == REVISION for output in self.outputs)
+
+    @property
+    def may_withdraw(self) -> bool:
+        """True if of a window with an answer nothing may be left."""
+        return self.revises and self.having is not None
+
+    def answered_once(self) -> QueryPlan:
+        """As a query that is never answered again."""
+        outputs = (o for o in self.outputs if o.node not in (REVISION, WITHDRAWN))
+        return replace(self, outputs=tuple(outputs))
+
     @property
     def slots(self) -> tuple[Slot, ...]:
         """What the finishing expressions read, beside the bounds of the window."""
         as_of = (AS_OF,) if self.emit.every_us else ()
-        return (*as_of, *(k.slot for k in self.keys), *(a.slot for a in self.aggregates))
+        revision = (REVISION, WITHDRAWN) if self.revises else ()
+        return (*as_of, *revision, *(k.slot for k in self.keys), *(a.slot for a in self.aggregates))
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:

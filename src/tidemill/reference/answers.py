@@ -13,7 +13,7 @@ from typing import Any
 from tidemill.aggregates.functions import function_of
 from tidemill.aggregates.lanes import PlainWindow
 from tidemill.language.statements import Window
-from tidemill.plan.query import AS_OF, AggregateCall, QueryPlan
+from tidemill.plan.query import AS_OF, REVISION, WITHDRAWN, AggregateCall, QueryPlan
 from tidemill.reference.expressions import evaluate_row
 from tidemill.reference.windows import windows_of
 
@@ -38,7 +38,7 @@ def answers(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> list[ReferenceAnswe
     """
     return [
         answer
-        for span, groups in _windows(plan, rows).items()
+        for span, groups in windows_with_rows(plan, rows).items()
         for answer in _answers(plan, span, groups, as_of_us=span[1])
     ]
 
@@ -50,7 +50,7 @@ def early_answers(
     before = (row for row in rows if row.time_us < as_of_us)
     return [
         answer
-        for span, groups in _windows(plan, before).items()
+        for span, groups in windows_with_rows(plan, before).items()
         if span[1] > watermark_us
         for answer in _answers(plan, span, groups, as_of_us)
     ]
@@ -61,7 +61,7 @@ def answers_of_all(
 ) -> list[ReferenceAnswer]:
     """The answers to windows with rows and without: from the first with rows to the last that
     starts by the newest row of the stream."""
-    windows = _windows(plan, rows)
+    windows = windows_with_rows(plan, rows)
     answered: list[ReferenceAnswer] = []
     for range_us in plan.window.ranges_us:
         starts = [start for start, end in windows if end - start == range_us]
@@ -73,7 +73,9 @@ def answers_of_all(
     return answered
 
 
-def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, RowsByKeys]:
+def windows_with_rows(
+    plan: QueryPlan, rows: Iterable[AcceptedRow]
+) -> dict[PlainWindow, RowsByKeys]:
     """The rows of each window by their keys."""
     windows: dict[PlainWindow, RowsByKeys] = {}
     for row in rows:
@@ -88,9 +90,8 @@ def _windows(plan: QueryPlan, rows: Iterable[AcceptedRow]) -> dict[PlainWindow, 
 def _answers(
     plan: QueryPlan, span: PlainWindow, groups: RowsByKeys, as_of_us: int
 ) -> Iterator[ReferenceAnswer]:
-    slots_of_groups = [
-        {**_slots(plan, span, *group), AS_OF.name: as_of_us} for group in groups.items()
-    ]
+    answered = {AS_OF.name: as_of_us, REVISION.name: 0, WITHDRAWN.name: False}
+    slots_of_groups = [_slots(plan, span, *group) | answered for group in groups.items()]
     for slots in _delivered(plan, slots_of_groups):
         yield (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
 

@@ -5,9 +5,10 @@ which of them takes a scan, and nobody can tell them apart by what is answered, 
 aside. For that an implementation keeps the following.
 
 - Verdicts. Every row of a tick gets one verdict, by `Terms` alone: MALFORMED without an event
-  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else BROKEN before
-  what a promise beyond the lateness said, a late row too; else LATE before the bound of its
-  arrival; else FILTERED if no feed of a scan keeps it; else COUNTED.
+  time between EARLIEST_US and `Terms.latest_us`, or if its text does not parse; else LATE by more
+  than `Terms.correct_us` before the bound of its arrival; else FILTERED if no feed of a scan keeps
+  it; else COUNTED. Of the last two, those before the bound are CORRECTED_FILTERED and CORRECTED. Of
+  late and corrected rows, those before what a promise beyond the lateness said are BREAKING.
 - Slices. A row lies in a slice that ends at every edge of `Pass.edge_classes`. A finer cut of time
   will do, since the fold cuts what it gets into slices.
 - Signatures. The signature of a row has the bit of every predicate of the scan that holds. A feed
@@ -18,9 +19,10 @@ aside. For that an implementation keeps the following.
 - Tables. A scan meets a row once for each of its partners, or once without any. Tables never
   change what a row's verdict is, nor how often it is counted.
 - Rows. A row feed gets the rows that its query keeps, with the columns of its select list; they
-  become its piece in the order in which they came.
+  become its piece in the order in which they came. One whose rows leave in the order of time gets
+  timely rows alone: those that correct would come after rows that have left.
 - Accounts. A `FoldReport` counts the rows by verdict, each once however many passes there are,
-  and has the oldest and the newest time among counted and filtered rows.
+  and has the oldest and the newest time among accepted rows.
 - Side files. Late rows and malformed records are set aside, one Parquet file of each a tick; and
   handed over to streams of them, if somebody reads these.
 
@@ -41,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tidemill.arrays import IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.catalog import Stream
 from tidemill.catalog.handed import LATE_BY
 from tidemill.failpoints import Failpoint
@@ -52,12 +54,24 @@ from tidemill.state.pieces import Piece, write_piece
 from tidemill.state.raised import RaisedCounts, of_any_row
 from tidemill.state.row_pieces import RowFeed, write_row_piece
 from tidemill.state.synopsis import Synopsis
-from tidemill.time import LATEST_US, Register, bounds
+from tidemill.time import EARLIEST_US, LATEST_US, Register, bounds
 from tidemill.windows import EdgeClass
 
-# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out.
-# A late row has broken a promise if it is late by more than the lateness of its stream.
+# The verdict on a row: it counts, it is late, it cannot be read, or every WHERE leaves it out. It
+# breaks a promise too if it is late by more than the lateness of its stream.
 COUNTED, LATE, MALFORMED, FILTERED, BROKEN = 0, 1, 2, 3, 4
+# It counts or is left out though it is late: it corrects what has closed, and may break a promise.
+CORRECTED, CORRECTED_FILTERED, BROKEN_CORRECTED, BROKEN_CORRECTED_FILTERED = 5, 6, 7, 8
+# Rows that are in cells, and rows that are accepted, whether some WHERE lets them in or none.
+TAKEN = COUNTED, CORRECTED, BROKEN_CORRECTED
+ACCEPTED = *TAKEN, FILTERED, CORRECTED_FILTERED, BROKEN_CORRECTED_FILTERED
+# The verdict on a row that corrects, by what it would be else; on one that breaks a promise, too.
+CORRECTING = {COUNTED: CORRECTED, FILTERED: CORRECTED_FILTERED}
+BREAKING = {
+    LATE: BROKEN,
+    CORRECTED: BROKEN_CORRECTED,
+    CORRECTED_FILTERED: BROKEN_CORRECTED_FILTERED,
+}
 
 Pieces = Mapping[str, tuple[Piece, ...]]
 # A file by its path, or a block of rows that are made by its number.
@@ -75,6 +89,27 @@ class TimeSpan(NamedTuple):
 
 
 TimeSpans = Mapping[Arrival, TimeSpan]
+
+
+@dataclass(frozen=True)
+class TimeRange:
+    """Rows from one time up to, not including, another, by a column.
+
+    Rows that have no time come with the first range of several: somebody must count them.
+
+    >>> first = TimeRange("ts", 10, 20, takes_untimed=True)
+    >>> first.meets(0, 9), first.meets(0, 10), first.meets(19, 30), first.meets(20, 30)
+    (False, True, True, False)
+    """
+
+    column: str
+    low_us: int
+    high_us: int
+    takes_untimed: bool = False
+
+    def meets(self, oldest_us: int, newest_us: int) -> bool:
+        """True if some of rows between these times may be in the range."""
+        return oldest_us < self.high_us and self.low_us <= newest_us
 
 
 def join_spans(left: TimeSpans, right: TimeSpans) -> dict[Arrival, TimeSpan]:
@@ -97,16 +132,27 @@ class Terms:
     lateness_us: int = 0
     latest_us: int = LATEST_US
     bounds: Mapping[Arrival, int] = field(default_factory=dict)
+    correct_us: int = 0  # rows that are before their bound by no more than that correct
 
     @property
     def since_us(self) -> int:
-        """No row that counts is older, whichever arrival it comes with."""
+        """No row is timely that is older, whichever arrival it comes with."""
         return self.register.since_us
+
+    @property
+    def accepted_since_us(self) -> int:
+        """No row is accepted that is older."""
+        return self.since_us - self.correct_us
 
     @property
     def broken_before_us(self) -> int | None:
         """Rows that are older break a promise, if one stands that goes beyond the lateness."""
         return self.register.broken_before_us
+
+    def broken(self, times_us: IntArray, untimely: BoolArray) -> BoolArray:
+        """Of the untimely rows those that break a promise."""
+        before_us = self.broken_before_us
+        return untimely & (times_us < (EARLIEST_US if before_us is None else before_us))
 
     def settled(self, arrivals: Sequence[Arrival], newest_us: Mapping[Arrival, int]) -> Terms:
         """With all bounds, by the newest time of each arrival of the tick in order."""
@@ -114,9 +160,13 @@ class Terms:
         judged = bounds(self.register, self.lateness_us, times)
         return replace(self, bounds=dict(zip(arrivals, judged, strict=True)))
 
-    def misjudged(self, spans: TimeSpans) -> bool:
-        """True if of rows that passed, in these spans, some are late by the bounds."""
-        return any(span.oldest_us < self.bounds[arrival] for arrival, span in spans.items())
+    def misjudged(self, timely: TimeSpans, correcting: TimeSpans) -> bool:
+        """True if of rows that passed, in these spans, some are later by the bounds."""
+        return any(
+            span.oldest_us < self.bounds[arrival] - by_us
+            for spans, by_us in ((timely, 0), (correcting, self.correct_us))
+            for arrival, span in spans.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -156,7 +206,7 @@ class Pass:
         return any(feed.keeps_all for feed in self.feeds)
 
     def edge_classes(self, since_us: int) -> tuple[EdgeClass, ...]:
-        """The edges of all that the pass feeds, for rows that are not late."""
+        """The edges of all that the pass feeds, for rows from that time on."""
         synopses = [synopsis for feed in self.feeds for synopsis in feed.synopses]
         return classes_from(synopses, since_us)
 
@@ -233,11 +283,17 @@ class FoldReport:
     @property
     def late(self) -> int:
         """All late rows, also those that break a promise."""
-        return self.rows.get(LATE, 0) + self.broken
+        return self.rows.get(LATE, 0) + self.rows.get(BROKEN, 0)
 
     @property
     def broken(self) -> int:
-        return self.rows.get(BROKEN, 0)
+        """Late rows and rows that correct."""
+        return sum(self.rows.get(verdict, 0) for verdict in BREAKING.values())
+
+    @property
+    def corrected(self) -> int:
+        verdicts = (v for timely in CORRECTING.values() for v in (timely, BREAKING[timely]))
+        return sum(self.rows.get(verdict, 0) for verdict in verdicts)
 
     @property
     def malformed(self) -> int:

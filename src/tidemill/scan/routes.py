@@ -31,8 +31,7 @@ AUTO = "auto"
 _READ_BY_ARRAYS = {
     "parquet": re.compile("(?!)"),
     "generate": re.compile(".*"),
-    # In recorded order alone: else Spark chooses the rows of a span.
-    "replay": re.compile(r"recorded=(?i:true)|speed=.*"),
+    "replay": re.compile(r"recorded=(?i:true|false)|speed=.*|format=parquet"),
     HANDED: re.compile(".*"),
     "csv": re.compile(r"header=(?i:true|false)|sep=[,;|]"),
 }
@@ -102,14 +101,13 @@ def _source_hindrances(stream: Stream) -> Iterator[str]:
 def _form_hindrances(relation: Stream | Table) -> Iterator[str]:
     """Of the form that rows have in their files, as far as it is declared."""
     scheme = relation.source.scheme
-    is_replayed = scheme == "replay"
-    if scheme not in _READ_BY_ARRAYS or (is_replayed and not _is_recorded(relation)):
+    if scheme not in _READ_BY_ARRAYS:
         yield f"the source is {scheme}"
         return
     for key, value in relation.source.options:
         if not _READ_BY_ARRAYS[scheme].fullmatch(f"{key}={value}"):
             yield f"the source has the option {key}"
-    if scheme == "csv" or is_replayed:
+    if scheme == "csv" or _is_recorded(relation):
         for column in relation.columns:
             if not is_plain_kind(column.type):
                 yield f"column {column.name} is {column.type}"
@@ -117,4 +115,5 @@ def _form_hindrances(relation: Stream | Table) -> Iterator[str]:
 
 def _is_recorded(relation: Stream | Table) -> bool:
     """True if a recording plays in recorded order."""
-    return relation.source.option_map.get("recorded", "").lower() == "true"
+    source = relation.source
+    return source.scheme == "replay" and source.option_map.get("recorded", "").lower() == "true"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.arrays import IntArray
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.joins import Join, in_users_words
 from tidemill.plan.predicates import WORD_BITS, Predicate
 from tidemill.plan.relation import Relation, merge_relations, multiplying
@@ -49,13 +49,20 @@ class Picking:
     raised: int
 
 
-def pick_rows(row_pass: RowPass, chunk: Chunk, times_us: IntArray) -> Iterator[Picking]:
-    """What each feed takes of a chunk, whose tables are beside it."""
+def pick_rows(
+    row_pass: RowPass, chunk: Chunk, times_us: IntArray, timely: BoolArray | None = None
+) -> Iterator[Picking]:
+    """What each feed takes of a chunk, whose tables are beside it.
+
+    `timely` tells rows that are not from those that correct, which leave in no order of time.
+    """
     signed = sign(row_pass.signing, chunk)
     for feed in row_pass.feeds:
         rows = np.arange(len(chunk))
         for predicate in feed.predicates:
             rows = _rows_with(signed, row_pass.predicates.index(predicate))
+        if feed.query.ordered and timely is not None:
+            rows = rows[timely[rows]]
         picked = _picked(feed, chunk, times_us, rows) if len(rows) else None
         yield Picking(feed, picked, _raised(feed, chunk, rows))
 

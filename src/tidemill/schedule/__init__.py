@@ -15,19 +15,24 @@ from tidemill.schedule.due import (
 )
 from tidemill.schedule.history import History
 from tidemill.schedule.policies import POLICIES, Policy, policy_tasks
+from tidemill.schedule.revisions import NO_REVISIONS, Bounds, LastAnswer, Revisions
 from tidemill.schedule.shares import Shares
 from tidemill.schedule.soft import JointCost, Soft, Task
 from tidemill.schedule.waiting import NextWindow, first_open, next_windows
 
 __all__ = [
+    "NO_REVISIONS",
     "POLICIES",
+    "Bounds",
     "Deadlines",
     "Due",
     "History",
     "Joint",
     "JointCost",
+    "LastAnswer",
     "NextWindow",
     "Policy",
+    "Revisions",
     "Shares",
     "Soft",
     "Specs",

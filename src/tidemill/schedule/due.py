@@ -28,7 +28,9 @@ class Due(NamedTuple):
 
     An early answer is over the rows before `as_of_us`. Where `most_empty` is there, windows may
     have no rows: they are answered too, but not more than so many without one with rows between,
-    nor, unless the query, which is alone then, `has_begun`, before the first with rows.
+    nor, unless the query, which is alone then, `has_begun`, before the first with rows. Windows
+    that have been answered before have their `revisions`, the number of each one's correction; if
+    there are none, they are answered the first time.
     """
 
     queries: tuple[str, ...]
@@ -40,6 +42,13 @@ class Due(NamedTuple):
     as_of_us: int | None = None
     most_empty: int | None = None
     has_begun: bool = False
+    revisions: tuple[int, ...] = ()
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The bounds of each window."""
+        for number in range(self.windows):
+            start_us = self.first_us + number * self.slide_us
+            yield start_us, start_us + self.range_us
 
     @property
     def last_end_us(self) -> int:
@@ -136,7 +145,8 @@ def _cut(run: Due, most: int) -> Iterator[Due]:
         return
     for skipped in range(0, run.windows, step):
         first_us = run.first_us + skipped * run.slide_us
-        yield run._replace(first_us=first_us, windows=min(step, run.windows - skipped))
+        windows, revisions = min(step, run.windows - skipped), run.revisions[skipped:]
+        yield run._replace(first_us=first_us, windows=windows, revisions=revisions[:windows])
 
 
 def early_windows(

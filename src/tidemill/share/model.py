@@ -11,7 +11,7 @@ from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
 from tidemill.plan.query import AggregateCall, QueryPlan
-from tidemill.plan.relation import source_name, source_names
+from tidemill.plan.relation import Relation, multiplying, source_name, source_names
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
 from tidemill.state.row_pieces import RowFeed
@@ -233,14 +233,16 @@ def _lanes_of(calls: tuple[AggregateCall, ...]) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys(lane for call in calls for lane in lanes_behind(call)))
 
 
-# Asked of every query again and again, so they are looked up by the hash that a plan keeps.
-@lru_cache(maxsize=2**15)
+def kin_of(query: QueryPlan) -> tuple[Relation, frozenset[str]]:
+    """Relation and keys: queries that are equal in both can read one synopsis."""
+    return multiplying(query.relation), frozenset(key.scalar.sql for key in query.keys)
+
+
 def specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows of a query, one for each length it asks for."""
     return _specs_of(query.window)
 
 
-@lru_cache(maxsize=2**15)
 def cut_specs_of(query: QueryPlan) -> tuple[WindowSpec, ...]:
     """The windows whose edges the slices of a query must have: also those of early answers."""
     every_us = query.emit.every_us

@@ -19,7 +19,7 @@ from tidemill.settings import STEP_SENTENCES, Settings
 from tidemill.share.costs import EngineCosts, Needs, needs_of
 from tidemill.share.feeds import cost_of_feeding, most_cost_of_feeding
 from tidemill.share.merging import merge_greedily
-from tidemill.share.model import specs_of
+from tidemill.share.model import kin_of, specs_of
 from tidemill.share.parting import CostOfCells, QueryPart, cost_of_family, part_queries
 from tidemill.share.weave import (
     CostModel,
@@ -82,7 +82,8 @@ class Context:
 
 def share_slices(groups: QueryGroups, _context: Context) -> QueryGroups:
     """Queries of equal relation, keys and predicate share slices (rules SS1 and SS2)."""
-    return _joined(groups, lambda g: (g.needs.relation, g.needs.keys, g.queries[0].predicate))
+    # No more is asked of a query than that: the needs of ten thousand single ones take a while.
+    return _joined(groups, lambda g: (*kin_of(g.queries[0]), g.queries[0].predicate))
 
 
 def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:

@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArrayReport:
-    """The report of a fold on arrays, the spans of the rows that it accepted, by arrival, the
-    parts of the input in which it refused rows, and the terms by which it judged."""
+    """The report of a fold on arrays, the spans of the timely rows and of those that correct, by
+    arrival, the parts of the input in which it refused rows, and the terms by which it judged."""
 
     fold: FoldReport
     terms: Terms
     spans: TimeSpans = field(default_factory=dict)
+    correcting: TimeSpans = field(default_factory=dict)
     refused_in: tuple[Part, ...] = ()
 
     def joined(self, other: ArrayReport) -> ArrayReport:
@@ -48,6 +49,7 @@ class ArrayReport:
             self.fold.joined(other.fold),
             self.terms,
             join_spans(self.spans, other.spans),
+            join_spans(self.correcting, other.correcting),
             self.refused_in + other.refused_in,
         )
 
@@ -68,7 +70,8 @@ class ArrayFold:
         return [*counted, *scan(self.program, read_batches(self.program, parts), self.terms)]
 
     def settled(self, arrivals: Sequence[Arrival], spans: Iterable[TimeSpans]) -> ArrayFold:
-        """With the bounds of all arrivals, by the spans of the rows that a scan let pass."""
+        """With the bounds of all arrivals, by the spans of the rows that a scan found timely:
+        rows that correct are too old to move a bound."""
         total: TimeSpans = {}
         for of_batch in spans:
             total = join_spans(total, of_batch)
@@ -97,7 +100,8 @@ class ArrayFold:
             user_errors=take_told(),
             scanned_by=COLUMNAR,
         )
-        return ArrayReport(report, self.terms, scanned.spans, tuple(scanned.refused_in))
+        spans, refused_in = (scanned.spans, scanned.correcting), tuple(scanned.refused_in)
+        return ArrayReport(report, self.terms, *spans, refused_in)
 
     def _fold_feed(self, parts: FeedParts) -> tuple[int, dict[str, tuple[Piece, ...]]]:
         """How many cells it has, and its pieces by synopsis."""
@@ -152,7 +156,7 @@ def _judged_wrongly(outcomes: Sequence[Scanned], terms: Terms) -> set[Part]:
     """The parts of batches with late rows that passed, and those that share a batch with them."""
     wrong: set[Part] = set()
     for scanned in outcomes:
-        if terms.misjudged(scanned.spans):
+        if terms.misjudged(scanned.spans, scanned.correcting):
             wrong.update(scanned.scanned_in)
     size = -1
     while len(wrong) > size:
@@ -194,7 +198,11 @@ def _mended(
     reports: Sequence[ArrayReport],
 ) -> list[ArrayReport | None]:
     """Tasks that judged wrongly, since others had the rows before theirs, go once more."""
-    wrong = [n for n, report in enumerate(reports) if fold.terms.misjudged(report.spans)]
+    wrong = [
+        number
+        for number, report in enumerate(reports)
+        if fold.terms.misjudged(report.spans, report.correcting)
+    ]
     for number in wrong:
         fold.place.take_back(reports[number].fold)
     loads = [runs[number] for number in wrong]

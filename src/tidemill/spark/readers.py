@@ -18,7 +18,9 @@ from tidemill.connect.sources.contract import (
     Input,
     InputRows,
 )
+from tidemill.language.names import quote_name
 from tidemill.language.statements import ColumnDef
+from tidemill.scan.contract import TimeRange
 from tidemill.spark.catalyst.admission import CORRUPT
 
 if TYPE_CHECKING:
@@ -47,7 +49,15 @@ def read_files(session: SparkSession, files: Files) -> DataFrame:
     if files.options.get("header", "").lower() == "true":
         reader = reader.option("enforceSchema", "false")
     rows = reader.schema(schema).load([f"file:{_as_name(path)}" for path in files.paths])
-    return rows.where(files.where) if files.where else rows
+    return rows.where(_within(files.within)) if files.within else rows
+
+
+def _within(times: TimeRange) -> str:
+    """Constants beside the column itself: Spark leaves out parts of files that have no such row."""
+    column = quote_name(times.column)
+    low, high = (f"TIMESTAMP_MICROS({us}L)" for us in (times.low_us, times.high_us))
+    condition = f"{column} >= {low} AND {column} < {high}"
+    return f"({condition}) OR {column} IS NULL" if times.takes_untimed else condition
 
 
 def _as_name(path: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates import Encoded, LaneArray
+from tidemill.aggregates import Encoded, Lane, LaneArray
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.lanes import Overflow
 from tidemill.aggregates.numbering import factorise
@@ -28,6 +28,7 @@ from tidemill.arrays import IntArray
 from tidemill.state.buckets import buckets_of
 from tidemill.state.cells import Cells, merged
 from tidemill.state.synopsis import Partials
+from tidemill.windows import BEGINNING_US
 
 SLICE, GROUP, SIGNATURE = "slice", "group", "signature"
 
@@ -80,6 +81,41 @@ def read_bucket(
     bounds = np.searchsorted(coded.dictionary.to_numpy(), [low_us, high_us])
     low, high = np.searchsorted(coded.indices.to_numpy(), bounds)
     return decode_rows(partials, run.slice(int(low), int(high - low)))
+
+
+def signed_slices(
+    folder: Path, partials: Partials, pieces: Sequence[Piece], until_us: int
+) -> tuple[IntArray, IntArray]:
+    """The slices that start before a time and have rows in these pieces, with the signatures of
+    those: the start of a slice and the words of a signature, each pair at most once a bucket."""
+    words = len(partials.signature_columns)
+    starts, signatures = [np.zeros(0, np.int64)], [np.zeros((0, words), np.int64)]
+    for piece in pieces:
+        if piece.slices[0] >= until_us:
+            continue
+        for bucket, _, _ in piece.spans:
+            columns = _Signed(partials.signature_columns)
+            cells = read_bucket(folder, columns, piece, bucket, BEGINNING_US, until_us)
+            count = len(cells.signatures)
+            pairs = np.unique(cells.slice_index.astype(np.int64) * count + cells.signature)
+            starts.append(cells.slices[pairs // count])
+            signatures.append(cells.signatures[pairs % count])
+    return np.concatenate(starts), np.concatenate(signatures)
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """Partial rows without keys and lanes."""
+
+    signature_columns: tuple[str, ...]
+    key_columns: tuple[str, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+
+    def lane_columns(self, position: int) -> tuple[str, ...]:
+        raise IndexError(position)
+
+    def lane_source(self, position: int) -> None:
+        raise IndexError(position)
 
 
 def _by_bucket(cells: Cells, buckets: int) -> tuple[Cells, IntArray]:

@@ -62,7 +62,7 @@ def rows_here(rows: InputRows) -> pa.Table:
     if isinstance(rows, ArrowBlocks):
         schema = pa.schema([(column.name, column.type.arrow) for column in rows.columns])
         return pa.Table.from_batches(rows.batches(), schema)
-    if rows.format != "parquet" or rows.where:
+    if rows.format != "parquet" or rows.within:
         raise AssertionError(f"{rows.format} is read by a `read_rows` of the caller")
     return pa.concat_tables(pq.ParquetFile(path).read(names) for path in rows.paths)
 

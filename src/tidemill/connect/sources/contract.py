@@ -21,7 +21,7 @@ from tidemill.clock import Clock
 from tidemill.connect.handovers import Handovers, NoHandovers
 from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.language.statements import ColumnDef
-from tidemill.scan.contract import Arrival
+from tidemill.scan.contract import Arrival, TimeRange
 from tidemill.settings import Settings
 
 Json = Any  # None, a truth value, a number, a text, or a list or dict of such
@@ -68,7 +68,7 @@ class Files:
     paths: tuple[str, ...]
     columns: tuple[ColumnDef, ...]
     options: Mapping[str, str] = field(default_factory=dict)  # for Spark's reader
-    where: str = ""  # only the rows for which this condition, in Spark SQL, is true
+    within: TimeRange | None = None  # only the rows of this range
 
     @property
     def is_text(self) -> bool:
@@ -77,11 +77,11 @@ class Files:
     @property
     def arrivals(self) -> tuple[Arrival, ...]:
         """The files in order, each of which arrives as a whole; a selection of rows is one."""
-        return ("",) if self.where else self.paths
+        return ("",) if self.within else self.paths
 
     def only(self, arrivals: Sequence[Arrival]) -> Files:
         """The rows of some of the arrivals."""
-        return self if self.where else replace(self, paths=tuple(map(str, arrivals)))
+        return self if self.within else replace(self, paths=tuple(map(str, arrivals)))
 
 
 @dataclass(frozen=True)
@@ -224,11 +224,26 @@ class Extent:
     first_us: int | None
     last_us: int | None
 
-    def meets(self, low_us: int, high_us: int) -> bool:
-        """True if some row may lie between these times."""
+    def joined(self, other: Extent | None) -> Extent:
+        """With that of further rows of the file."""
+        if other is None:
+            return self
+        firsts = [us for us in (self.first_us, other.first_us) if us is not None]
+        lasts = [us for us in (self.last_us, other.last_us) if us is not None]
+        return Extent(
+            self.rows + other.rows,
+            self.untimed + other.untimed,
+            min(firsts, default=None),
+            max(lasts, default=None),
+        )
+
+    def meets(self, times: TimeRange) -> bool:
+        """True if some row may be in the range."""
+        if times.takes_untimed and self.untimed:
+            return True
         if self.first_us is None or self.last_us is None:
             return False
-        return self.first_us < high_us and low_us <= self.last_us
+        return times.meets(self.first_us, self.last_us)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from tidemill.connect.sources.files import list_files
 from tidemill.connect.sources.recorded import RecordedSource
 from tidemill.connect.sources.spans import NumberSpan
 from tidemill.errors import refuse
+from tidemill.scan.contract import TimeRange
 from tidemill.settings import Settings
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
@@ -92,12 +93,8 @@ class ReplaySource(SourceReader[NumberSpan]):
         return position.mark is not None and position.mark > self._last_us
 
     def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:
-        time = f"`{self._stream.time_column}`"
-        # Constants beside the column itself: Spark leaves out parts of files that have no such row.
-        low, high = (f"TIMESTAMP_MICROS({us}L)" for us in (portion.low, portion.high))
-        span = f"{time} >= {low} AND {time} < {high}"
-        where = f"({span}) OR {time} IS NULL" if self._is_first(portion) else span
-        return replace(self._recording(columns), paths=self._paths_of(portion), where=where)
+        within = self._range(portion)
+        return replace(self._recording(columns), paths=self._paths_of(portion), within=within)
 
     def any_input(self, settings: Settings) -> NumberSpan | None:
         return NumberSpan(self._first_us, self._last_us + 1)
@@ -106,19 +103,15 @@ class ReplaySource(SourceReader[NumberSpan]):
         paths = self._paths_of(portion)
         return sum(extent.rows for path, extent in self._extents.items() if path in paths)
 
+    def _range(self, portion: NumberSpan) -> TimeRange:
+        column, is_first = self._stream.time_column, portion.low == self._first_us
+        return TimeRange(column, portion.low, portion.high, takes_untimed=is_first)
+
     def _paths_of(self, portion: NumberSpan) -> tuple[str, ...]:
         """The files with rows of the span; one of the others if the recording has a gap there."""
-        extents, is_first = self._extents, self._is_first(portion)
-        paths = (
-            path
-            for path, extent in extents.items()
-            if extent.meets(portion.low, portion.high) or (is_first and extent.untimed)
-        )
+        extents, within = self._extents, self._range(portion)
+        paths = (path for path, extent in extents.items() if extent.meets(within))
         return tuple(sorted(paths)) or tuple(sorted(extents))[:1] or self._paths[:1]
-
-    def _is_first(self, portion: NumberSpan) -> bool:
-        """Rows without a time arrive with the first span: somebody must count them."""
-        return portion.low == self._first_us
 
     def _recording(self, columns: Sequence[str]) -> Files:
         names = dict.fromkeys([*columns, self._stream.time_column])

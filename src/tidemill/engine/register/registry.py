@@ -112,7 +112,7 @@ class Registry:
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
             check_windows(run.select.window)
-            return replace(plan, priority=priority)
+            return replace(plan.answered_once(), priority=priority)
         refuse(
             "E_WINDOW",
             "a SELECT by itself reads a window, and this stream has none",

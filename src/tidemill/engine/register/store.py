@@ -167,16 +167,18 @@ def save_registered(
 ) -> None:
     """In one transaction, together with what the sinks know by now.
 
-    A stream of handovers that nobody reads any more is forgotten: who reads it next begins anew.
+    A stream of handovers that nobody reads any more, or that has become another one, is forgotten:
+    who reads it next begins anew.
     """
     # Made before the transaction begins: they make their tables, which would end one.
     journal, catalogs, plans = Journal(connection), CatalogStore(connection), PlanStore(connection)
-    left = [name for name in before.plan.handed_over if name not in after.plan.handed_over]
+    left = [name for name in before.plan.handed_over if not _goes_on(name, before, after)]
     with journal.transaction():
         catalogs.save(after.catalog)
         keep_samples(connection, samples)
         plans.save(before.plan, after.plan)
-        journal.forget_queries(before.queries.keys() - after.queries.keys())
+        going_on = {n for n, state in before.queries.items() if after.queries.get(n) is state}
+        journal.forget_queries(before.queries.keys() - going_on)
         journal.save_queries(after.changed_since(before))
         for writer in distinct_writers(writers.values()):
             writer.record()
@@ -185,6 +187,16 @@ def save_registered(
             handovers.forget(stream)
     for stream in left:
         handovers.sweep(stream)
+
+
+def _goes_on(stream: Name, before: Registered, after: Registered) -> bool:
+    """True if rows that have been handed over to the stream are still rows of it."""
+    if stream not in after.plan.handed_over:
+        return False
+    catalogs = before.catalog, after.catalog
+    was, now = (catalog.definition("stream", stream) for catalog in catalogs)
+    old, new = ({*catalog.stream(stream).columns} for catalog in catalogs)
+    return was == now and old <= new
 
 
 def save_plan(connection: sqlite3.Connection, before: Registered, plan: SharedPlan) -> Registered:

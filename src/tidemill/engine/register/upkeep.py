@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
 from tidemill.engine.register.turns import RateTurns
-from tidemill.engine.tick.bases import Registers, register_of
+from tidemill.engine.tick.bases import Registers, final_us_of, register_of
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
@@ -46,34 +46,38 @@ class Upkeep:
         """
         runners = tuple(runners)
         times = {runner.stream.key: runner.state.time for runner in runners}
+        corrects = {runner.stream.key: runner.stream.correct_us for runner in runners}
         for runner in runners:
-            plan = self._after(plan, runner, times, catalog, wait)
+            plan = self._after(plan, runner, partial(over_us, plan, times, corrects), catalog, wait)
         return plan
 
     def _after(
         self,
         plan: SharedPlan,
         runner: StreamRunner,
-        times: Registers,
+        over_by: Callable[[QueryPlan], int | None],
         catalog: Catalog,
         wait: bool,
     ) -> SharedPlan:
         name, state = runner.stream.key, runner.state
         if not plan.parts_of(name):
             return plan  # dropped since its last tick, and maybe its stream as well
-        plan = retire_stints(plan, name, partial(over_us, plan, times))
+        plan = retire_stints(plan, name, over_by)
         rate = state.rate.rows_per_second
         return plan if rate is None else self.turns.follow(plan, name, rate, catalog, wait)
 
 
-def over_us(plan: SharedPlan, times: Registers, part: QueryPlan) -> int | None:
-    """The time by which windows of a part are over; those of soft queries an update later."""
+def over_us(
+    plan: SharedPlan, times: Registers, corrects: Mapping[Name, int], part: QueryPlan
+) -> int | None:
+    """The time by which windows of a part are answered for good; those of soft queries are over an
+    update later."""
     sources = source_names(plan.query(part.owner).relation)
     if not times.keys() >= set(sources):
         return None  # a source has been added that no runner reads yet
     time, update_us = register_of(sources, times), part.window.update_us
     if not part.is_soft:
-        return time.watermark_us
+        return final_us_of(sources, times, corrects)
     reach_us = time.reach_us(update_us)
     return None if reach_us is None else reach_us - update_us
 
@@ -93,7 +97,7 @@ def oversized(
         for synopsis in plan.of_stream(stream)
         if state.version.value_bytes(synopsis.id) > limit_bytes
         for part, stint in plan.readers_of(synopsis)
-        for came_us in [over_us(plan, times, part)]
+        for came_us in [over_us(plan, times, {}, part)]
     }
     return {
         name: _problem(part, size_bytes, limit_bytes)

@@ -172,7 +172,8 @@ class QueryBatches:
         self._readers = stints_by_query(readers)
         self._queries = [lift(query) for query, _ in self._readers]
         self._finished_by_driver = [
-            (query.is_ordered and is_parted) or not lifted.finishes_here
+            # Whether an answer is withdrawn is known of all buckets together.
+            (query.is_ordered and is_parted) or query.may_withdraw or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
         self._watched: frozenset[str] | None = None
@@ -240,10 +241,11 @@ class QueryBatches:
     def _question(self, number: int) -> Hashable:
         """The identity of a query in its batch: those that ask the very same share their answers.
 
-        Soft queries are answered one by one, and of twins one may be paused alone.
+        Soft queries are answered one by one. Of twins one may be paused alone, and then windows
+        that are corrected do not have as many revisions for both.
         """
         lifted, (query, stints) = self._queries[number], self._readers[number]
-        if query.is_soft:
+        if query.is_soft or query.revises:
             return query.name
         is_paused = Name(query.name) in self._context.paused
         return lifted.values, lifted.limit, query.window, query.emit, stints, is_paused

@@ -13,11 +13,12 @@ from functools import reduce
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.engine.tick.stints import JointStint, joint_stints_of
+from tidemill.engine.tick.stints import JointStint, basis_id, joint_stints_of
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name, source_names
 from tidemill.schedule import Specs, oldest_needed
+from tidemill.schedule.askers import Asker, askers_of
 from tidemill.share import SharedPlan, specs_of
 from tidemill.state.store import Version
 from tidemill.time import Register
@@ -33,6 +34,16 @@ BasisReaders = tuple[tuple[QueryPlan, JointStint], ...]
 def register_of(sources: Iterable[Name], times: Registers) -> Register:
     """The register of a stream with rows of these sources."""
     return Register.of_all(times[source] for source in sources)
+
+
+def final_us_of(
+    sources: Iterable[Name], times: Registers, corrects: Mapping[Name, int]
+) -> int | None:
+    """Windows over rows of these sources that end by then are answered for good: no row of any
+    source that is to come corrects them."""
+    marks = [(times[name].watermark_us, corrects.get(name, 0)) for name in sources]
+    finals = [mark_us - correct_us for mark_us, correct_us in marks if mark_us is not None]
+    return min(finals) if len(finals) == len(marks) else None
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,15 @@ class Basis:
     strict: BasisReaders
     specs: Specs  # their distinct windows
     soft: BasisReaders
+
+    def askers(self, paused: frozenset[str]) -> tuple[Asker, ...]:
+        """Those of strict queries that are not paused."""
+        return askers_of(basis_id(self.synopses), self.strict, self.specs, paused)
+
+    def of_readers(self, readers: BasisReaders) -> Basis:
+        """The same for some of its strict queries alone."""
+        specs = dict.fromkeys(spec for query, _ in readers for spec in specs_of(query))
+        return Basis(self.synopses, self.sources, readers, Specs.of(specs), ())
 
     def slices(self, versions: Versions) -> IntArray:
         """Starts of the slices with rows of any part, ascending."""
@@ -124,12 +144,15 @@ class Keeper:
 
     sources: tuple[Name, ...]
     specs: Specs
+    corrects: Mapping[Name, int]  # by how much late rows correct, by stream
     update_us: int = 0  # of soft queries
 
     def horizon_us(self, times: Registers) -> int:
         """Slices that start before this are of no more use to them."""
-        time = register_of(self.sources, times)
-        until_us = time.reach_us(self.update_us) if self.update_us else time.watermark_us
+        if self.update_us:
+            until_us = register_of(self.sources, times).reach_us(self.update_us)
+        else:
+            until_us = final_us_of(self.sources, times, self.corrects)
         return (
             BEGINNING_US
             if until_us is None
@@ -137,19 +160,23 @@ class Keeper:
         )
 
 
-def keepers_of(plan: SharedPlan, synopses: Iterable[str]) -> dict[str, tuple[Keeper, ...]]:
+def keepers_of(
+    plan: SharedPlan, synopses: Iterable[str], corrects: Mapping[Name, int]
+) -> dict[str, tuple[Keeper, ...]]:
     """By synopsis, all that it keeps slices for."""
-    return {key: _keepers(plan, key) for key in dict.fromkeys(synopses)}
+    return {key: _keepers(plan, key, corrects) for key in dict.fromkeys(synopses)}
 
 
-def _keepers(plan: SharedPlan, synopsis_id: str) -> tuple[Keeper, ...]:
+def _keepers(
+    plan: SharedPlan, synopsis_id: str, corrects: Mapping[Name, int]
+) -> tuple[Keeper, ...]:
     specs: dict[tuple[tuple[Name, ...], int], dict[WindowSpec, None]] = {}
     for part, _ in plan.readers_of(plan.synopsis(synopsis_id)):
         sources = source_names(plan.query(part.owner).relation)
         update_us = part.window.update_us if part.is_soft else 0
         specs.setdefault((sources, update_us), {}).update(dict.fromkeys(specs_of(part)))
     return tuple(
-        Keeper(sources, Specs.of(windows), update_us)
+        Keeper(sources, Specs.of(windows), corrects, update_us)
         for (sources, update_us), windows in specs.items()
     )
 

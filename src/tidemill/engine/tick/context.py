@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tidemill.answer.task import AnswerFolders
 from tidemill.catalog import Stream
@@ -54,6 +55,8 @@ class DecideContext:
     snapshot_pieces: int  # by bucket
     most_empty_windows: int = Settings().most_empty_windows
     states: Mapping[str, QueryState] = field(default_factory=dict)  # by query
+    synopses: Path = field(default_factory=Path)  # where pieces lie
+    corrects: Mapping[Name, int] = field(default_factory=dict)  # by stream
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
+from tidemill.engine.corrections.touched import Corrector
 from tidemill.engine.tick.bases import (
     Basis,
     Registers,
@@ -18,9 +19,7 @@ from tidemill.engine.tick.bases import (
 )
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.stints import basis_id
 from tidemill.language.names import Name
-from tidemill.language.statements import Emit
 from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
 from tidemill.schedule import (
@@ -32,11 +31,10 @@ from tidemill.schedule import (
     early_windows,
     last_instant,
 )
-from tidemill.share import specs_of
+from tidemill.schedule.askers import Asker
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
-from tidemill.windows import WindowSpec
 
 
 class Decider:
@@ -45,10 +43,14 @@ class Decider:
     def __init__(self, context: DecideContext, stream: Stream) -> None:
         self._context, self._stream = context, stream
         self._bases = bases_with(context.plan, stream.key)
-        self._askers = {basis.synopses: _askers(basis, context.paused) for basis in self._bases}
+        self._askers = {basis.synopses: basis.askers(context.paused) for basis in self._bases}
         synopses = [synopsis.id for synopsis in context.plan.of_stream(stream.key)]
         beside = (key for basis in self._bases for key in basis.synopses)
-        self._keepers = keepers_of(context.plan, (*synopses, *beside))
+        self._keepers = keepers_of(context.plan, (*synopses, *beside), context.corrects)
+        self._correctors = [
+            Corrector(context.synopses, context.plan, basis, context.paused)
+            for basis in self._bases
+        ]
         self._updates = [
             (basis.sources, basis.soft[0][0].window.update_us)
             for basis in self._bases
@@ -60,8 +62,15 @@ class Decider:
             if query.ordered and stream.key in source_names(query.relation)
         ]
 
-    def decide(self, record: TickRecord, folded: FoldReport, versions: Versions) -> Decision:
-        """`versions` are the store with the tick's own pieces added, by stream."""
+    def decide(
+        self,
+        record: TickRecord,
+        folded: FoldReport,
+        versions: Versions,
+        finals: Mapping[Name, int | None],
+    ) -> Decision:
+        """`versions` are the store with the tick's own pieces added, by stream; windows that end by
+        the `finals` of their streams are not answered again."""
         after = record.time
         if record.arrived_us is not None:
             after = after.arrived(folded.newest_us, record.arrived_us, record.is_fresh)
@@ -76,6 +85,12 @@ class Decider:
             for basis in self._bases
             if (span := basis.span(before, times, record.flush)) is not None
             for run in self._due(basis, versions, span)
+        )
+        states = self._context.states
+        due += tuple(
+            run
+            for corrector in self._correctors
+            for run in corrector.due(folded.pieces, before, versions, finals, states)
         )
         return Decision(after, folded, due)
 
@@ -132,7 +147,7 @@ class Decider:
                 yield from asker.due(closed[asker.number])
             yield from open_runs.due(asker)
 
-    def _with_empty(self, asker: _Asker, slices: IntArray, span: TickSpan) -> Iterator[Due]:
+    def _with_empty(self, asker: Asker, slices: IntArray, span: TickSpan) -> Iterator[Due]:
         """The windows with rows and without, once one with rows has come."""
         (query,) = asker.queries
         state = self._context.states.get(query, QueryState())
@@ -145,38 +160,6 @@ class Decider:
 
 
 @dataclass(frozen=True)
-class _Asker:
-    """Queries that want the same windows of one length, between the same bounds of their stints.
-
-    One that is answered without rows too is alone: what is due of it depends on its state.
-    """
-
-    basis_id: str
-    number: int  # of the windows, among all of the basis
-    spec: WindowSpec
-    emit: Emit
-    from_us: int
-    until_us: int
-    queries: tuple[str, ...]
-
-    def due(self, runs: Iterable[WindowRun]) -> Iterator[Due]:
-        """The windows of the stint."""
-        spec = self.spec
-        for run in runs:
-            within = self._within(run)
-            if within.windows > 0:
-                yield Due(self.queries, self.basis_id, spec.range_us, spec.slide_us, *within)
-
-    def _within(self, run: WindowRun) -> WindowRun:
-        """The part of a run that begins within the stint."""
-        slide_us = self.spec.slide_us
-        skipped = max(0, -((run.first_us - self.from_us) // slide_us))
-        first_us = run.first_us + skipped * slide_us
-        before_end = -((first_us - self.until_us) // slide_us)
-        return WindowRun(first_us, min(run.windows - skipped, before_end))
-
-
-@dataclass(frozen=True)
 class _OpenRuns:
     """The windows that stay open, by the instant before which their rows are answered."""
 
@@ -185,7 +168,7 @@ class _OpenRuns:
     span: TickSpan
     _by_instant: dict[int, list[list[WindowRun]]] = field(default_factory=dict)
 
-    def due(self, asker: _Asker) -> Iterator[Due]:
+    def due(self, asker: Asker) -> Iterator[Due]:
         """The early answers, if the watermark has come to an instant of them."""
         every_us, start_us = asker.emit.every_us, asker.spec.start_us
         if not every_us or self.span.is_flush:
@@ -200,21 +183,3 @@ class _OpenRuns:
             )
         for due in asker.due(self._by_instant[instant_us][asker.number]):
             yield due._replace(as_of_us=instant_us)
-
-
-def _askers(basis: Basis, paused: frozenset[str]) -> tuple[_Asker, ...]:
-    """The readers of a basis that are not paused, by what of their windows is due when."""
-    numbers = {spec: number for number, spec in enumerate(basis.specs.specs)}
-    names: dict[tuple[int, Emit, int, int, str], list[str]] = {}
-    for query, stint in basis.strict:
-        if Name(query.name) in paused:
-            continue
-        alone = query.name if query.emit.empty_windows else ""
-        for spec in specs_of(query):
-            key = numbers[spec], query.emit, stint.from_us, stint.until_us, alone
-            names.setdefault(key, []).append(query.name)
-    named = basis_id(basis.synopses)
-    return tuple(
-        _Asker(named, number, basis.specs.specs[number], emit, from_us, until_us, tuple(queries))
-        for (number, emit, from_us, until_us, _), queries in names.items()
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
-from tidemill.answer.rows import BucketAnswers
+from tidemill.answer.rows import BucketAnswers, MergedAnswers
 from tidemill.answer.task import TaskResult
+from tidemill.answer.withdrawals import ClosedAnswers, withdraw, withdrawn_rows
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, distinct_writers
 from tidemill.engine.tick.bases import Registers, register_of
@@ -40,6 +41,12 @@ class Deliverer:
         self._raised: dict[str, int] = {}
         self._user_errors: dict[str, str] = {}
         self._gaps: dict[str, Gaps] = {}
+        self._outcomes: dict[str, ClosedAnswers] = {}
+
+    @property
+    def outcomes(self) -> Mapping[str, ClosedAnswers]:
+        """Of the queries that may withdraw answers, what has become of their windows."""
+        return self._outcomes
 
     def deliver(
         self,
@@ -50,6 +57,7 @@ class Deliverer:
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
+        self._outcomes = {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
         parts = [partial(self._deliver, record.turn, *part) for part in requests]
@@ -110,6 +118,8 @@ class Deliverer:
             plan = self._context.plan.query(batch.queries[0])
             tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
             merged = finish_rows(self._context.session, plan, batch, tables)
+            if plan.may_withdraw:
+                merged = self._with_withdrawn(request, merged)
             raised, counts = raised + merged.raised, merged.counts
             carried = Batch(turn, batch.queries, counts, merged.rows, twins=batch.twins)
             sink.deliver(carried)
@@ -132,6 +142,20 @@ class Deliverer:
         for number, gaps in ((n, g) for bucket in buckets for n, g in bucket.gaps.items()):
             for name in by_number[number]:
                 self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
+
+    def _with_withdrawn(self, request: WindowRequest, merged: MergedAnswers) -> MergedAnswers:
+        """With a row for each window of which nothing is left that was there."""
+        tables, ends = list[pa.Table](), np.cumsum(merged.counts).tolist()
+        for number, (name, count) in enumerate(
+            zip(request.batch.queries, merged.counts.tolist(), strict=True)
+        ):
+            rows = merged.rows.slice(ends[number] - count, count)
+            revisions = self._context.states[name].revisions
+            outcome, lost = withdraw(request, number, rows, revisions)
+            self._outcomes[name] = self._outcomes.get(name, ClosedAnswers()) + outcome
+            tables += [rows, withdrawn_rows(self._context.plan.query(name), lost, rows.schema)]
+        counts = [sum(map(len, tables[at : at + 2])) for at in range(0, len(tables), 2)]
+        return MergedAnswers(pa.concat_tables(tables), np.array(counts), merged.raised)
 
     def _deliver_rows(self, turn: int, answer: RowAnswer) -> None:
         name = answer.query

@@ -183,7 +183,8 @@ class ScanFolder:
         stream, latest_us = self._stream, LATEST_US
         if stream.ahead_us is not None and record.clock_us is not None:
             latest_us = min(latest_us, record.clock_us + stream.ahead_us)
-        return Terms(record.time, stream.lateness_us, latest_us)
+        lateness_us, correct_us = stream.lateness_us, stream.correct_us
+        return Terms(record.time, lateness_us, latest_us, correct_us=correct_us)
 
     def _admission(self, record: TickRecord, terms: Terms) -> Admission:
         """With the arrivals, unless their rows are stamped: those are never late."""

@@ -16,9 +16,10 @@ from typing import Any
 
 from tidemill.answer.gaps import NO_GAPS, Gaps
 from tidemill.connect.sources import Json, Position
+from tidemill.engine.corrections.revision_log import REVISION_TABLES, load_revisions, save_revisions
 from tidemill.language.names import Name
 from tidemill.scan.contract import FoldReport, read_piece, read_report
-from tidemill.schedule import Due, History
+from tidemill.schedule import NO_REVISIONS, Due, History, Revisions
 from tidemill.state.store import Version
 from tidemill.time import InputRate, Register
 
@@ -99,9 +100,11 @@ class Decision:
 
 
 def _due(raw: list[Any]) -> Due:
-    """A run of windows from its JSON; in ticks of earlier versions each was one query's."""
+    """A run of windows from its JSON; in ticks of earlier versions each was one query's, and none
+    had revisions."""
     queries, *windows = raw
-    return Due((queries,) if isinstance(queries, str) else tuple(queries), *windows)
+    due = Due((queries,) if isinstance(queries, str) else tuple(queries), *windows)
+    return due._replace(revisions=tuple(due.revisions))
 
 
 def _register(raw: dict[str, Any]) -> Register:
@@ -154,6 +157,8 @@ CREATE TABLE IF NOT EXISTS promises (
   stream TEXT PRIMARY KEY, word TEXT NOT NULL, arrived_us INTEGER, drift_us INTEGER NOT NULL,
   arrivals INTEGER NOT NULL, rows_broken INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS corrections (
+  stream TEXT PRIMARY KEY, rows_corrected INTEGER, final_us INTEGER);
 """
 _PROMISES = (
     "SELECT word, arrived_us, drift_us, arrivals, rows_broken FROM promises WHERE stream = ?"
@@ -186,21 +191,26 @@ class StreamState:
     rows_in: int = 0
     rows_late: int = 0
     rows_malformed: int = 0
-    rows_broken: int = 0  # of those that are late
+    rows_broken: int = 0  # of those that are late or correct
     rate: InputRate = field(default_factory=InputRate)
+    rows_corrected: int = 0
+    # Windows that end by then are answered for good, though the stream may correct more by now.
+    final_us: int | None = None
     turn: int = 0
 
 
 @dataclass(frozen=True)
 class QueryState:
     """The counts of a query so far: answers and values that raised; the first error that a user's
-    aggregate raised; the runs of a soft query; the gaps between windows with rows."""
+    aggregate raised; the runs of a soft query; the gaps between windows with rows; the revisions of
+    windows."""
 
     answers: int = 0
     raised: int = 0
     user_error: str = ""
     history: History = field(default_factory=History)
     gaps: Gaps = NO_GAPS
+    revisions: Revisions = NO_REVISIONS
 
     @property
     def has_begun(self) -> bool:
@@ -216,13 +226,14 @@ class QueryState:
             self.user_error or user_error,
             self.history,
             self.gaps if gaps is None else self.gaps + gaps,
+            self.revisions,
         )
 
 
 class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        connection.executescript(_TABLES)
+        connection.executescript(_TABLES + REVISION_TABLES)
         if "last_delivery" not in self._columns("soft"):
             connection.executescript(_DELIVERIES)
         if "turn" not in self._columns("streams"):
@@ -240,6 +251,8 @@ class Journal:
             return StreamState()
         measured = "SELECT rows_per_second, until_us, rows FROM rates WHERE stream = ?"
         rate = self._connection.execute(measured, (key,)).fetchone()
+        totals = "SELECT rows_corrected, final_us FROM corrections WHERE stream = ?"
+        rows_corrected, final_us = self._connection.execute(totals, (key,)).fetchone() or (0, None)
         promises = self._connection.execute(_PROMISES, (key,)).fetchone()
         *register, rows_broken = promises or ("", None, 0, 0, 0)
         inputs = "SELECT path FROM inputs WHERE stream = ?"
@@ -254,6 +267,8 @@ class Journal:
             rows_malformed=row[8],
             rows_broken=rows_broken,
             rate=InputRate(*(rate or ())),
+            rows_corrected=rows_corrected,
+            final_us=final_us,
             turn=row[9],
         )
 
@@ -315,6 +330,10 @@ class Journal:
             [(name, *astuple(state.rate)) for name, state in streams.items()],
         )
         self._connection.executemany(
+            "INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)",
+            [(name, state.rows_corrected, state.final_us) for name, state in streams.items()],
+        )
+        self._connection.executemany(
             "INSERT OR REPLACE INTO promises VALUES (?, ?, ?, ?, ?, ?)",
             [_promise_row(name, state) for name, state in streams.items()],
         )
@@ -349,6 +368,7 @@ class Journal:
             "INSERT OR REPLACE INTO soft VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(n, *astuple(q.history)) for n, q in queries.items() if q.history.runs],
         )
+        save_revisions(self._connection, {n: q.revisions for n, q in queries.items()})
 
     def load_queries(self) -> dict[str, QueryState]:
         rows = self._connection.execute(
@@ -359,26 +379,26 @@ class Journal:
         histories = {name: History(*history) for name, *history in soft}
         rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
         gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
+        revisions = load_revisions(self._connection)
         return {
             name: QueryState(
                 *(answers, raised, user_error),
                 history=histories.get(name, History()),
                 gaps=gaps.get(name, NO_GAPS),
+                revisions=revisions.get(name, NO_REVISIONS),
             )
             for name, answers, raised, user_error in rows
         }
 
     def forget_stream(self, stream: Name) -> None:
         """As if none of its ticks had ever been."""
-        for table in ("streams", "rates", "inputs", "ticks"):
+        for table in ("streams", "rates", "promises", "corrections", "inputs", "ticks"):
             self._connection.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))
 
     def forget_queries(self, names: Iterable[str]) -> None:
         rows = [(name,) for name in names]
-        self._connection.executemany("DELETE FROM soft WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM gaps WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM queries WHERE query = ?", rows)
-        self._connection.executemany("DELETE FROM troubles WHERE query = ?", rows)
+        for table in ("soft", "gaps", "queries", "troubles", "revising", "revisions"):
+            self._connection.executemany(f"DELETE FROM {table} WHERE query = ?", rows)
 
     def fixed(self, name: str, value: int) -> int:
         """A number settled once for the life of the home; later values are ignored."""

@@ -20,6 +20,7 @@ from tidemill.answer.task import TaskResult
 from tidemill.catalog import Stream
 from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
+from tidemill.engine.corrections.review import Review
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import AnswerContext, DecideContext
@@ -112,6 +113,8 @@ class TickMachine:
         self._deliverer = Deliverer(answer, stream)
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
+        self._paused = answer.paused
+        self._revising = [query for query in answer.queries_of(stream) if query.revises]
         self._handover = TickHandover.of(answer.handovers, stream, self._plan)
         self._handover.sweep(self.state.tick + 1)
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
@@ -193,8 +196,9 @@ class TickMachine:
     def decide(self, tick: Folded) -> Decided:
         with tick.watch.phase("decide"):
             version = _with_pieces(self.state.version, tick.report)
+            finals = {name: state.final_us for name, state in self._streams.items()}
             versions = self._versions(version)
-            decision = self._decider.decide(tick.record, tick.report, versions)
+            decision = self._decider.decide(tick.record, tick.report, versions, finals)
             self._folders.failpoint.reach("decide", tick.record.number)
             self._journal.decide(tick.record, decision)
         return self._decided(tick.record, decision, tick.watch)
@@ -237,7 +241,8 @@ class TickMachine:
                 self._deliverer.reach(record.times(decision.time))
                 before, versions = self._versions(tick.version), self._versions_after(answered)
                 states = self._states_after(record, decision, versions)
-                self._commit(record, states, self._deliverer.query_states(), decision.folded)
+                queries = self._query_states(record, decision, states)
+                self._commit(record, states, queries, decision.folded)
             self._handover.remove()
             self.publish()
             self._remove_pieces(before, versions)
@@ -334,8 +339,33 @@ class TickMachine:
             rows_malformed=before.rows_malformed + folded.malformed,
             rows_broken=before.rows_broken + folded.broken,
             rate=before.rate.after(folded.rows_in, folded.oldest_us, folded.newest_us),
+            rows_corrected=before.rows_corrected + folded.corrected,
+            final_us=self._final_after(decision),
             turn=record.turn,
         )
+
+    def _final_after(self, decision: Decision) -> int | None:
+        """It never goes back, though the stream may correct more than it did."""
+        before_us, watermark_us = self.state.final_us, decision.time.watermark_us
+        if watermark_us is None:
+            return before_us
+        final_us = self._stream.final_us(watermark_us)
+        return final_us if before_us is None else max(before_us, final_us)
+
+    def _query_states(
+        self, record: TickRecord, decision: Decision, streams: Mapping[Name, StreamState]
+    ) -> dict[str, QueryState]:
+        """The states of the queries for which the tick has changed something."""
+        changed = self._deliverer.query_states()
+        if not self._revising:
+            return changed
+        after = {**self._streams, **streams}
+        finals = {name: state.final_us for name, state in after.items()}
+        review = Review(record, decision, finals, self._deliverer.outcomes)
+        revised = review.revisions_after(self._revising, self._states, self._paused)
+        for name, revisions in revised.items():
+            changed[name] = replace(changed.get(name, self._states[name]), revisions=revisions)
+        return changed
 
     def _commit(
         self,
@@ -390,6 +420,7 @@ def _report(
         tick=record.number,
         rows_in=folded.rows_in,
         rows_late=folded.late,
+        rows_corrected=folded.corrected,
         rows_malformed=folded.malformed,
         # What goes to streams of answers is rows of theirs.
         answers={name: count for name, count in answers.items() if answered_by(name) is None},

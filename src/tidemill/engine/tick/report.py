@@ -23,6 +23,7 @@ class TickReport:
     phases: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     route: str = ""  # who made the partials
+    rows_corrected: int = 0
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,7 @@ class StreamRunner:
             "register": asdict(state.time),
             "rows_in": state.rows_in,
             "rows_late": state.rows_late,
+            "rows_corrected": state.rows_corrected,
             "rows_broken": state.rows_broken,
             "rows_malformed": state.rows_malformed,
             "late": str(folder / "late"),

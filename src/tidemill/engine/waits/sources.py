@@ -27,7 +27,8 @@ class SourceReport:
     watermark_us: int | None
     word: str | None  # whose promise the watermark is
     late: int
-    broken: int  # of those that are late, the ones that were promised not to come
+    corrected: int
+    broken: int  # of late and corrected rows the ones that were promised not to come
     malformed: int
     holds_back: tuple[str, ...]  # queries
     trouble: str = ""
@@ -57,6 +58,7 @@ def source_reports(
             watermark_us=state.time.watermark_us,
             word=whose_promise(state.time, stream.lateness_us),
             late=state.rows_late,
+            corrected=state.rows_corrected,
             broken=state.rows_broken,
             malformed=state.rows_malformed,
             holds_back=() if name == "busy" else tuple(waiting.get(stream.key, ())),

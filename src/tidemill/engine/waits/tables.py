@@ -55,6 +55,7 @@ SOURCE_COLUMNS = {
     "watermark": INSTANT,
     "word": TEXT,
     "late": INTEGER,
+    "corrected": INTEGER,
     "broken": INTEGER,
     "malformed": INTEGER,
     "holds back": CellType("names", few_names),

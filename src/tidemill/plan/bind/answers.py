@@ -22,6 +22,7 @@ def with_columns(statement: CreateAnswerStream, plan: AnyQuery) -> CreateAnswerS
     those that it has already must be the same."""
     windowed = _windowed(statement, plan)
     _refuse_unsettled(statement)
+    _refuse_revised(statement, windowed)
     _check_names(statement)
     answers = tuple(_column(statement, output) for output in windowed.outputs)
     columns = _in_words(replace(statement, columns=(WINDOW_TIME, *answers)))
@@ -73,6 +74,18 @@ def _refuse_unsettled(statement: CreateAnswerStream) -> None:
             f"stream {statement.name} cannot have early answers: each window becomes rows once",
             hint="leave EMIT EVERY out, or use shorter windows",
             place=select.emit.place,
+        )
+
+
+def _refuse_revised(statement: CreateAnswerStream, windowed: QueryPlan) -> None:
+    if windowed.revises:
+        refuse(
+            "E_WINDOW",
+            f"stream {statement.name} cannot have answers that are corrected: "
+            "each window becomes rows once",
+            detail=f"rows that come late correct answers over stream {statement.select.stream}",
+            hint="leave correct out of the stream below, and allow for more lateness",
+            place=statement.select.stream_place,
         )
 
 

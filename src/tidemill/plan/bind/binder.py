@@ -53,8 +53,10 @@ from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import (
     AS_OF,
+    REVISION,
     WINDOW_END,
     WINDOW_START,
+    WITHDRAWN,
     AggregateCall,
     Key,
     Ordering,
@@ -69,7 +71,8 @@ _BOUNDS = frozenset((WINDOW_START.name, WINDOW_END.name))
 # The share of rows behind an answer that were estimated: a sketch knows all of them, or none.
 _ESTIMATED = "estimated"
 _NAMED_TWICE = "name one of them with AS; window_start and window_end are always there"
-_NAMED_AS_OF = f"{_NAMED_TWICE}, and as_of with EMIT EVERY"
+_NAMED_AS_OF = "as_of with EMIT EVERY"
+_NAMED_REVISION = "revision and withdrawn over a stream WITH (correct = …)"
 
 
 def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -> AnyQuery:
@@ -224,9 +227,14 @@ class _Binder:
         return self._select.items[int(tree.name) - 1].expr
 
     def _outputs(self) -> tuple[Output, ...]:
-        outputs = [Output(AS_OF.name, AS_OF)] if self._select.emit.every_us else []
+        outputs, hint = list[Output](), _NAMED_TWICE
+        if self._select.emit.every_us:
+            outputs.append(Output(AS_OF.name, AS_OF))
+            hint += f", and {_NAMED_AS_OF}"
+        if self._branch.source.correct_us and not self._select.is_soft:
+            outputs += [Output(slot.name, slot) for slot in (REVISION, WITHDRAWN)]
+            hint += f", and {_NAMED_REVISION}"
         names = {*_BOUNDS, *(Name(output.name) for output in outputs)}
-        hint = _NAMED_AS_OF if outputs else _NAMED_TWICE
         for item in self._select.items:
             for output in self._item(item):
                 check_output_name(output.name, names, item.expr.place, hint)

@@ -39,10 +39,13 @@ def unite(
 def union_branch(face: Branch, branches: Sequence[Branch]) -> Branch:
     """The columns of a union as a branch of a source that nobody reads.
 
-    Updates come as seldom as those of the slowest, which are whole numbers of those of others.
+    Updates come as seldom as those of the slowest, which are whole numbers of those of others; and
+    its windows are corrected if rows of any do so.
     """
     slowest = max((branch.source for branch in branches), key=lambda source: source.update_us)
-    source = replace(slowest, name=face.name, columns=face.columns, time_column=face.time_column)
+    correct_us = max(branch.source.correct_us for branch in branches)
+    source = replace(slowest, name=face.name, columns=face.columns, correct_us=correct_us)
+    source = replace(source, time_column=face.time_column)
     return Branch(face.name, source, face.columns, face.time_column)
 
 

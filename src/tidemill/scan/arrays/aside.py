@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,14 @@ from tidemill.arrays import Array, BoolArray
 from tidemill.catalog import Stream
 from tidemill.catalog.handed import LATE_BY
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
-from tidemill.scan.arrays.files import UNREADABLE, MadeRows, Part, parts_of, read_batches
+from tidemill.scan.arrays.files import (
+    UNREADABLE,
+    MadeRows,
+    Part,
+    RowGroup,
+    parts_of,
+    read_batches,
+)
 from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import Program, whole_rows
 from tidemill.scan.arrays.records import is_plain_record, json_records
@@ -68,15 +76,14 @@ def set_aside_on_arrays(
             judge = Judge(admission.terms)
             for batch in read_batches(program, whole_parts):
                 column = Chunk(batch.rows, program.kinds).column(program.time_column)
-                usable, timely, bounds_us = judge.judge(column, batch.stretches)
+                judged = judge.judge(column, batch.stretches)
                 if LATE in writers:
-                    is_late = usable & ~timely
-                    late = _where(batch.rows, is_late, stream)
-                    late_by = (bounds_us - column.numbers)[is_late]
+                    late = _where(batch.rows, judged.late, stream)
+                    late_by = (judged.bounds_us - column.numbers)[judged.late]
                     writers[LATE](late.append_column(_LATE_BY, pa.array(late_by)))
                 if MALFORMED in writers:
-                    malformed = _where(batch.rows, ~usable, stream)
-                    reasons = _reasons(column)[~usable]
+                    malformed = _where(batch.rows, ~judged.usable, stream)
+                    reasons = _reasons(column)[~judged.usable]
                     writers[MALFORMED](_records(malformed, reasons, stream))
     except (*UNREADABLE, UnicodeError):
         return frozenset()
@@ -91,8 +98,17 @@ def _whole_parts(
     whole_parts = parts_of(program, list(paths)) if paths else make_parts(program)
     if whole_parts is None:
         return None
-    places = {part.place for part in parts}
-    return tuple(part for part in whole_parts if part.place in places)
+    by_place = {part.place: part for part in parts}
+    return tuple(
+        _as_judged(part, by_place[part.place]) for part in whole_parts if part.place in by_place
+    )
+
+
+def _as_judged(whole: Part, judged: Part) -> Part:
+    """The part with all columns, as far as its rows were judged."""
+    if isinstance(whole, RowGroup) and isinstance(judged, RowGroup):
+        return replace(whole, within=judged.within)
+    return whole
 
 
 def _records(rows: pa.Table, reasons: Array, stream: Stream) -> pa.Table:

@@ -10,13 +10,16 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemill.scan.arrays.chunk import OutOfRangeError
+from tidemill.aggregates.encoded import flat
+from tidemill.arrays import BoolArray
+from tidemill.scan.arrays.chunk import ChunkColumn, OutOfRangeError
 from tidemill.scan.arrays.lines import Lines, NotPlainError, line_parts, read_lines
 from tidemill.scan.arrays.program import Program
-from tidemill.scan.contract import Arrival, TimeSpan
+from tidemill.scan.contract import Arrival, TimeRange, TimeSpan
 from tidemill.time import EARLIEST_US
 from tidemill.types import STRING, TIMESTAMP, Type
 
@@ -35,7 +38,8 @@ class RowGroup:
     size: int
     names: tuple[tuple[str, str], ...]
     times: TimeSpan | None = None  # the span of them, if the file's footer tells it
-    is_timed: bool = False  # the footer tells that every row has a time
+    untimed: int | None = None  # rows without one, if the footer tells that
+    within: TimeRange | None = None  # only the rows of this range are read
 
     @property
     def place(self) -> tuple[str, int]:
@@ -44,7 +48,14 @@ class RowGroup:
 
     @property
     def arrival(self) -> Arrival:
-        return self.path
+        """The file; rows of a range come out of several at once."""
+        return "" if self.within else self.path
+
+    def meets(self, times: TimeRange) -> bool:
+        """True if some row may be in the range."""
+        if self.times is None or (times.takes_untimed and self.untimed != 0):
+            return True
+        return times.meets(*self.times)
 
 
 def row_groups(
@@ -103,8 +114,8 @@ def _timed(
     statistics = group.column(place).statistics
     if statistics is None:
         return part
-    is_timed = statistics.has_null_count and statistics.null_count == 0
-    return replace(part, times=_span(statistics, unit_us), is_timed=is_timed)
+    untimed = statistics.null_count if statistics.has_null_count else None
+    return replace(part, times=_span(statistics, unit_us), untimed=untimed)
 
 
 def _span(statistics: pq.Statistics, unit_us: int) -> TimeSpan | None:
@@ -260,6 +271,17 @@ def read_batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
         yield _joined(waiting)
 
 
+def _within(table: pa.Table, times: TimeRange | None) -> pa.Table:
+    """The rows of a range."""
+    if times is None:
+        return table
+    column = ChunkColumn(flat(table.column(times.column.lower())), TIMESTAMP)
+    is_chosen: BoolArray = (column.numbers >= times.low_us) & (column.numbers < times.high_us)
+    if column.valid is not None:
+        is_chosen = np.where(column.valid, is_chosen, times.takes_untimed)
+    return table if is_chosen.all() else table.filter(pa.array(is_chosen))
+
+
 def _stamped(program: Program, batch: RowBatch) -> RowBatch:
     """With the time of their arrival."""
     stamps = pa.repeat(pa.scalar(program.stamp_us, TIMESTAMP.arrow), len(batch.rows))
@@ -283,7 +305,8 @@ def _batches(program: Program, parts: Sequence[Part]) -> Iterator[RowBatch]:
     groups = [part for part in parts if isinstance(part, RowGroup)]
     for _, of_file in itertools.groupby(groups, key=lambda group: group.path):
         run = tuple(of_file)
-        for table in read_groups(run, program.kinds, CHUNK_ROWS):
+        for group_rows in read_groups(run, program.kinds, CHUNK_ROWS):
+            table = _within(group_rows, run[0].within)
             yield RowBatch(table, ((run[0].arrival, len(table)),), run)
     for made_rows in (part for part in parts if isinstance(part, MadeRows)):
         for batch in made_rows.make():

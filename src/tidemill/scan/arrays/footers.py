@@ -15,12 +15,17 @@ def count_by_footers(parts: Sequence[Part], terms: Terms) -> tuple[list[Scanned]
     counted: list[Scanned] = []
     left: list[Part] = []
     for part in parts:
-        times = part.times if isinstance(part, RowGroup) and part.is_timed else None
+        times = part.times if isinstance(part, RowGroup) and _is_told(part) else None
         if times is not None and _all_count(part, times, terms):
             counted.append(_scanned(part, times))
         else:
             left.append(part)
     return counted, left
+
+
+def _is_told(part: RowGroup) -> bool:
+    """True if the footer speaks of just the rows of the part, all of which have a time."""
+    return part.untimed == 0 and part.within is None
 
 
 def _all_count(part: Part, times: TimeSpan, terms: Terms) -> bool:

@@ -15,11 +15,13 @@ from tidemill.arrays import BoolArray, IntArray
 from tidemill.scan.arrays.chunk import Chunk, ChunkColumn
 from tidemill.scan.arrays.files import Part, RowBatch, Stretch
 from tidemill.scan.arrays.joined import joined_chunks
-from tidemill.scan.arrays.judging import Judge, spans_of
+from tidemill.scan.arrays.judging import Judge
 from tidemill.scan.arrays.program import ArrayPass, Program
 from tidemill.scan.arrays.signatures import Signed, sign
 from tidemill.scan.contract import (
+    BREAKING,
     BROKEN,
+    CORRECTING,
     COUNTED,
     FILTERED,
     LATE,
@@ -42,31 +44,45 @@ _FEW = 1 << 16
 
 @dataclass(frozen=True)
 class Admitted:
-    """The rows that may count, with their times, those by arrival too, and how many do not."""
+    """The rows that may count, with their times, those by arrival too, and how many do not.
+
+    `timely` tells rows that are not from those that correct; None: none of them does.
+    """
 
     chunk: Chunk
     times_us: IntArray
-    spans: TimeSpans = field(default_factory=dict)
+    spans: TimeSpans = field(default_factory=dict)  # of timely rows
+    correcting: TimeSpans = field(default_factory=dict)  # of the others
     refused: Mapping[int, int] = field(default_factory=dict)  # by verdict
+    timely: BoolArray | None = None
+
+    def of_rows(self, rows: IntArray | None, chunk: Chunk) -> Admitted:
+        """Some of the rows, which are in a chunk with tables beside them."""
+        if rows is None:
+            return Admitted(chunk, self.times_us, timely=self.timely)
+        timely = None if self.timely is None else self.timely[rows]
+        return Admitted(chunk, self.times_us[rows], timely=timely)
 
 
 def admit(chunk: Chunk, time_column: str, judge: Judge, stretches: Sequence[Stretch]) -> Admitted:
     """Leave out rows without a usable time and rows that are late."""
     column = chunk.column(time_column)
-    usable, timely, _ = judge.judge(column, stretches)
-    accepted = usable & timely
-    spans = spans_of(column.numbers, accepted, stretches)
+    judged = judge.judge(column, stretches)
+    accepted, times_us = judged.accepted, column.numbers
+    spans = judged.spans, judged.spans_correcting
+    timely = judged.timely if judged.spans_correcting else None
     if accepted.all():
-        return Admitted(chunk, column.numbers, spans)
-    late = usable & ~timely
-    broken = int(judge.broken(column.numbers, late).sum())
+        return Admitted(chunk, times_us, *spans, timely=timely)
+    late = judged.late
+    broken = int(judge.terms.broken(times_us, late).sum())
     counts = {
-        MALFORMED: int((~usable).sum()),
+        MALFORMED: int((~judged.usable).sum()),
         LATE: int(late.sum()) - broken,
         BROKEN: broken,
     }
     refused = {verdict: count for verdict, count in counts.items() if count}
-    return Admitted(chunk.where(accepted), column.numbers[accepted], spans, refused)
+    timely = None if timely is None else timely[accepted]
+    return Admitted(chunk.where(accepted), times_us[accepted], *spans, refused, timely)
 
 
 def slices(times_us: IntArray, classes: tuple[EdgeClass, ...]) -> tuple[Digit, IntArray]:
@@ -101,7 +117,8 @@ class Scanned:
     rows: dict[int, int] = field(default_factory=dict)  # by verdict
     oldest_us: int | None = None
     newest_us: int | None = None
-    spans: TimeSpans = field(default_factory=dict)  # of the accepted rows
+    spans: TimeSpans = field(default_factory=dict)  # of timely rows
+    correcting: TimeSpans = field(default_factory=dict)  # of accepted rows that are not
     parts: dict[tuple[int, int], list[Cells]] = field(default_factory=dict)
     scanned_in: dict[Part, None] = field(default_factory=dict)
     raised: dict[tuple[int, str], int] = field(default_factory=dict)  # by pass and expression
@@ -146,6 +163,7 @@ class Scanned:
             self.count(verdict, rows)
         self.saw(other.oldest_us, other.newest_us)
         self.spans = join_spans(self.spans, other.spans)
+        self.correcting = join_spans(self.correcting, other.correcting)
         for (number, sql), rows in other.raised.items():
             self.count_raised(number, sql, rows)
         self.count_by_signature(other.raised_by_signature)
@@ -188,12 +206,16 @@ def scan(program: Program, batches: Iterable[RowBatch], terms: Terms) -> Iterato
     for batch in batches:
         chunk = Chunk(batch.rows, program.kinds)
         admitted = admit(chunk, program.time_column, judge, batch.stretches)
-        scanned = Scanned(spans=admitted.spans, scanned_in=dict.fromkeys(batch.parts))
+        scanned = Scanned(
+            spans=admitted.spans,
+            correcting=admitted.correcting,
+            scanned_in=dict.fromkeys(batch.parts),
+        )
         for verdict, rows in admitted.refused.items():
             scanned.count(verdict, rows)
             scanned.refused_in.update(scanned.scanned_in)
         if len(admitted.chunk):
-            _scan_chunk(program, admitted, terms.since_us, scanned)
+            _scan_chunk(program, admitted, terms, scanned)
         yield scanned
 
 
@@ -205,20 +227,36 @@ def in_total(outcomes: Iterable[Scanned]) -> Scanned:
     return total
 
 
-def _scan_chunk(program: Program, admitted: Admitted, since_us: int, scanned: Scanned) -> None:
+def _scan_chunk(program: Program, admitted: Admitted, terms: Terms, scanned: Scanned) -> None:
     scanned.saw(int(admitted.times_us.min()), int(admitted.times_us.max()))
     for row_pass in program.row_passes:
         for _, timed in _joined_rows(program, row_pass, admitted):
-            for picking in pick_rows(row_pass, timed.chunk, timed.times_us):
+            for picking in pick_rows(row_pass, timed.chunk, timed.times_us, timed.timely):
                 scanned.pick(picking)
     if not program.passes:
-        scanned.count(COUNTED, len(admitted.chunk))
+        _count_accepted(np.ones(len(admitted.chunk), np.bool_), admitted, terms, scanned)
     for number, one_pass in enumerate(program.passes):
-        kept_rows = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
+        since_us = terms.accepted_since_us
+        is_kept = _scan_pass(program, one_pass, admitted, since_us, number, scanned)
         # Every pass meets every row, so one of them has the accounts.
         if number == 0:
-            scanned.count(FILTERED, len(admitted.chunk) - kept_rows)
-            scanned.count(COUNTED, kept_rows)
+            _count_accepted(is_kept, admitted, terms, scanned)
+
+
+def _count_accepted(is_kept: BoolArray, admitted: Admitted, terms: Terms, scanned: Scanned) -> None:
+    """Rows by verdict, of which some feed keeps those that are marked."""
+    kept_rows = int(np.count_nonzero(is_kept))
+    by_verdict = {FILTERED: len(is_kept) - kept_rows, COUNTED: kept_rows}
+    if admitted.timely is not None:
+        marks = {FILTERED: ~is_kept, COUNTED: is_kept}
+        broken = terms.broken(admitted.times_us, ~admitted.timely)
+        for verdict, correcting in CORRECTING.items():
+            untimely = marks[verdict] & ~admitted.timely
+            by_verdict[verdict] -= int(np.count_nonzero(untimely))
+            by_verdict[BREAKING[correcting]] = int(np.count_nonzero(untimely & broken))
+            by_verdict[correcting] = int(np.count_nonzero(untimely & ~broken))
+    for verdict, rows in by_verdict.items():
+        scanned.count(verdict, rows)
 
 
 def _scan_pass(
@@ -228,8 +266,8 @@ def _scan_pass(
     since_us: int,
     number: int,
     scanned: Scanned,
-) -> int:
-    """Scan a chunk for one pass; returns the number of its rows that some feed keeps."""
+) -> BoolArray:
+    """Scan a chunk for one pass; marks its rows that some feed keeps."""
     is_kept = np.full(len(admitted.chunk), one_pass.keeps_all)
     for rows, timed in _joined_rows(program, one_pass, admitted):
         signed = sign(one_pass.signing, timed.chunk)
@@ -242,7 +280,7 @@ def _scan_pass(
         if not one_pass.keeps_all:
             is_signed = np.any(signed.words, axis=1)[signed.ids]
             is_kept[is_signed if rows is None else rows[is_signed]] = True
-    return int(np.count_nonzero(is_kept))
+    return is_kept
 
 
 def _count_raised(
@@ -266,8 +304,7 @@ def _joined_rows(
         yield None, admitted
         return
     for chunk in joined_chunks(admitted.chunk, one_pass.joins, program.tables):
-        times_us = admitted.times_us
-        yield chunk.rows, Admitted(chunk, times_us if chunk.rows is None else times_us[chunk.rows])
+        yield chunk.rows, admitted.of_rows(chunk.rows, chunk)
 
 
 def cells_of(

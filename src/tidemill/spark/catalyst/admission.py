@@ -45,6 +45,17 @@ def malformed_sql(admission: Admission) -> str:
 
 
 def late_sql(admission: Admission) -> str:
+    """True for a row that is too old to count, be it to correct what has closed."""
+    correct_us = admission.terms.correct_us
+    return _before_bound(admission) + (f" - {correct_us}L" if correct_us else "")
+
+
+def correcting_sql(admission: Admission) -> str:
+    """True for a row that is not timely; empty if such rows are late in any case."""
+    return _before_bound(admission) if admission.terms.correct_us else ""
+
+
+def _before_bound(admission: Admission) -> str:
     """The same text before there is a watermark as after, so that the code stays warm."""
     return f"{TIME} < {bound_sql(admission)}"
 

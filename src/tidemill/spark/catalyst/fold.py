@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from tidemill.aggregates.user import take_told
 from tidemill.arrays import BoolArray
-from tidemill.scan.contract import COUNTED, FILTERED, Admission, FoldPlace, FoldReport, read_report
+from tidemill.scan.contract import (
+    ACCEPTED,
+    TAKEN,
+    Admission,
+    FoldPlace,
+    FoldReport,
+    read_report,
+)
 from tidemill.scan.routes import CATALYST
 from tidemill.spark.catalyst.judging import JUDGED_BY, Judgement, judge_groups
 from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT, CatalystPass
@@ -156,7 +163,7 @@ def _fold(one_pass: CatalystPass, place: FoldPlace, rows: pa.Table) -> FoldRepor
 def _pieces(
     one_pass: CatalystPass, number: int, place: FoldPlace, rows: pa.Table
 ) -> dict[str, tuple[Piece, ...]]:
-    counted = _where(rows, rows.column(VERDICT).to_numpy() == COUNTED)
+    counted = _in_cells(rows)
     if not len(counted):
         return {}
     feed = one_pass.feeds[number]
@@ -169,8 +176,11 @@ def _where(rows: pa.Table, chosen: BoolArray) -> pa.Table:
 
 
 def _accepted(rows: pa.Table) -> pa.Table:
-    verdict = rows.column(VERDICT).to_numpy()
-    return _where(rows, (verdict == COUNTED) | (verdict == FILTERED))
+    return _where(rows, np.isin(rows.column(VERDICT).to_numpy(), ACCEPTED))
+
+
+def _in_cells(rows: pa.Table) -> pa.Table:
+    return _where(rows, np.isin(rows.column(VERDICT).to_numpy(), TAKEN))
 
 
 def _rows_by_verdict(
@@ -198,8 +208,7 @@ def _raised_by_signature(one_pass: CatalystPass, rows: pa.Table) -> dict[str, in
     """The same by the signatures of rows that count, for what is worked out of those."""
     raised: dict[str, int] = {}
     for place, feed in enumerate(one_pass.feeds):
-        counted = one_pass.feed_rows(place, rows)
-        counted = _where(counted, counted.column(VERDICT).to_numpy() == COUNTED)
+        counted = _in_cells(one_pass.feed_rows(place, rows))
         for number, scalar in enumerate(one_pass.scan.scalars):
             if scalar.may_raise:
                 counts = counted.column(raised_column(number)).to_numpy()

@@ -1,8 +1,8 @@
 """Groups of rows judged afterwards, with the arrival among their keys.
 
 The spans of all groups tell the newest time of each arrival, so all bounds. By these the rows of a
-group are late, all of them or none; if a bound lies within the span of a group, the arrival has to
-be read again, with its bound known.
+group are late, all of them or none, or correct what has closed; if a bound lies within the span of
+a group, the arrival has to be read again, with its bound known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.scan.contract import COUNTED, FILTERED, LATE, Admission, Arrival, Terms
+from tidemill.scan.contract import (
+    ACCEPTED,
+    BREAKING,
+    BROKEN,
+    CORRECTING,
+    LATE,
+    Admission,
+    Arrival,
+    Terms,
+)
 from tidemill.spark.catalyst.admission import ARRIVAL
 from tidemill.spark.catalyst.partials import NEWEST, OLDEST, VERDICT
 
@@ -44,11 +53,19 @@ class Judgement:
         if self.again:
             is_whole = ~np.isin(numbers, list(self.again))
             groups, numbers = groups.filter(pa.array(is_whole)), numbers[is_whole]
-        is_late = _accepted(groups) & (_times(groups, NEWEST) < np.array(self.since_us)[numbers])
-        if not is_late.any():
+        since_us, newest_us = np.array(self.since_us)[numbers], _times(groups, NEWEST)
+        accepted = _accepted(groups)
+        if not (accepted & (newest_us < since_us)).any():
             return groups
+        verdicts = before = groups.column(VERDICT).to_numpy()
+        for verdict, correcting in CORRECTING.items():
+            is_correcting = (before == verdict) & (newest_us < since_us)
+            verdicts = np.where(is_correcting, np.int32(correcting), verdicts)
+        is_late = accepted & (newest_us < since_us - self.terms.correct_us)
+        is_broken = np.isin(verdicts, tuple(BREAKING.values()))
+        verdicts = np.where(is_late & ~is_broken, np.int32(LATE), verdicts)
+        verdicts = np.where(is_late & is_broken, np.int32(BROKEN), verdicts)
         place = groups.column_names.index(VERDICT)
-        verdicts = np.where(is_late, np.int32(LATE), groups.column(VERDICT).to_numpy())
         return groups.set_column(place, VERDICT, pa.array(verdicts))
 
 
@@ -67,12 +84,16 @@ def judge_groups(admission: Admission, tables: Sequence[pa.Table]) -> Judgement:
     terms = admission.terms.settled(admission.arrivals, newest_us)
     since_us = tuple(terms.bounds[arrival] for arrival in admission.arrivals)
     bound = np.array(since_us)[numbers]
-    again = np.unique(numbers[(oldest < bound) & (bound <= newest)])
+    is_mixed = (oldest < bound) & (bound <= newest)
+    if terms.correct_us:
+        bound = bound - terms.correct_us
+        is_mixed |= (oldest < bound) & (bound <= newest)
+    again = np.unique(numbers[is_mixed])
     return Judgement(terms, since_us, frozenset(again.tolist()))
 
 
 def _accepted(groups: pa.Table) -> BoolArray:
-    return np.isin(groups.column(VERDICT).to_numpy(), (COUNTED, FILTERED))
+    return np.isin(groups.column(VERDICT).to_numpy(), ACCEPTED)
 
 
 def _times(groups: pa.Table, name: str) -> IntArray:

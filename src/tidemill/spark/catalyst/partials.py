@@ -24,7 +24,8 @@ from tidemill.ids import fingerprint
 from tidemill.plan.predicates import WORD_BITS, signature_sql
 from tidemill.plan.relation import Relation
 from tidemill.scan.contract import (
-    BROKEN,
+    BREAKING,
+    CORRECTING,
     COUNTED,
     FILTERED,
     LATE,
@@ -37,6 +38,7 @@ from tidemill.spark.catalyst.admission import (
     ARRIVAL,
     TIME,
     broken_sql,
+    correcting_sql,
     late_sql,
     malformed_sql,
     timed_items,
@@ -87,7 +89,7 @@ class CatalystPass(Pass):
 
     @cached_property
     def classes(self) -> tuple[EdgeClass, ...]:
-        return self.edge_classes(self.admission.terms.since_us)
+        return self.edge_classes(self.admission.terms.accepted_since_us)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
@@ -143,12 +145,22 @@ class CatalystPass(Pass):
 
     def _verdict(self) -> str:
         cases = [f"WHEN {malformed_sql(self.admission)} THEN {MALFORMED}"]
-        if (broken := broken_sql(self.admission)) is not None:
-            cases.append(f"WHEN {broken} THEN {BROKEN}")
-        cases.append(f"WHEN {late_sql(self.admission)} THEN {LATE}")
+        cases.append(f"WHEN {late_sql(self.admission)} THEN {self._untimely(LATE)}")
         if (passes := self._passes()) != "TRUE":
-            cases.append(f"WHEN NOT ({passes}) THEN {FILTERED}")
-        return f"CASE {' '.join(cases)} ELSE {COUNTED} END"
+            cases.append(f"WHEN NOT ({passes}) THEN {self._accepted(FILTERED)}")
+        return f"CASE {' '.join(cases)} ELSE {self._accepted(COUNTED)} END"
+
+    def _accepted(self, verdict: int) -> str:
+        """The verdict on a row that is not late, or that on one that corrects."""
+        correcting = correcting_sql(self.admission)
+        if not correcting:
+            return str(verdict)
+        return f"IF({correcting}, {self._untimely(CORRECTING[verdict])}, {verdict})"
+
+    def _untimely(self, verdict: int) -> str:
+        """The verdict on a row that is late or corrects, also where it breaks a promise."""
+        broken = broken_sql(self.admission)
+        return str(verdict) if broken is None else f"IF({broken}, {BREAKING[verdict]}, {verdict})"
 
     def _keys(self, looked_up: bool) -> Iterator[str]:
         """The items to group by. Rows that no feed keeps are one group, for the accounts."""

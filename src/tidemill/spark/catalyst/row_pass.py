@@ -26,7 +26,7 @@ from tidemill.plan.predicates import WORD_BITS
 from tidemill.plan.relation import Relation, multiplying
 from tidemill.scan.contract import Admission, FoldPlace, FoldReport, PickedRows, read_report
 from tidemill.scan.routes import CATALYST
-from tidemill.spark.catalyst.admission import TIME, late_sql, malformed_sql
+from tidemill.spark.catalyst.admission import TIME, correcting_sql, late_sql, malformed_sql
 from tidemill.spark.catalyst.joins import Tables
 from tidemill.spark.catalyst.partials import signed_rows, word_columns
 from tidemill.spark.catalyst.values import raised_column, read_value
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # Where a row stands in the input: its file, the part of that, and its number in the part.
 _FILE, _PART, _NUMBER = "_file", "_part", "_number"
 _ARRIVAL = (_FILE, _PART, _NUMBER)
+# True for a row that corrects, so that it leaves in no order of time.
+_CORRECTING = "_correcting"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class CatalystRowPass:
         return any(feed.query.ordered for feed in self.feeds)
 
     @cached_property
+    def correcting(self) -> str:
+        """SQL for what tells rows that correct from timely ones, where that matters."""
+        return correcting_sql(self.admission) if self.is_ordered else ""
+
+    @cached_property
     def conditions(self) -> tuple[Scalar, ...]:
         """What may raise before it is known who takes a row."""
         return tuple(dict.fromkeys(scalar for feed in self.feeds for scalar in feed.tested))
@@ -101,6 +108,7 @@ class CatalystRowPass:
         yield TIME
         yield from word_columns(self.scan)
         yield from (_ARRIVAL if self.is_ordered else ())
+        yield from ([f"{self.correcting} AS {_CORRECTING}"] if self.correcting else ())
         for number, scalar in enumerate(self.scan.keys):
             yield f"{read_value(self.scan.scalars, scalar)} AS _c{number}"
         yield from (self._flag(scalar) for scalar in self.scan.scalars if scalar.may_raise)
@@ -124,6 +132,8 @@ class CatalystRowPass:
 
     def _takes(self, feed: RowFeed, rows: pa.Table) -> BoolArray:
         is_taken = np.ones(len(rows), np.bool_)
+        if feed.query.ordered and self.correcting:
+            is_taken = ~rows.column(_CORRECTING).to_numpy()
         for predicate in feed.predicates if not self.condition else ():
             bit = self.scan.predicates.index(predicate)
             words = rows.column(word_columns(self.scan)[bit // WORD_BITS]).to_numpy()

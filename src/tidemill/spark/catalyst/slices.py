@@ -60,7 +60,7 @@ def with_slices(
     """
     from pyspark.sql import functions as F
 
-    since = F.lit(admission.terms.since_us)
+    since = F.lit(admission.terms.accepted_since_us)
     ends = rows.where(F.col(TIME) >= since).agg(F.min(TIME), F.max(TIME)).first()
     low_us, high_us = ends if ends is not None and ends[0] is not None else (0, 0)
     first_us, last_us = slice_start(low_us, classes), slice_end(high_us, classes)

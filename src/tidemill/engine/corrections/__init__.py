@@ -1,0 +1,1 @@
+"""Rows that come late enough to correct: windows that are answered again, and what became of it."""
