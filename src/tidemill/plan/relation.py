@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeVar
 
 from tidemill.errors import listing, refuse, suggest
@@ -54,6 +54,11 @@ class Relation(ABC):
     def sources(self) -> tuple[Source, ...]:
         """The streams that rows come from, each once."""
         return tuple(dict.fromkeys(s for below in self.inputs for s in below.sources))
+
+    @cached_property
+    def stream_names(self) -> tuple[Name, ...]:
+        """Their names, which are asked of every query again and again."""
+        return tuple(source.name for source in self.sources)
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -281,7 +286,7 @@ def multiplying(relation: Relation) -> Relation:
 
 def source_names(relation: Relation) -> tuple[Name, ...]:
     """The streams that rows come from: state, ticks and the tick log go by their names."""
-    return tuple(source.name for source in relation.sources)
+    return relation.stream_names
 
 
 def source_name(relation: Relation) -> Name:

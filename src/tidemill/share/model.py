@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from tidemill.aggregates import Lane, lanes_behind
 from tidemill.language.names import Name, answered_by, set_aside_by
@@ -185,6 +186,11 @@ class SharedPlan:
         for query in self.parts:
             queries.setdefault(source_name(query.relation), []).append(query)
         return {stream: tuple(several) for stream, several in queries.items()}
+
+    @cached_property
+    def memo(self) -> dict[tuple[str, Name], Any]:
+        """What later stages have worked out of the plan and a stream, so that it is done once."""
+        return {}
 
     @cached_property
     def _moving(self) -> dict[Name, tuple[QueryPlan, ...]]:

@@ -116,7 +116,11 @@ class Basis:
 
 def bases_with(plan: SharedPlan, stream: Name) -> tuple[Basis, ...]:
     """The bases that have some synopsis of the stream."""
-    return bases_of(plan, plan.queries_of(stream))
+    key = "bases", stream
+    if key not in plan.memo:
+        plan.memo[key] = bases_of(plan, plan.queries_of(stream))
+    bases: tuple[Basis, ...] = plan.memo[key]
+    return bases
 
 
 def bases_of(plan: SharedPlan, queries: Iterable[QueryPlan]) -> tuple[Basis, ...]:
@@ -184,7 +188,7 @@ def _keepers(
 def beside(plan: SharedPlan, stream: Name) -> tuple[Name, ...]:
     """The other streams whose rows some query puts together with those of this one, or with
     those of such another."""
-    joined = [set(source_names(query.relation)) for query in plan.every_query]
+    joined = [set(names) for names in {source_names(q.relation) for q in plan.every_query}]
     together = {stream}
     while more := {name for names in joined if names & together for name in names} - together:
         together |= more

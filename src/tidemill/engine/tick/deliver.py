@@ -36,6 +36,9 @@ class Deliverer:
         names = [query.name for query in self._queries]
         names += [feed.query.owner for feed in self._row_feeds]
         self._writers = distinct_writers(context.sinks[name] for name in names)
+        # By sources and sink: the time of many queries is that of one.
+        pairs = ((source_names(q.relation), context.sinks[q.name]) for q in self._queries)
+        self._reaching = list({(names, id(sink)): (names, sink) for names, sink in pairs}.values())
         self._published: dict[str, list[pa.Table]] = {}
         self._answers: dict[str, int] = {}
         self._raised: dict[str, int] = {}
@@ -94,9 +97,8 @@ class Deliverer:
 
     def reach(self, times: Registers) -> None:
         """After all answers: how far the time of the queries has come."""
-        for query in self._queries:
-            time = register_of(source_names(query.relation), times)
-            self._context.sinks[query.name].reach(time.watermark_us)
+        for sources, writer in self._reaching:
+            writer.reach(register_of(sources, times).watermark_us)
 
     def record(self) -> None:
         """Within the transaction of the commit: the ledgers of the sinks."""

@@ -59,4 +59,10 @@ def joint_stints(by_part: Iterable[Sequence[Stint]]) -> tuple[JointStint, ...]:
 def joint_stints_of(plan: SharedPlan, query: str) -> tuple[JointStint, ...]:
     """Those of a standing query."""
     parts = plan.query(query).by_source
+    if len(parts) == 1:
+        return tuple(
+            JointStint((stint.synopsis_id,), (stint.reading,), stint.from_us, stint.until_us)
+            for stint in plan.stints.get(parts[0].name, ())
+            if stint.from_us < stint.until_us
+        )
     return joint_stints(plan.stints.get(part.name, ()) for part in parts)
