@@ -3,7 +3,8 @@
     tidemill bench timestamps             some minutes; results and plots go into the clone
     tidemill bench timestamps --quick     a short one, printed alone
 
-Simulated on the tuple engine in `reference/graph`, with a virtual clock; nothing is run on Spark.
+Simulated on the tuple engine in `reference/graph`, with a virtual clock; and, in the section
+`ticks`, the same four on the engine's own ticks, whose clock is moved by hand too.
 A: no promises. B: a punctuation every so often on the sparse stream. C: promises on demand.
 D: a union that does not order, which nothing can hold up.
 
@@ -27,6 +28,7 @@ from typing import Any
 
 from _harness import print_table, tell, write_json
 from _timestamps.simulation import Measures, chain, loads, measure, pair, slides
+from _timestamps.ticks import TickMeasures, in_ticks
 
 from tidemill.reference.graph.arrivals import SECOND_US, in_turn, poisson
 from tidemill.reference.graph.items import GraphItem
@@ -40,8 +42,9 @@ RATES = ((50.0, 0.05), (1000.0, 0.5))
 BEATS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 BURST_COST_US = 100
 PEAK_COST_US = 200
-Run = Callable[[], Measures]
-Runs = Iterator[tuple[dict[str, Any], Run]]  # a setting and its run
+LOOK_US = 100_000  # between two looks of the engine at its sources
+Runs = Iterator[tuple[dict[str, Any], Callable[[], Measures]]]  # a setting and its run
+TickRuns = Iterator[tuple[dict[str, Any], Callable[[], TickMeasures]]]
 
 
 def waiting(items: int) -> Runs:
@@ -97,6 +100,18 @@ def slide_sizes(items: int) -> Runs:
             yield setting, partial(_slides, slide_us, way, items)
 
 
+def ticks(items: int) -> TickRuns:
+    """Figures 3.13, 3.14 and 3.17 in ticks of the engine, which looks ten times a second."""
+    fast, sparse = RATES[0]
+    until_us = int(min(items / 20 / fast, 120) * SECOND_US)
+    variants = [("A", 0.0, "none"), ("C", 0.0, "on demand"), ("D", 0.0, "none")]
+    variants += [("B", beats, f"every {1000 / beats:g} ms") for beats in (0.1, 1.0, 10.0)]
+    for variant, beats, promises in variants:
+        setting = {"fast": fast, "sparse": sparse, "variant": variant, "beats": beats}
+        run = partial(in_ticks, fast, sparse, until_us, promises, LOOK_US, variant != "D")
+        yield setting, run
+
+
 def _pair(
     fast: float,
     sparse: float,
@@ -144,13 +159,14 @@ def _slides(slide_us: int, way: str | None, items: int) -> Measures:
     return measure(slides(slide_us), in_turn(*streams), "dfs", way)
 
 
-SECTIONS: Mapping[str, Callable[[int], Runs]] = {
+SECTIONS: Mapping[str, Callable[[int], Runs | TickRuns]] = {
     "waiting": waiting,
     "peaks": peaks,
     "rules": rules,
     "bursts": bursts,
     "graphs": graphs,
     "slides": slide_sizes,
+    "ticks": ticks,
 }
 
 

@@ -21,6 +21,8 @@ def draw_all(sections: Mapping[str, Rows], folder: Path) -> list[Path]:
     paths = []
     if {"waiting", "peaks"} <= set(sections):
         paths.append(_drawn(_waiting(sections), folder / "timestamps-waiting.svg"))
+    if "ticks" in sections:
+        paths.append(_drawn(_ticks(sections["ticks"]), folder / "timestamps-ticks.svg"))
     if {"bursts", "graphs", "slides"} <= set(sections):
         paths.append(_drawn(_rules(sections), folder / "timestamps-rules.svg"))
     return paths
@@ -44,6 +46,17 @@ def _waiting(sections: Mapping[str, Rows]) -> Figure:
     return picture
 
 
+def _ticks(rows: Rows) -> Figure:
+    with mpl.rc_context(STYLE):
+        picture = Figure(figsize=(11.0, 3.6), layout="constrained")
+        latency, share, peak = picture.subplots(1, 3)
+        _by_beats(latency, rows, "latency_s", "mean latency, seconds")
+        _by_beats(share, rows, "waiting_share", "share of looks at which rows wait")
+        _by_beats(peak, rows, "peak_rows", "most rows held")
+        picture.legend(*latency.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return picture
+
+
 def _by_beats(axes: Axes, rows: Rows, figure: str, label: str) -> None:
     periodic = [row for row in rows if row["variant"] == "B"]
     beats = [row["beats"] for row in periodic]
@@ -52,7 +65,7 @@ def _by_beats(axes: Axes, rows: Rows, figure: str, label: str) -> None:
         variant = row["variant"]
         if variant != "B" and row[figure] > 0:
             axes.axhline(row[figure], color=COLOURS[variant], label=NAMES[variant])
-    axes.set(xscale="log", yscale="log", xlabel="punctuations a second", title=label)
+    axes.set(xscale="log", yscale="log", xlabel="promises a second", title=label)
     axes.title.set_fontsize(9)
 
 

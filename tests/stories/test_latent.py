@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill import Engine
@@ -77,3 +78,25 @@ def test_rows_pass_at_once_and_windows_are_over_their_arrival(
     assert pq.read_table(malformed).to_pylist() == [
         {"record": "no json", "reason": "does not parse"}
     ]
+
+
+def test_arrays_take_rows_without_a_time(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    values = [*range(-30, 70), None]
+    pq.write_table(pa.table({"n": pa.array(values, pa.int64())}), tmp_path / "in" / "a.parquet")
+    with Engine(tmp_path / "home", clock=ManualClock(100 * US)) as engine:
+        engine.sql(
+            "CREATE STREAM raw (n BIGINT) SOURCE 'parquet:in';"
+            "CREATE STREAM pos AS SELECT n * 2 AS m FROM raw WHERE n > 0;"
+            "CREATE QUERY many AS SELECT m + 1 AS more FROM pos WHERE m > 100;"
+            "CREATE QUERY sums AS SELECT COUNT(*) AS c, SUM(m) AS s"
+            " FROM pos [RANGE 1 MINUTE SLIDE 1 MINUTE];",
+            tmp_path,
+        )
+        report = engine.run("flush")
+        rows = engine.query("many").answers().to_arrow().column("more").to_pylist()
+        (sums,) = engine.query("sums").answers().to_arrow().to_pylist()
+    assert set(report.routes) == {"columnar"}
+    assert rows == [2 * n + 1 for n in range(51, 70)]
+    assert (sums["c"], sums["s"]) == (69, sum(2 * n for n in range(1, 70)))
+    assert sums["window_start"].timestamp() == 60

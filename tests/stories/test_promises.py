@@ -14,6 +14,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,41 @@ def test_windows_of_a_silent_source_are_answered_as_its_promise_passes_their_end
     shown = {row["source"]: row for row in story.ask("SHOW SOURCES")}
     assert shown["silent"]["word"] == "skew"
     assert shown["busy"]["word"] == "lateness"
+
+
+UNION = """
+CREATE STREAM both AS SELECT ts, n FROM busy UNION ALL SELECT ts, n FROM silent;
+CREATE QUERY of_both AS SELECT COUNT(*) AS n FROM both [RANGE 4 s SLIDE 4 s];
+CREATE QUERY in_order AS SELECT ts FROM both ORDER BY ts;
+"""
+
+
+@pytest.mark.parametrize("promises", ["on demand", "none"])
+def test_a_union_waits_for_the_promise_of_its_silent_source_alone(
+    tmp_path: Path, promises: str
+) -> None:
+    """Both fall silent in the end: then each waits for what the other could promise."""
+    busy, silent = tmp_path / "busy", tmp_path / "silent"
+
+    def happen(second: float) -> None:
+        if second == int(second) and second <= 20:
+            write(busy, f"{second:05.0f}", second)
+            if second <= 6:
+                write(silent, f"{second:05.0f}", second)
+
+    story = Story(tmp_path / "home", Steps(30, happen))
+    skews = stream("busy", busy, "skew = '1 s'") + stream("silent", silent, "skew = '2 s'")
+    story.run(f"SET promises = '{promises}';" + skews + UNION)
+    if promises == "none":
+        assert story.answered("of_both") == [(4, 1)]
+        (waits,) = {row["waits for"].source for row in story.ask("SHOW QUERIES")}
+        assert waits == "silent"
+        return
+    # Of what ends by 8, 12, … `silent` promises two seconds later that all has come.
+    assert story.answered("of_both") == [(4, 1), (10, 1), (14, 1), (18, 1), (22, 1), (26, 1)]
+    assert sum(rows for _, rows in story.answered("in_order")) == 26
+    seconds = [second for second, _ in story.answered("in_order")]
+    assert max(later - earlier for earlier, later in pairwise(seconds)) <= 2.5
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Connector:
     is_table: bool = False  # all of it can be read at once, as a table
 
     def load(self, folder: str) -> Any:
-        """The class that `made_by` names, imported when it is first needed.
+        """The class or function that `made_by` names, imported when it is first needed.
 
         >>> SINKS["discard"].load("sinks").__name__
         'DiscardSink'

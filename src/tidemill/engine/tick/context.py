@@ -98,3 +98,5 @@ class TickContext:
     answer: AnswerContext
     agenda: AgendaContext
     one_time: OneTimeAnswerer
+    # What silent sources could promise, as they were looked at last, though nothing goes by it yet.
+    offers: dict[Name, int] = field(default_factory=dict)

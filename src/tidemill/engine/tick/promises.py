@@ -5,7 +5,7 @@ The tick log has them before they take effect, so a tick that is cut off repeats
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import is_
 
 from tidemill.catalog import Stream
@@ -40,12 +40,13 @@ class PromiseMaker:
         self._word = word_of(stream)
         # Who waits for promises of the source: its readers, and those of answers over it.
         self._names = streams_waiting(context.plan, stream.key)
-        # The instant that something waits for, in these states of the streams.
-        self._wait: tuple[list[StreamState], int | None] | None = None
+        # The instants that something waits for, in these states of the streams.
+        self._held: tuple[list[StreamState], Mapping[frozenset[Name], int]] | None = None
         self._period: int | None = None  # the one in which the clock's last promise was made
 
     def with_input(self, state: StreamState, portion: Input) -> Promise | None:
         """What source and operator say of the rows after an input."""
+        self._context.offers.pop(self._stream.key, None)
         of_source = _of_source(self._source.promise(portion))
         return _furthest((of_source, self._of_operator(state.time)))
 
@@ -63,7 +64,12 @@ class PromiseMaker:
                 return by_clock
             by_clock = None
         promised = _furthest((promised, by_clock))
-        return promised if promised is not None and self._lets_go(state, promised) else None
+        if promised is None:
+            self._context.offers.pop(self._stream.key, None)
+            return None
+        # Two silent sources of a union would else wait for each other.
+        self._context.offers[self._stream.key] = promised.until_us
+        return promised if self._lets_go(promised) else None
 
     def _by_clock(self, state: StreamState, now_us: int) -> Promise | None:
         """What is declared of the source, if it has nothing to give, as far as can be seen."""
@@ -78,19 +84,25 @@ class PromiseMaker:
             return None
         return Promise(until_us, OPERATOR)
 
-    def _lets_go(self, state: StreamState, promised: Promise) -> bool:
-        """What the watermark has come to already waits for something else."""
-        next_us = self._next_us()
-        return next_us is not None and state.time.since_us < next_us <= promised.until_us
+    def _lets_go(self, promised: Promise) -> bool:
+        """True if something goes by it, where all other sources have come so far or could."""
+        return any(
+            until_us <= promised.until_us and all(self._reach_us(o) >= until_us for o in others)
+            for others, until_us in self._waits().items()
+        )
 
-    def _next_us(self) -> int | None:
-        """The first instant at which something goes; it stays until a tick changes a state."""
+    def _reach_us(self, source: Name) -> int:
+        since_us = self._context.streams[source].time.since_us
+        return max(since_us, self._context.offers.get(source, since_us))
+
+    def _waits(self) -> Mapping[frozenset[Name], int]:
+        """The instants at which something goes; they stay until a tick changes a state."""
         context, source = self._context, self._stream.key
         states = {name: context.streams[name] for name in self._names}
-        if self._wait is None or not all(map(is_, self._wait[0], states.values())):
+        if self._held is None or not all(map(is_, self._held[0], states.values())):
             standing = Standing(context.plan, states, context.answer.states, context.paused)
-            self._wait = list(states.values()), standing.next_us(source)
-        return self._wait[1]
+            self._held = list(states.values()), standing.waits_on(source)
+        return self._held[1]
 
 
 def streams_waiting(plan: SharedPlan, source: Name) -> tuple[Name, ...]:

@@ -52,30 +52,23 @@ class Standing:
             for name, (query, until_us) in first.items()
         }
 
-    def next_us(self, source: Name) -> int | None:
-        """The first instant at which a promise of the source lets something go; what reads answers
-        over the source waits for it too."""
-        sources = {source, *self.plan.answered_from(source)}
-        return min(
-            (
-                until_us
-                for query, until_us in self._instants()
-                if (read := sources & {*source_names(query.relation)})
-                and self._is_let_go(query, until_us)
-                and self._others_allow(query, read, until_us)
-            ),
-            default=None,
-        )
+    def waits_on(self, source: Name) -> dict[frozenset[Name], int]:
+        """The first instants at which promises of the source let something go, by the other sources
+        that have to come so far too. What reads answers over the source waits for it as well."""
+        first: dict[frozenset[Name], int] = {}
+        sources, since_us = {source, *self.plan.answered_from(source)}, self._times[source].since_us
+        for query, until_us in self._instants():
+            names = frozenset(source_names(query.relation))
+            # What the watermark has come to already waits for others.
+            if names & sources and until_us > since_us and self._is_let_go(query, until_us):
+                others = names - sources
+                first[others] = min(until_us, first.get(others, until_us))
+        return first
 
     def _furthest_behind(self, query: AnyQuery) -> Name:
         """The source of a query that has promised least."""
         times = {name: self._times[name] for name in source_names(query.relation)}
         return min(times, key=lambda name: times[name].since_us)
-
-    def _others_allow(self, query: AnyQuery, promising: set[Name], until_us: int) -> bool:
-        """True if all other sources of the query have come to the instant."""
-        others = (name for name in source_names(query.relation) if name not in promising)
-        return all(self._times[name].since_us >= until_us for name in others)
 
     def _is_let_go(self, query: AnyQuery, until_us: int) -> bool:
         """False if a query waits for rows: soft ones see no further than the last row's update."""
