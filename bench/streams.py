@@ -18,10 +18,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _harness import print_table, write_json
-from _streams import arrivals, computed, corrections, derived, handed, replay, selections
+from _streams import arrivals, computed, corrections, derived, handed, replay, selections, unions
 from _streams.measuring import Bench, Ratio, Row, measure
 
-PARTS = (derived, computed, handed, selections, arrivals, corrections, replay)
+PARTS = (derived, unions, computed, handed, selections, arrivals, corrections, replay)
 RATIOS = {ratio.name: ratio for part in PARTS for ratio in part.RATIOS}
 
 

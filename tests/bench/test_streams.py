@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from _streams import arrivals, computed, derived, replay, selections
+from _streams import arrivals, computed, derived, replay, selections, unions
 from _streams.measuring import Bench, Figure, Ratio, Way, measure
 
 BENCH = Bench(Path(), rows=100)
-PARTS = (arrivals, computed, derived, replay, selections)
+PARTS = (arrivals, computed, derived, replay, selections, unions)
 
 
 def way(calls: list[str], name: str, *amounts: float, result: object = "same") -> Way:

@@ -402,3 +402,18 @@ def test_streams_that_others_feed_come_and_go_with_their_readers(tmp_path: Path)
         assert late == {"s"}
         assert report.queries["bytes"]
         assert report.queries["lost"] == report.rows_late > 10
+
+
+def test_late_rows_that_break_a_promise_are_handed_over_like_others(tmp_path: Path) -> None:
+    files = random_files(random.Random(8), 2, 40)
+    write(tmp_path / "in", files[:1])
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAM + "CREATE QUERY lost AS SELECT ts FROM s.late;", tmp_path)
+        before = engine.run("idle")
+        engine.sql("ADVANCE STREAM s TO TIMESTAMP '2030-01-01 00:00:00';")
+        engine.run("idle")
+        write(tmp_path / "in", files)
+        report = engine.run("flush")
+    broken = report.streams["s"]["rows_broken"]
+    assert broken == report.rows_late > 20
+    assert report.queries["lost"] + before.queries["lost"] == report.rows_late + before.rows_late

@@ -402,6 +402,43 @@ def test_an_operator_promises_for_a_source_that_is_stuck_or_never_began(tmp_path
         assert engine.catalog.advances.keys() == {"stuck"}
 
 
+def test_an_operators_word_holds_for_all_rows_that_are_taken_after_it(tmp_path: Path) -> None:
+    """Wherever ticks are cut; and rows that break it are read like others that are late."""
+    for tick_files in (1, 100):
+        folder = tmp_path / str(tick_files)
+        folder.mkdir()
+        write(folder / "in", "a", 0, 5)
+        options = "lateness = '4 s', correct = '2 s'"
+        script = f"SET tick_files = {tick_files};" + stream("s", folder / "in", options)
+        lost = "CREATE QUERY lost AS SELECT n, late_by_us FROM s.late;"
+        with Engine(folder / "home") as engine:
+            engine.sql(script + QUERY.format("s") + lost)
+            engine.run("idle")
+            engine.sql("ADVANCE STREAM s TO TIMESTAMP '2026-01-01 00:00:08';")
+            write(folder / "in", "b", 5, 9)
+            write(folder / "in", "c", 5.5, 7, 10)
+            state = engine.run("flush").streams["s"]
+            rows = engine.query("lost").answers().to_arrow().to_pylist()
+        assert [row["late_by_us"] for row in rows] == [3_000_000, 2_500_000]
+        assert (state["rows_late"], state["rows_corrected"], state["rows_broken"]) == (2, 1, 3)
+
+
+def test_a_flush_answers_windows_of_a_union_once_though_one_source_is_ahead(tmp_path: Path) -> None:
+    """A promise beyond the newest row of all is not yet a flush of all."""
+    write(tmp_path / "x", "a", 1)
+    write(tmp_path / "y", "a", 2)
+    script = """CREATE STREAM u AS SELECT * FROM x UNION ALL SELECT * FROM y;
+    CREATE QUERY counts AS SELECT COUNT(*) AS n FROM u [RANGE 10 s SLIDE 5 s] EMIT EMPTY WINDOWS;
+    """
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(stream("x", tmp_path / "x") + stream("y", tmp_path / "y") + script)
+        engine.run("idle")
+        engine.sql("ADVANCE STREAM y TO TIMESTAMP '2026-01-01 00:00:04';")
+        engine.run("flush")
+        rows = engine.query("counts").answers().to_arrow().to_pylist()
+    assert [(row["window_start"].second, row["n"]) for row in rows] == [(55, 2), (0, 2)]
+
+
 def test_in_earnest_a_live_run_answers_for_a_silent_source(tmp_path: Path) -> None:
     """On the clock of the machine: what waits is answered soon after the last row."""
     write(tmp_path / "in", "a", 0, 3.9)

@@ -122,6 +122,11 @@ class Address:
         return dict(self.options)
 
 
+def is_recorded(address: Address) -> bool:
+    """True of a recording that plays in recorded order."""
+    return address.scheme == "replay" and address.option_map.get("recorded", "").lower() == "true"
+
+
 def parse_address(text: str, register: Connectors, place: Place | None = None) -> Address:
     """The address that a text names, or a refusal with the schemes that there are."""
     scheme, colon, rest = text.partition(":")

@@ -137,6 +137,10 @@ class Catalog:
         keys = dict.fromkeys(key for select in selects for key in self._reads(select))
         return tuple(self.definition(kind, name) for kind, name in keys)
 
+    def _declared_below(self, stream: CreateDerivedStream | CreateAnswerStream) -> list[str]:
+        """The streams with a source of their own that everything it reads comes from."""
+        return [d.name for d in self.read_by(*stream.members) if isinstance(d, CreateStream)]
+
     def _reads(self, select: Select | RowSelect) -> Iterator[DefinitionKey]:
         """Streams and tables by kind and name, with those that the streams are made of.
 
@@ -291,7 +295,7 @@ class Catalog:
         """Only a stream that has rows of its own can be promised anything of."""
         standing = self.stream_definition(statement.name, statement.place)
         if not isinstance(standing, CreateStream):
-            sources = [d.name for d in self.read_by(standing.select) if isinstance(d, CreateStream)]
+            sources = self._declared_below(standing)
             refuse(
                 "E_ADVANCE",
                 f"stream {standing.name} has its rows, and its time, from others",
@@ -397,17 +401,13 @@ class Catalog:
         """What a stream has set aside."""
         statement = self.stream_definition(base.written, place)
         if not isinstance(statement, CreateStream):
-            sources = [
-                source
-                for below in self.sources_of(statement.select.stream)
-                for source in (set_aside_by(below) or Name(below),)
-            ]
+            sources = self._declared_below(statement)
             refuse(
                 "E_UNKNOWN_STREAM",
                 f"no stream '{name}': {statement.name} is made of other streams, which set aside "
                 "what is late or malformed",
-                detail=listing("its sources", (source.written for source in sources)),
-                hint=f"read {sources[0].written}.{side}",
+                detail=listing("its sources", sources),
+                hint=f"read {sources[0]}.{side}",
                 place=place,
             )
         key = ("stream", Name(name))

@@ -43,7 +43,7 @@ HINTS = {
     "an order of rows in a stream": "rows of a stream stand in its time; leave the clause out",
     "LIMIT or OFFSET in a stream": "LIMIT stands in queries over windows of the stream",
     "WITH on a derived stream": (
-        "lateness, correct, ahead, update and weight are those of the stream below"
+        "lateness, correct, ahead, skew, clock, update and weight are those of the stream below"
     ),
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
 }

@@ -47,6 +47,7 @@ from tidemill.arrays import BoolArray, IntArray
 from tidemill.catalog import Stream
 from tidemill.catalog.handed import LATE_BY
 from tidemill.failpoints import Failpoint
+from tidemill.language.names import SIDES
 from tidemill.plan.predicates import WORD_BITS
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed, Scan, classes_from
@@ -299,6 +300,12 @@ class FoldReport:
     def malformed(self) -> int:
         return self.rows.get(MALFORMED, 0)
 
+    @property
+    def aside(self) -> dict[int, int]:
+        """The rows of each side file that the tick has."""
+        rows = {LATE: self.late, MALFORMED: self.malformed}
+        return {verdict: count for verdict, count in rows.items() if count}
+
 
 @dataclass(frozen=True)
 class PickedRows:
@@ -389,9 +396,14 @@ def _merged(left: Pieces, right: Pieces) -> dict[str, tuple[Piece, ...]]:
     return {key: (*left.get(key, ()), *right.get(key, ())) for key in {**left, **right}}
 
 
-FOLDERS = {LATE: "late", MALFORMED: "malformed"}  # by verdict; streams are called so, too
+FOLDERS = dict(zip((LATE, MALFORMED), SIDES, strict=True))  # by verdict
 NO_TIME, OUT_OF_RANGE, NOT_PARSED = "no event time", "event time out of range", "does not parse"
 AHEAD = "event time ahead of the clock"
+
+
+def side_file(tick: int) -> str:
+    """The name of a file of what a tick sets aside."""
+    return f"tick-{tick:08d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -407,7 +419,7 @@ class SideFiles:
     handed: Mapping[int, Path] = field(default_factory=dict)
 
     def path(self, verdict: int) -> Path:
-        return self.folder / FOLDERS[verdict] / f"tick-{self.tick:08d}.parquet"
+        return self.folder / FOLDERS[verdict] / side_file(self.tick)
 
     def places(self, verdict: int, columns: Sequence[str]) -> dict[Path, list[str]]:
         """The files to write, and of these columns those that each has."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemill.catalog import Stream, Table
-from tidemill.catalog.addresses import HANDED
+from tidemill.catalog.addresses import HANDED, is_recorded
 from tidemill.scan.arrays.lines import is_plain_kind
 from tidemill.scan.arrays.program import (
     row_feed_hindrances,
@@ -107,13 +107,7 @@ def _form_hindrances(relation: Stream | Table) -> Iterator[str]:
     for key, value in relation.source.options:
         if not _READ_BY_ARRAYS[scheme].fullmatch(f"{key}={value}"):
             yield f"the source has the option {key}"
-    if scheme == "csv" or _is_recorded(relation):
+    if scheme == "csv" or is_recorded(relation.source):
         for column in relation.columns:
             if not is_plain_kind(column.type):
                 yield f"column {column.name} is {column.type}"
-
-
-def _is_recorded(relation: Stream | Table) -> bool:
-    """True if a recording plays in recorded order."""
-    source = relation.source
-    return source.scheme == "replay" and source.option_map.get("recorded", "").lower() == "true"

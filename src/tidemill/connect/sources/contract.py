@@ -23,6 +23,7 @@ from tidemill.connect.sources.recordings import RecordedClock
 from tidemill.language.statements import ColumnDef
 from tidemill.scan.contract import Arrival, TimeRange
 from tidemill.settings import Settings
+from tidemill.time import Word
 
 Json = Any  # None, a truth value, a number, a text, or a list or dict of such
 _TEXT_FORMATS = ("csv", "json")
@@ -257,6 +258,17 @@ class SourceTools:
     # The clock that recordings of a home share.
     recorded: RecordedClock = field(default_factory=RecordedClock)
     handovers: Handovers = field(default_factory=NoHandovers)
+
+
+def word_of(stream: Stream) -> Word:
+    """What a stream declares of its rows to come."""
+    return Word(
+        stream.lateness_us,
+        stream.skew_us,
+        stream.estimates_skew,
+        stream.follows_clock,
+        stream.stamped_on_arrival,
+    )
 
 
 def is_text_format(file_format: str) -> bool:

@@ -16,6 +16,7 @@ from tidemill.connect.sources.contract import (
     SourceReader,
     SourceTools,
     stored_columns,
+    word_of,
 )
 from tidemill.connect.sources.files import list_files, refuse_unfit
 from tidemill.connect.sources.recordings import Played, RecordedRows, Recording
@@ -49,7 +50,7 @@ class RecordedSource(SourceReader[NumberSpan]):
         limit_s = self._played.limit_s(self._stream.key, next_s)
         if next_s is None:
             return None
-        if self._played.is_alone and not self._may_promise:
+        if self._played.is_alone and word_of(self._stream).is_silent:
             latest_s = self._played.latest_s(self._clock.now_us())
             limit_s = int(min(latest_s, self._recording.seconds[-1]))
         if limit_s is None or limit_s < next_s:
@@ -90,11 +91,6 @@ class RecordedSource(SourceReader[NumberSpan]):
 
     def most_rows(self, portion: NumberSpan) -> int | None:
         return self._recording.count(portion.low, portion.high)
-
-    @property
-    def _may_promise(self) -> bool:
-        stream = self._stream
-        return stream.follows_clock or stream.estimates_skew or stream.skew_us is not None
 
     def _end(self, low: int, high: int, most_rows: int) -> int:
         """The end of a span of whole arrivals with no more rows, but for those of the first."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidemill.catalog import Stream
+from tidemill.catalog.addresses import is_recorded
 from tidemill.connect.sources.contract import (
     AnySource,
     Extent,
@@ -38,10 +39,10 @@ def open_replay(stream: Stream, tools: SourceTools) -> AnySource:
             f"stream {stream.name} replays, so its rows carry their own time",
             hint="declare the TIMESTAMP column that has it, and ORDER BY it",
         )
-    is_recorded = options.get("recorded", "false")
-    if is_recorded.lower() not in ("true", "false"):
-        refuse("E_SOURCE", f"recorded is true or false, not '{is_recorded}'")
-    if is_recorded.lower() == "true":
+    recorded = options.get("recorded", "false")
+    if recorded.lower() not in ("true", "false"):
+        refuse("E_SOURCE", f"recorded is true or false, not '{recorded}'")
+    if is_recorded(stream.source):
         return RecordedSource(stream, tools, _speed(options.get("speed", "1")))
     return ReplaySource(stream, tools)
 

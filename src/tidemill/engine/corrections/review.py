@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.answer.withdrawals import ClosedAnswers
-from tidemill.engine.tick.bases import register_of
+from tidemill.engine.tick.bases import least_final_us, register_of
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
 from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
@@ -53,13 +53,11 @@ class Review:
         was_us = register_of(sources, record.times()).watermark_us
         after_us = BEGINNING_US if was_us is None else was_us
         until_us = register_of(sources, record.times(self.decision.time)).watermark_us
-        finals = [final for name in sources if (final := self.finals[name]) is not None]
-        final_us = min(finals) if len(finals) == len(sources) else None
         revisions = before.begun(after_us)
         if is_paused and until_us is not None:
             revisions = revisions.paused(after_us, until_us)
         answers = self._answers(query, numbers)
-        return revisions.answered(answers).forgotten(final_us)
+        return revisions.answered(answers).forgotten(least_final_us(sources, self.finals))
 
     def _answers(self, query: QueryPlan, numbers: Mapping[Bounds, int]) -> dict[Bounds, LastAnswer]:
         """Of a query that never withdraws all that is answered again has rows."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.engine.tick.bases import Basis, Registers, Versions, register_of
+from tidemill.engine.tick.bases import Basis, Registers, Versions, least_final_us, register_of
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.stints import JointStint
 from tidemill.language.names import Name
@@ -95,9 +95,7 @@ class Corrector:
             versions[source].complete_from.get(key, BEGINNING_US)
             for key, source in zip(basis.synopses, basis.sources, strict=True)
         ]
-        own_finals = [final for source in basis.sources if (final := finals[source]) is not None]
-        after_us = min(own_finals) if len(own_finals) == len(basis.sources) else None
-        return Closed(until_us, after_us, max(complete_from))
+        return Closed(until_us, least_final_us(basis.sources, finals), max(complete_from))
 
 
 def _revised(run: Due, closed: Closed, states: Mapping[str, QueryState]) -> Iterator[Due]:

@@ -89,11 +89,9 @@ class Registry:
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
         catalog.check_inputs(statement)
-        plan = self.bind(answering_query(statement), catalog)
-        if isinstance(plan, QueryPlan):
-            check_calls(plan)
-            check_windows(statement.select.window)
-        return with_columns(statement, plan)
+        query = answering_query(statement)
+        self.check(query, catalog)
+        return with_columns(statement, self.bind(query, catalog))
 
     def bind(self, query: CreateQuery, catalog: Catalog) -> AnyQuery:
         return self.binder.recall(catalog, self.plan)(query)

@@ -11,7 +11,7 @@ from tidemill.aggregates import lanes_behind
 from tidemill.aggregates.functions import function_of
 from tidemill.catalog import Catalog
 from tidemill.engine.register.turns import RateTurns
-from tidemill.engine.tick.bases import Registers, final_us_of, register_of
+from tidemill.engine.tick.bases import Registers, over_us_of
 from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.runner import StreamRunner
 from tidemill.errors import Problem
@@ -70,16 +70,11 @@ class Upkeep:
 def over_us(
     plan: SharedPlan, times: Registers, corrects: Mapping[Name, int], part: QueryPlan
 ) -> int | None:
-    """The time by which windows of a part are answered for good; those of soft queries are over an
-    update later."""
+    """The time by which windows of a part are over."""
     sources = source_names(plan.query(part.owner).relation)
     if not times.keys() >= set(sources):
         return None  # a source has been added that no runner reads yet
-    time, update_us = register_of(sources, times), part.window.update_us
-    if not part.is_soft:
-        return final_us_of(sources, times, corrects)
-    reach_us = time.reach_us(update_us)
-    return None if reach_us is None else reach_us - update_us
+    return over_us_of(sources, part.window.update_us if part.is_soft else 0, times, corrects)
 
 
 def oversized(

@@ -41,9 +41,30 @@ def final_us_of(
 ) -> int | None:
     """Windows over rows of these sources that end by then are answered for good: no row of any
     source that is to come corrects them."""
-    marks = [(times[name].watermark_us, corrects.get(name, 0)) for name in sources]
-    finals = [mark_us - correct_us for mark_us, correct_us in marks if mark_us is not None]
-    return min(finals) if len(finals) == len(marks) else None
+    marks = {name: times[name].watermark_us for name in sources}
+    finals = {
+        name: None if mark_us is None else mark_us - corrects.get(name, 0)
+        for name, mark_us in marks.items()
+    }
+    return least_final_us(finals, finals)
+
+
+def least_final_us(sources: Iterable[Name], finals: Mapping[Name, int | None]) -> int | None:
+    """The least of these sources' finals; None while one of them has none."""
+    several = [finals[name] for name in sources]
+    known = [final_us for final_us in several if final_us is not None]
+    return min(known) if len(known) == len(several) else None
+
+
+def over_us_of(
+    sources: Iterable[Name], update_us: int, times: Registers, corrects: Mapping[Name, int]
+) -> int | None:
+    """Windows over rows of these sources that end by then are of no more use: they are answered
+    for good; soft queries, whose updates are so long, have seen a later one."""
+    if not update_us:
+        return final_us_of(sources, times, corrects)
+    reach_us = register_of(sources, times).reach_us(update_us)
+    return None if reach_us is None else reach_us - update_us
 
 
 @dataclass(frozen=True)
@@ -63,7 +84,7 @@ class TickSpan:
         if self.newest_us is None:
             return self.until_us
         started = (self.newest_us - spec.start_us) // spec.slide_us
-        return spec.window_start(started) + spec.range_us
+        return min(spec.window_start(started) + spec.range_us, self.until_us)
 
 
 @dataclass(frozen=True)
@@ -153,15 +174,8 @@ class Keeper:
 
     def horizon_us(self, times: Registers) -> int:
         """Slices that start before this are of no more use to them."""
-        if self.update_us:
-            until_us = register_of(self.sources, times).reach_us(self.update_us)
-        else:
-            until_us = final_us_of(self.sources, times, self.corrects)
-        return (
-            BEGINNING_US
-            if until_us is None
-            else oldest_needed(self.specs, until_us - self.update_us)
-        )
+        over_us = over_us_of(self.sources, self.update_us, times, self.corrects)
+        return BEGINNING_US if over_us is None else oldest_needed(self.specs, over_us)
 
 
 def keepers_of(

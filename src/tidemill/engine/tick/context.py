@@ -42,7 +42,7 @@ class FoldContext:
     buckets: Mapping[str, int]  # by synopsis
     failpoint: Failpoint
     # By stream and verdict, the streams that are read of what it sets aside.
-    sides: Mapping[Name, Mapping[int, Name]] = field(default_factory=dict)
+    sides: Mapping[Name, Mapping[int, Name]]
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class DecideContext:
     paused: frozenset[str]
     buckets: Mapping[str, int]  # by synopsis
     snapshot_pieces: int  # by bucket
-    most_empty_windows: int = Settings().most_empty_windows
-    states: Mapping[str, QueryState] = field(default_factory=dict)  # by query
-    synopses: Path = field(default_factory=Path)  # where pieces lie
-    corrects: Mapping[Name, int] = field(default_factory=dict)  # by stream
+    most_empty_windows: int
+    states: Mapping[str, QueryState]  # by query
+    synopses: Path  # where pieces lie
+    corrects: Mapping[Name, int]  # by how much late rows correct, by stream
 
 
 @dataclass(frozen=True)

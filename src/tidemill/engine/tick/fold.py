@@ -13,19 +13,17 @@ from tidemill.connect.sources import AnySource, Input
 from tidemill.connect.sources.contract import Files
 from tidemill.connect.sources.parts import array_parts, settle_by_footers, settle_by_parts
 from tidemill.engine.tick.context import FoldContext
-from tidemill.engine.tick.handover import side_file
 from tidemill.engine.tick.journal import TickRecord
 from tidemill.scan.arrays.aside import set_aside_on_arrays
 from tidemill.scan.arrays.files import Part
 from tidemill.scan.arrays.program import write_program
 from tidemill.scan.contract import (
-    LATE,
-    MALFORMED,
     Admission,
     FoldPlace,
     FoldReport,
     SideFiles,
     Terms,
+    side_file,
 )
 from tidemill.scan.routes import divide_feeds, hindrance
 from tidemill.spark.array_fold import ArrayFold, fold_on_arrays
@@ -254,9 +252,8 @@ class ScanFolder:
         """Write the side files, by arrays as far as they have judged the rows and can."""
         files = self._side_files(record.number)
         files.clear()
-        report = outcome.report
-        rows = {LATE: report.late, MALFORMED: report.malformed}
-        verdicts = {verdict for verdict, count in rows.items() if count}
+        rows = outcome.report.aside
+        verdicts = set(rows)
         if not verdicts:
             return
         source, portion = self._source, self._input(record)

@@ -11,7 +11,7 @@ from tidemill.catalog.addresses import HANDED
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.tick.journal import TickRecord
 from tidemill.language.names import Name
-from tidemill.scan.contract import FOLDERS, FoldReport
+from tidemill.scan.contract import FOLDERS, FoldReport, side_file
 from tidemill.share import SharedPlan
 
 
@@ -36,7 +36,7 @@ class TickHandover:
     def record(self, record: TickRecord, folded: FoldReport) -> None:
         """Within the transaction of the commit."""
         for verdict, side in self.sides.items():
-            if rows := folded.rows.get(verdict):
+            if rows := folded.aside.get(verdict):
                 self.ledger.add(side, [side_file(record.number)], rows)
         if self.stream.source.scheme == HANDED and record.mark is not None:
             self._handed_files = self.ledger.remove(self.stream.key, record.mark)
@@ -52,7 +52,3 @@ def sides_read(stream: Name, plan: SharedPlan) -> dict[int, Name]:
     """By verdict, the streams of what a stream sets aside, as far as queries read them."""
     sides = {verdict: Name(f"{stream}.{side}") for verdict, side in FOLDERS.items()}
     return {verdict: side for verdict, side in sides.items() if side in plan.streams}
-
-
-def side_file(tick: int) -> str:
-    return f"tick-{tick:08d}.parquet"

@@ -219,11 +219,7 @@ class TickMachine:
         return Decided(record, decision, version, snapshots, watch)
 
     def answer(self, tick: Decided) -> Answered:
-        number, due, versions = (
-            tick.record.number,
-            tick.decision.due,
-            self._versions(tick.version),
-        )
+        number, due, versions = tick.record.number, tick.decision.due, self._versions(tick.version)
         with tick.watch.phase("answer"):
             results = self._answerer.answer(number, due, versions, tick.snapshots)
             rows = []

@@ -10,6 +10,7 @@ from operator import is_
 
 from tidemill.catalog import Stream
 from tidemill.connect.sources import AnySource, Input
+from tidemill.connect.sources.contract import word_of
 from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import TickContext
 from tidemill.engine.tick.journal import StreamState
@@ -17,19 +18,8 @@ from tidemill.engine.waits.queries import Standing
 from tidemill.language.names import Name
 from tidemill.settings import NO_PROMISES
 from tidemill.share import SharedPlan
-from tidemill.time import Promise, Register, Word, promise
+from tidemill.time import Promise, Register, promise
 from tidemill.time.promises import OPERATOR, SOURCE
-
-
-def word_of(stream: Stream) -> Word:
-    """What a stream declares of its rows to come."""
-    return Word(
-        stream.lateness_us,
-        stream.skew_us,
-        stream.estimates_skew,
-        stream.follows_clock,
-        stream.stamped_on_arrival,
-    )
 
 
 class PromiseMaker:
@@ -44,17 +34,22 @@ class PromiseMaker:
         self._held: tuple[list[StreamState], Mapping[frozenset[Name], int]] | None = None
         self._period: int | None = None  # the one in which the clock's last promise was made
 
-    def with_input(self, state: StreamState, portion: Input) -> Promise | None:
-        """What source and operator say of the rows after an input."""
+    def with_input(self, portion: Input) -> Promise | None:
+        """What the source says of the rows after an input."""
         self._context.offers.pop(self._stream.key, None)
-        of_source = _of_source(self._source.promise(portion))
-        return _furthest((of_source, self._of_operator(state.time)))
+        return _of_source(self._source.promise(portion))
+
+    def of_operator(self, time: Register) -> Promise | None:
+        """The word of an operator that is still to be made a promise, before any more input: else
+        the end of a tick would decide which rows it holds for."""
+        until_us = self._context.advances().get(self._stream.key)
+        if until_us is None or until_us <= time.since_us:
+            return None
+        return Promise(until_us, OPERATOR)
 
     def alone(self, state: StreamState, now_us: int | None) -> Promise | None:
         """The promise to be made now, if there is any; without a clock where only the input is to
         tell."""
-        if (promised := self._of_operator(state.time)) is not None:
-            return promised
         promised = _of_source(self._source.promise_alone(state.position))
         by_clock = None if now_us is None else self._by_clock(state, now_us)
         every_us = self._context.settings.promises_every_us
@@ -77,12 +72,6 @@ class PromiseMaker:
             return None
         promised = promise(state.time, self._word, now_us)
         return promised if promised is not None and self._source.sight().is_idle else None
-
-    def _of_operator(self, time: Register) -> Promise | None:
-        until_us = self._context.advances().get(self._stream.key)
-        if until_us is None or until_us <= time.since_us:
-            return None
-        return Promise(until_us, OPERATOR)
 
     def _lets_go(self, promised: Promise) -> bool:
         """True if something goes by it, where all other sources have come so far or could."""

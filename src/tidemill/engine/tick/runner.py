@@ -86,8 +86,10 @@ class StreamRunner:
     def tick(self, draining: bool) -> TickReport | None:
         """Take the next input, if there is any, and run a tick over it.
 
-        Without any the source may have a promise to make.
+        Without any the source may have a promise to make. An operator's goes before all input.
         """
+        if (word := self._promises.of_operator(self.state.time)) is not None:
+            return self._begin(None, word)
         before, settings = self._look, self._context.settings
         # A row that comes after the look is no older than this, if it follows the clock.
         now_us = self._context.clock.now_us()
@@ -96,7 +98,7 @@ class StreamRunner:
         self._look = Look(is_any, now_us if is_any else before.input_us)
         if portion is not None:
             is_fresh = not (draining or before.has_input or before.input_us is None)
-            return self._begin(portion, self._promises.with_input(self.state, portion), is_fresh)
+            return self._begin(portion, self._promises.with_input(portion), is_fresh)
         promised = self._promises.alone(self.state, self._promise_clock_us(now_us, draining))
         return self._begin(None, promised) if promised else None
 

@@ -28,11 +28,6 @@ class JointStint:
     from_us: int = BEGINNING_US
     until_us: int = END_US
 
-    @property
-    def basis_id(self) -> str:
-        """The name of the basis in the tick log; of one synopsis that of it."""
-        return basis_id(self.basis)
-
     def beside(self, stint: Stint) -> JointStint:
         """Those of its windows that are in the stint of one part more as well."""
         return JointStint(
@@ -44,6 +39,7 @@ class JointStint:
 
 
 def basis_id(basis: Iterable[str]) -> str:
+    """The name of a basis in the tick log; of one synopsis that of it."""
     return "+".join(basis)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sqlglot import exp
-
 from tidemill.catalog.handed import WINDOW_TIME
 from tidemill.errors import listing, refuse
 from tidemill.language import parse_script, render
 from tidemill.language.names import Name
-from tidemill.language.statements import ColumnDef, CreateAnswerStream, SelectItem
+from tidemill.language.statements import ColumnDef, CreateAnswerStream
+from tidemill.plan.bind.streams import item_name
 from tidemill.plan.query import Output, QueryPlan
 from tidemill.plan.row_query import AnyQuery
 from tidemill.types import VOID, Type
@@ -91,26 +90,20 @@ def _refuse_revised(statement: CreateAnswerStream, windowed: QueryPlan) -> None:
 
 def _check_names(statement: CreateAnswerStream) -> None:
     for item in statement.select.items:
-        if not _name(item):
+        if not item_name(item):
             refuse(
                 "E_NAME",
                 f"a column of stream {statement.name} has no name",
                 hint=f"give it one: {item.expr.sql} AS …",
                 place=item.expr.place,
             )
-        if Name(_name(item)) == WINDOW_TIME.name:
+        if Name(item_name(item)) == WINDOW_TIME.name:
             refuse(
                 "E_DUPLICATE",
                 f"stream {statement.name} has a column {WINDOW_TIME.name} already",
                 hint="it is the last instant of the window; give the other one a name with AS",
                 place=item.expr.place,
             )
-
-
-def _name(item: SelectItem) -> str:
-    """The name that is given, or that of a plain column; empty for other expressions."""
-    tree = item.expr.tree
-    return item.alias or (str(tree.name) if isinstance(tree, exp.Column) else "")
 
 
 def _column(statement: CreateAnswerStream, output: Output) -> ColumnDef:
@@ -122,7 +115,11 @@ def _column(statement: CreateAnswerStream, output: Output) -> ColumnDef:
         f"column {output.name} of stream {statement.name} would be {kind}, which no column can be",
         hint=f"write CAST({'NULL' if kind == VOID else output.name} AS …)",
         place=next(
-            (i.expr.place for i in statement.select.items if Name(_name(i)) == Name(output.name)),
+            (
+                i.expr.place
+                for i in statement.select.items
+                if Name(item_name(i)) == Name(output.name)
+            ),
             statement.place,
         ),
     )

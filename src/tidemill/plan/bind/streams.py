@@ -17,6 +17,7 @@ from tidemill.language.statements import (
     Expr,
     JoinClause,
     RowSelect,
+    SelectItem,
     Star,
 )
 from tidemill.plan.bind.branch import (
@@ -201,7 +202,7 @@ class _Binder:
                 yield from self._all(item)
                 continue
             tree = self.scope.resolve(item.expr)
-            name = item.alias or _column_name(item.expr)
+            name = item_name(item)
             if not name and self.names is None:
                 refuse(
                     "E_NAME",
@@ -280,10 +281,10 @@ class _Binder:
         )
 
 
-def _column_name(expr: Expr) -> str:
-    """The name of a plain column; empty for other expressions."""
-    tree = expr.tree
-    return str(tree.name) if isinstance(tree, exp.Column) else ""
+def item_name(item: SelectItem) -> str:
+    """The name that is given, or that of a plain column; empty for other expressions."""
+    tree = item.expr.tree
+    return item.alias or (str(tree.name) if isinstance(tree, exp.Column) else "")
 
 
 def _tree(tree: exp.Expr, scalar: Scalar) -> exp.Expr:

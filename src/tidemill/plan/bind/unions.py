@@ -44,8 +44,13 @@ def union_branch(face: Branch, branches: Sequence[Branch]) -> Branch:
     """
     slowest = max((branch.source for branch in branches), key=lambda source: source.update_us)
     correct_us = max(branch.source.correct_us for branch in branches)
-    source = replace(slowest, name=face.name, columns=face.columns, correct_us=correct_us)
-    source = replace(source, time_column=face.time_column)
+    source = replace(
+        slowest,
+        name=face.name,
+        columns=face.columns,
+        time_column=face.time_column,
+        correct_us=correct_us,
+    )
     return Branch(face.name, source, face.columns, face.time_column)
 
 
@@ -95,7 +100,9 @@ def _renamed(
 def _cast(column: BranchColumn, definition: ColumnDef, scalars: ScalarBinder) -> BranchColumn:
     if column.scalar.type == definition.type:
         return replace(column, name=definition.name)
-    tree = exp.cast(column.tree.copy(), definition.type.sql, dialect="spark")
+    kind = exp.DataType.build(definition.type.sql, dialect="spark")
+    # `exp.cast` would leave a cast to another decimal out.
+    tree = exp.Cast(this=column.tree.copy(), to=kind)
     expr = Expr(f"CAST({column.scalar.sql} AS {definition.type.sql})")
     return BranchColumn(definition.name, scalars.bind(expr, tree), tree)
 
