@@ -37,6 +37,7 @@ from tidemill.reference.answers import (
     early_answers,
 )
 from tidemill.schedule import Due
+from tidemill.settings import Settings
 from tidemill.windows import WindowSpec
 
 SEEDS = 60
@@ -139,6 +140,27 @@ def plain_gaps(
         else:
             gap.append(number)
     return answered, skipped
+
+
+def test_a_query_that_moves_before_it_begins_has_the_windows_without_rows(tmp_path: Path) -> None:
+    """The first window with rows is read from one synopsis, those without from the next."""
+    texts = (
+        "COUNT(*) AS c FROM s [RANGE 10 us SLIDE 10 us] EMIT EMPTY WINDOWS",
+        "k, COUNT(*) AS c FROM s [RANGE 20 us SLIDE 10 us] GROUP BY k",
+    )
+    asked = [Asked(plan_of(n, f"SELECT {t}"), lambda _row: True) for n, t in enumerate(texts)]
+    mill = Mill(tmp_path, Settings(sharing="none"))
+    mill.change(asked)
+    mill.tick([AcceptedRow(5, {"k": "a"})])
+    mill.settings = Settings(sharing="shared")
+    mill.rebuild()
+    mill.tick([], promised_us=40)
+    mill.tick([AcceptedRow(57, {"k": "a"})])
+    mill.tick([], flush=True)
+    assert len(mill.plan.stints["q0"]) > 1
+    assert [row[::2] for row in mill.kept.answers["q0"]] == [
+        (start, (int(start in (0, 50)),)) for start in range(0, 60, 10)
+    ]
 
 
 def test_the_year_9999_is_one_gap(tmp_path: Path) -> None:

@@ -91,6 +91,13 @@ class TaskResult:
     requests: tuple[WindowRequest, ...] = ()
     part: int = 0
 
+    @property
+    def begun(self) -> set[str]:
+        """The queries that ask for windows without rows, and have met one with rows by now."""
+        answered = zip(self.requests, self.answers, strict=True)
+        gaps = ((r.batch, n, g) for r, answers in answered for n, g in answers.gaps.items())
+        return {name for batch, n, g in gaps if g.has_begun for name in batch.names[n]}
+
     def without_windows(self) -> TaskResult:
         """With requests that say no more than whose windows they were."""
         requests = tuple(request.without_windows() for request in self.requests)

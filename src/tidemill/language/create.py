@@ -25,6 +25,7 @@ from tidemill.language.statements import (
     CreateTable,
     Definition,
     Options,
+    Select,
     StreamDefinition,
 )
 from tidemill.types import TYPE_NAMES, Type, parse_type
@@ -104,13 +105,12 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> StreamDefinition:
     name = cursor.name("the name of a stream")
     if cursor.take("AS"):
         if reads_window(cursor):
-            select = parse_select(cursor)
-            return CreateAnswerStream(name, select, None, or_replace, place=place)
+            return CreateAnswerStream(name, _parse_answers(cursor), None, or_replace, place=place)
         first, *others = parse_row_selects(cursor)
         return CreateDerivedStream(name, first, or_replace, tuple(others), place=place)
     columns = _parse_columns(cursor, "(ts TIMESTAMP, src STRING, …)")
     if cursor.take("AS"):
-        return CreateAnswerStream(name, parse_select(cursor), columns, or_replace, place=place)
+        return CreateAnswerStream(name, _parse_answers(cursor), columns, or_replace, place=place)
     clauses = _parse_clauses(cursor, "ORDER BY", "SOURCE", "WITH", "ON OVERLOAD")
     if clauses.source is None:
         cursor.fail("SOURCE 'address'")
@@ -126,6 +126,14 @@ def _parse_stream(cursor: Cursor, or_replace: bool) -> StreamDefinition:
         source_place=clauses.places.get("source"),
         options_place=clauses.places.get("options"),
     )
+
+
+def _parse_answers(cursor: Cursor) -> Select:
+    """The query whose answers are a stream."""
+    select = parse_select(cursor)
+    if cursor.word() == "WITH":
+        refuse_not_built("WITH on a stream of answers", cursor.text, cursor.here)
+    return select
 
 
 def _parse_table(cursor: Cursor, or_replace: bool) -> CreateTable:

@@ -45,6 +45,7 @@ HINTS = {
     "WITH on a derived stream": (
         "lateness, correct, ahead, skew, clock, update and weight are those of the stream below"
     ),
+    "WITH on a stream of answers": "its time is that of its query, and none of its rows is late",
     "ON OVERLOAD": "ON OVERLOAD BLOCK is the default and the only choice today",
 }
 

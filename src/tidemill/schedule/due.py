@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tidemill.arrays import IntArray
-from tidemill.windows import END_US, WindowSpec, closed_runs
+from tidemill.windows import BEGINNING_US, END_US, WindowSpec, closed_runs
 
 # A spec whose windows are more than this many to a slice has gaps without rows in between.
 TRIED_PER_SLICE = 8
@@ -43,6 +43,11 @@ class Due(NamedTuple):
     most_empty: int | None = None
     has_begun: bool = False
     revisions: tuple[int, ...] = ()
+
+    @property
+    def may_begin(self) -> bool:
+        """True if it may have the first window with rows of a query that has asked for others."""
+        return self.most_empty is not None and not self.has_begun
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """The bounds of each window."""
@@ -120,21 +125,31 @@ def due_windows(
 def parts_of_due(due: Iterable[Due], most: int) -> Iterator[list[Due]]:
     """The runs in parts of up to so many windows, counted for each who asks; one part at least.
 
+    A query that has not begun has one run in a part.
+
     >>> runs = Due(("p", "q"), "s1", 9, 1, 0, 5), Due(("r",), "s1", 9, 3, 0, 2)
     >>> for part in parts_of_due(runs, 6):
     ...     print([(run.first_us, run.windows) for run in part])
     [(0, 3)]
     [(3, 2), (0, 2)]
     """
-    part, size = list[Due](), 0
-    for piece in (piece for run in due for piece in _cut(run, most)):
+    part, size, beginning = list[Due](), 0, set[tuple[str, ...]]()
+    for piece in (piece for run in sorted(due, key=_begins_at) for piece in _cut(run, most)):
         windows = piece.windows * len(piece.queries) if piece.most_empty is None else 0
-        if part and size + windows > most:
+        # Whether a query has begun is known once the part with its earlier windows is answered.
+        is_next = not piece.may_begin or piece.queries not in beginning
+        if part and (size + windows > most or not is_next):
             yield part
             part, size = [], 0
         part.append(piece)
         size += windows
+        beginning |= {piece.queries} if piece.may_begin else set()
     yield part
+
+
+def _begins_at(run: Due) -> int:
+    """Runs of queries that have not begun go by time, after all others."""
+    return run.first_us if run.may_begin else BEGINNING_US
 
 
 def _cut(run: Due, most: int) -> Iterator[Due]:

@@ -62,11 +62,15 @@ class Answerer:
         parts = list(parts_of_due(due, MOST_WINDOWS))
         if len(parts) == 1:
             return self._answer(tick, due, versions, snapshots or {})
-        return [
-            replace(result.without_windows(), part=number)
-            for number, part in enumerate(parts)
-            for result in self._answer(tick, part, versions, {} if number else snapshots or {})
-        ]
+        results: list[TaskResult] = []
+        for number, part in enumerate(parts):
+            begun = {name for result in results for name in result.begun}
+            runs = [
+                run._replace(has_begun=run.has_begun or run.queries[0] in begun) for run in part
+            ]
+            answered = self._answer(tick, runs, versions, {} if number else snapshots or {})
+            results += [replace(result.without_windows(), part=number) for result in answered]
+        return results
 
     def _answer(
         self, tick: int, due: Sequence[Due], versions: Versions, snapshots: Mapping[str, int]

@@ -19,6 +19,7 @@ from tidemill.engine.tick.bases import (
 )
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
+from tidemill.engine.tick.stints import joint_stints_of
 from tidemill.language.names import Name
 from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
@@ -151,7 +152,9 @@ class Decider:
         """The windows with rows and without, once one with rows has come."""
         (query,) = asker.queries
         state = self._context.states.get(query, QueryState())
-        if not state.has_begun and not len(slices):
+        # The first rows of a query that moves may lie where it came from.
+        is_moving = len(joint_stints_of(self._context.plan, query)) > 1
+        if not state.has_begun and not len(slices) and not is_moving:
             return
         run = all_windows(asker.spec, slices, span.after_us, span.last_end_us(asker.spec))
         for due in asker.due([run] if run else []):
