@@ -120,8 +120,8 @@ def opened_pieces(windows: Iterable[WindowSpec], tick_seconds: float) -> float:
     """The mean number of pieces that a tick opens: all that stand, where some window is due.
 
     >>> minute = WindowSpec(60_000_000, 60_000_000)
-    >>> opened_pieces([minute], tick_seconds=60.0), opened_pieces([minute], tick_seconds=6.0)
-    (2.0, 1.1)
+    >>> [round(opened_pieces([minute], seconds), 3) for seconds in (60.0, 6.0)]
+    [2.0, 1.1]
     """
     spans = _spans_us(windows)
     tick_us = tick_seconds * _US_PER_SECOND
