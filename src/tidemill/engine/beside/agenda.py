@@ -46,9 +46,11 @@ class JointCosts:
                 readers = [reader for reader, _ in plan.readers_of(synopsis)]
                 stored = cells_per_second(version, synopsis.id)
                 rates[synopsis.id] = stored or costs.cells_per_second(needs_of(readers))
-            cells = rates[synopsis.id] * max(query.window.ranges_us) / _US_PER_SECOND
-            joint.read_ns[query.name] = cells * costs.machine.combine_ns
-            joint.answer_ns[query.name] = _groups(query, costs) * costs.machine.answer_ns
+            cells, needs = rates[synopsis.id], needs_of([query])
+            work = costs.work_of(needs, cells)
+            read = cells * max(query.window.ranges_us) / _US_PER_SECOND
+            joint.read_ns[query.name] = read * (work.read_ns + work.combine_ns)
+            joint.answer_ns[query.name] = _groups(query, costs) * work.answer_ns
         return joint
 
     def __call__(self, queries: Sequence[Soft]) -> float:
