@@ -18,6 +18,7 @@ from typing import Any
 
 from _harness import print_table, write_json
 from _weave import efforts, studies
+from _weave.engine_plans import engine_plans
 from _weave.workload import Woven, draw
 from rich.console import Console
 
@@ -68,7 +69,7 @@ def run(scale: studies.Scale) -> dict[str, Any]:
         "skews": lambda: studies.skews((100,) if quick else (100, 250), scale.seeds),
         "processing": lambda: studies.processing(middle[0]),
         "averages": lambda: studies.averages(60 if quick else 150, scale.seeds),
-        "machine": lambda: studies.machine(50 if quick else 200),
+        "machine": lambda: engine_plans(50 if quick else 200),
         "ablation": lambda: efforts.ablation((25, 50) if quick else (25, 50, 100, 250)),
         "planning": lambda: efforts.planning((100,) if quick else (250, 500, 1000)),
         "incremental": lambda: efforts.incremental(
@@ -108,8 +109,8 @@ def report(study: dict[str, Any]) -> None:
 
 
 def _shown_machine(row: dict[str, Any]) -> str:
-    kind = "sums" if row["subtractable"] else "extremes"
-    return f"{row['rows per second']:,} rows/s, {row['groups']:,} groups, {kind}"
+    rate, groups = f"{row['rows per second']:,} rows/s", f"{row['groups']:,} groups"
+    return f"{rate}, {groups}, {row['item']}, ticks of {row['tick']} s"
 
 
 def _mode(plan: dict[str, Any]) -> str:

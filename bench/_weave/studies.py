@@ -13,18 +13,12 @@ from _weave.local_search import local_search
 from _weave.rivals import exhaustive, insert_then_weave, random_plan
 from _weave.workload import Woven, draw, mean_row
 from tidemill.share.weave import (
-    WEAVE_MODES,
-    Machine,
     Operations,
     Processing,
-    Statistics,
-    WeavePlan,
     alone,
-    choose_weave,
     cost_of_plan,
     everything,
 )
-from tidemill.windows import WindowSpec
 
 US = 1_000_000
 RATES = (50, 300, 10_000)
@@ -188,37 +182,3 @@ def averages(count: int, seeds: int) -> list[Row]:
             found.append({name: float(value) for name, value in vars(costs).items()})
         rows.append({"rate": rate, **mean_row(found)})
     return rows
-
-
-def machine(count: int) -> list[dict[str, object]]:
-    """Plans by the engine's own model of monitoring windows, 10 to 120 s every 1 to 60 s."""
-    random = np.random.default_rng(7)
-    pairs = zip(random.integers(10, 121, count), random.integers(1, 61, count), strict=True)
-    windows = [WindowSpec(int(r) * US, int(s) * US) for r, s in pairs]
-    return [
-        {
-            "rows per second": rows,
-            "groups": groups,
-            "subtractable": subtractable,
-            "modes": {
-                mode: _engine_plan(choose_weave(mode, windows, model)) for mode in WEAVE_MODES
-            },
-        }
-        for rows, groups, subtractable in (
-            (50_000, 1_000, True),
-            (50_000, 1_000, False),
-            (1_000, 1_000, False),
-            (50_000, 10, False),
-            (50_000, 1_000_000, False),
-            (1_000, 1_000_000, False),
-        )
-        for model in [Machine(Statistics(rows, groups, subtractable))]
-    ]
-
-
-def _engine_plan(plan: WeavePlan) -> dict[str, object]:
-    return {
-        "seconds": plan.cost,
-        "processing": plan.processing.value,
-        "groups": len(plan.groups),
-    }

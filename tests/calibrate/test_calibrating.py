@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 
 from tests.engine.made_up import MadeUpMachine
 from tidemill import Engine
+from tidemill.aggregates import CostFamily
 from tidemill.calibrate import calibrate_home
 from tidemill.calibrate.calibrate import measure_synopses
 from tidemill.calibrate.fitting import LEAST_NS, Job, Watch
@@ -88,18 +90,24 @@ def test_catalyst_makes_the_same(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_every_figure_of_a_synopsis_is_measured(tmp_path: Path) -> None:
     told: list[str] = []
-    unmeasured = ("scan_ns", "set_ns", "partial_ns")
+    unmeasured = ("scan_ns", "set_ns", "partial_ns", "lanes")
     found = measure_synopses(Watch(rounds=1), tmp_path, told.append)
     figures = {name: value for name, value in vars(found).items() if name not in unmeasured}
-    assert told == [f"measuring {name.removesuffix('_ns')}" for name in ORDER]
+    families = [f"measuring lanes of {family.value}" for family in CostFamily]
+    assert told == [*(f"measuring {name.removesuffix('_ns')}" for name in ORDER), *families]
+    assert found.lanes.keys() == set(CostFamily)
+    assert all(value > 0 for lane in found.lanes.values() for value in vars(lane).values())
+    # A sketch of many values is dearer than a number, whoever measures.
+    numbers, sketches = (found.lanes[f] for f in (CostFamily.NUMBERS, CostFamily.SKETCHES))
+    assert sketches.row_ns > numbers.row_ns
     assert figures.keys() == set(ORDER)
     assert all(getattr(ARRAY_COSTS, name) != value > 0 for name, value in figures.items())
     assert not list(tmp_path.iterdir())
 
 
 ORDER = (
-    *("fold_ns", "combine_ns", "keep_ns", "route_ns", "narrow_ns", "answer_ns", "run_ns"),
-    "probe_ns",
+    *("fold_ns", "combine_ns", "keep_ns", "read_ns", "route_ns", "narrow_ns", "answer_ns"),
+    *("piece_ns", "open_ns", "run_ns"),
 )
 
 
@@ -114,11 +122,16 @@ def test_figures_are_kept_until_they_are_forgotten() -> None:
     assert load_machines(connection) == Machines()
 
 
-def test_figures_of_another_model_are_not_taken_for_ours() -> None:
+def test_figures_of_an_older_version_are_kept_and_the_others_are_the_defaults() -> None:
     connection = sqlite3.connect(":memory:")
     keep_machines(connection, FOUND)
-    connection.execute("UPDATE calibration SET figures = REPLACE(figures, 'scan_ns', 'read_ns')")
-    assert load_machines(connection) == Machines()
+    (text,) = connection.execute("SELECT figures FROM calibration").fetchone()
+    old = json.loads(text)
+    for costs in old.values():
+        del costs["lanes"], costs["piece_ns"]
+        costs["probe_ns"] = 4.0  # it was one for all lanes
+    connection.execute("UPDATE calibration SET figures = ?", (json.dumps(old),))
+    assert load_machines(connection) == FOUND
 
 
 def _measure(_session: Callable[[], object], _notice: Callable[[str], None]) -> Machines:

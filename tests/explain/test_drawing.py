@@ -48,7 +48,8 @@ class Picture:
 NETMON_PICTURE = Picture(planned(QUERIES, packets_sample(QUERIES)))
 MANY_QUERIES = bound(PACKETS + MANY)
 MANY_PICTURES = [
-    Picture(planned(MANY_QUERIES, settings=Settings(sharing=mode))) for mode in ("auto", "none")
+    Picture(planned(MANY_QUERIES, packets_sample(MANY_QUERIES), Settings(sharing=mode)))
+    for mode in ("auto", "none")
 ]
 PICTURES = [NETMON_PICTURE, *MANY_PICTURES]
 

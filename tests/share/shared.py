@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +28,11 @@ def query(
     return plan_of(number, f"SELECT {items} FROM s [{window}] {condition} {group}")
 
 
-def costs(rate: float = 1_000.0, **machine: float) -> EngineCosts:
+def costs(rate: float = 1_000.0, **machine: Any) -> EngineCosts:
     return EngineCosts(Sample(rate, ROWS, KEYS), MachineCosts(**machine))
 
 
-def context(sharing: str = "shared", steps_off: str = "", **machine: float) -> Context:
+def context(sharing: str = "shared", steps_off: str = "", **machine: Any) -> Context:
     return Context(Settings(sharing=sharing, steps_off=steps_off), costs(**machine))
 
 

@@ -42,9 +42,11 @@ def queries(*texts: str, multiplies: bool) -> list[QueryPlan]:
     return [replace(plan, name=f"q{number}") for number, plan in enumerate(plans)]
 
 
-def shared(plans: list[QueryPlan]) -> tuple[SharedPlan, tuple[Feed, ...]]:
-    plan = change_plan(SharedPlan(), plans, lambda _: (StreamPosition(), CONTEXT))
-    return plan, arrange_feeds(plan.synopses, CONTEXT.settings, CONTEXT.costs)
+def shared(
+    plans: list[QueryPlan], context: Context = CONTEXT
+) -> tuple[SharedPlan, tuple[Feed, ...]]:
+    plan = change_plan(SharedPlan(), plans, lambda _: (StreamPosition(), context))
+    return plan, arrange_feeds(plan.synopses, context.settings, context.costs)
 
 
 def test_a_unique_table_is_part_of_the_scan_of_all():

@@ -8,7 +8,7 @@ import pytest
 from tests.laws.queries import plan_of
 from tidemill.plan.predicates import Predicate
 from tidemill.share import Sample
-from tidemill.share.sample import expected_distinct, frequencies
+from tidemill.share.costs.sample import Occurrences
 
 RATE, SAMPLED = 1_000, 4_000
 
@@ -83,5 +83,7 @@ def test_what_is_not_in_the_sample_is_guessed_alike_every_time() -> None:
 
 
 def test_never_more_distinct_values_than_rows() -> None:
-    assert expected_distinct(*frequencies(np.ones(100, dtype=np.int64)), 10.0) <= 10.0
-    assert expected_distinct(*frequencies(np.array([50, 50])), 1.0) == pytest.approx(1.0)
+    rows = np.array([10.0, 1.0])
+    once, often = (Occurrences(1.0, np.array([n]), np.array([m])) for n, m in ((1, 100), (50, 2)))
+    assert once.cells(rows)[0] <= 10.0
+    assert often.cells(rows)[1] == pytest.approx(1.0)

@@ -17,7 +17,7 @@ from tidemill.share.serves import Verdict, find_servings
 from tidemill.state.synopsis import Synopsis
 from tidemill.windows import BEGINNING_US
 
-BY_SIGNATURE = Settings(steps_off="routing")
+BY_SIGNATURE = Settings(sharing="shared")
 
 
 def asks(

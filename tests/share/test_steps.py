@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import pytest
 
 from tests.share.goldens import check
@@ -71,7 +74,7 @@ def test_what_each_step_is_for() -> None:
     assert {off: shape(arranged(off)) for off in offs} == {
         "": (4, 4, 2, 1),
         "slices": (4, 4, 2, 1),
-        "predicates": (7, 3, 2, 1),
+        "predicates": (7, 3, 3, 1),
         "routing": (4, 2, 2, 1),
         "weave": (4, 4, 2, 1),
         "covers": (4, 4, 2, 1),
@@ -84,6 +87,57 @@ def test_what_each_step_is_for() -> None:
 
 def test_weaving_is_what_parts_windows_in_the_modes_that_weave() -> None:
     assert shape(arranged(sharing="triweave"))[0] > shape(arranged("weave", "triweave"))[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_auto_never_costs_more_than_any_other_mode(seed: int) -> None:
+    """Random windows, conditions, keys and aggregates, in long ticks and in short ones."""
+    dice = random.Random(seed)
+    rate = SAMPLE.rows_per_second
+    queries = bound(PACKETS + "\n".join(random_query(dice, n) for n in range(10)))
+    sample = packets_sample(queries)
+    for tick_seconds in (0.5, 10.0, 120.0):
+        ticks = replace(sample, rows_per_tick=rate * tick_seconds)
+        seconds = {
+            mode: planned(queries, ticks, Settings(sharing=mode)).seconds for mode in SHARING_MODES
+        }
+        assert len({round(each, 6) for each in seconds.values()}) > 1
+        assert seconds["auto"] <= min(seconds.values()) * (1 + 1e-9)
+
+
+def random_query(dice: random.Random, number: int) -> str:
+    item = dice.choice(("SUM(length)", "MAX(length)", "MEDIAN(length)", "STDDEV(length)"))
+    window = f"RANGE {dice.choice((5, 30, 300, 1800))} SECONDS SLIDE {dice.choice((1, 5, 60))}"
+    where = dice.choice(("", "", "WHERE port = 80", "WHERE length > 500"))
+    keys = dice.choice(("src", "src", "proto"))
+    return (
+        f"CREATE QUERY r{number} AS SELECT {keys}, {item} AS v FROM packets [{window} SECONDS] "
+        f"{where} GROUP BY {keys};"
+    )
+
+
+LONG_AND_SHORT = "".join(
+    f"CREATE QUERY {name} AS SELECT src, MEDIAN(length) AS v FROM packets "
+    f"[RANGE {window} SECONDS] GROUP BY src;\n"
+    for name, window in {
+        "pulse": "10 SECONDS SLIDE 1",
+        "half_hour": "30 MINUTES SLIDE 60",
+        "hour": "1 HOUR SLIDE 60",
+    }.items()
+)
+
+
+def test_long_windows_are_kept_apart_from_those_that_slide_often(update_goldens: bool) -> None:
+    """The same, read once a second; with ticks as long as the windows nothing is to be saved."""
+    queries = bound(PACKETS + LONG_AND_SHORT)
+    sample = packets_sample(queries)
+    live = planned(queries, replace(sample, rows_per_tick=sample.rows_per_second))
+    assert {len(live.readers(synopsis)) for synopsis in live.synopses} == {1, 2}
+    assert live.seconds < live.seconds_together
+    assert len(live.feeds) == 1  # one sub-aggregation feeds both
+    check("windows/kept_apart.txt", explain_shared([live]), update_goldens)
+    whole = planned(queries, replace(sample, rows_per_tick=36_000 * sample.rows_per_second))
+    assert len(whole.synopses) == 1
 
 
 def test_a_step_that_is_off_never_makes_the_plan_cheaper() -> None:

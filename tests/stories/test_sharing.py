@@ -138,6 +138,6 @@ def test_answers_equal_batch_in_every_mode(
     if sharing != "triweave":
         assert (synopses == len(cases)) == (sharing == "none")
     # Feeds that cost too little to be joined in one pass may part the plain from the odd.
-    routes = {ROUTES[sharing], *([APART] if sharing == "triweave" else [])}
+    routes = {ROUTES[sharing], *([APART] if sharing in ("auto", "triweave") else [])}
     assert report.routes.keys() <= routes
     assert sum(report.routes.values()) == FILES

@@ -1,6 +1,6 @@
 """Aggregates as lift, combine, lower: lanes in Catalyst, arrays in the kernels, values out."""
 
-from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.algebra import Algebra, CostFamily
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.functions import (
@@ -18,6 +18,7 @@ __all__ = [
     "ROWS",
     "Algebra",
     "Bags",
+    "CostFamily",
     "Encoded",
     "Lane",
     "LaneArray",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -30,6 +31,17 @@ from tidemill.arrays import Array, BoolArray
 from tidemill.compiling import is_worth_loading
 
 Ability = Literal["subtractable", "idempotent", "commutative"]
+
+
+class CostFamily(StrEnum):
+    """Lanes that take about the same work, so that one set of measured figures does for all."""
+
+    NUMBERS = "numbers"  # counts and sums
+    EXTREMES = "extremes"  # minima and maxima
+    RECORDS = "records"  # several numbers in one state: moments, first, last
+    VALUES = "values"  # the distinct values, each with a weight
+    SKETCHES = "sketches"
+    CODE = "code"  # states that a user's methods combine
 
 
 class Combine(Protocol):

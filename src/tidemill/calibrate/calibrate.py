@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from tidemill.aggregates import CostFamily
 from tidemill.calibrate import synopses
 from tidemill.calibrate.fitting import Watch
+from tidemill.calibrate.lanes import lane_costs
 from tidemill.calibrate.routes import in_catalyst, on_arrays, tree_seconds
 from tidemill.calibrate.rows import measure_rows
 from tidemill.calibrate.runs import run_ns
@@ -44,17 +46,23 @@ def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts
         "fold_ns": lambda: synopses.fold_ns(watch),
         "combine_ns": lambda: synopses.combine_ns(watch),
         "keep_ns": lambda: synopses.keep_ns(watch, folder),
+        "read_ns": lambda: synopses.read_ns(watch, folder),
         "route_ns": lambda: synopses.route_ns(watch),
         "narrow_ns": lambda: synopses.narrow_ns(watch),
         "answer_ns": lambda: synopses.answer_ns(watch),
+        "piece_ns": lambda: synopses.piece_ns(watch, folder),
+        "open_ns": lambda: synopses.open_ns(watch, folder),
         "run_ns": lambda: run_ns(watch, folder),
-        "probe_ns": lambda: synopses.probe_ns(watch),
     }
     figures = {}
     for name, measure in measures.items():
         notice(f"measuring {name.removesuffix('_ns')}")
         figures[name] = measure()
-    return replace(MachineCosts(), **figures)
+    lanes = {}
+    for family in CostFamily:
+        notice(f"measuring lanes of {family.value}")
+        lanes[family] = lane_costs(watch, folder, family)
+    return MachineCosts(**figures, lanes=lanes)
 
 
 def calibrate_home(

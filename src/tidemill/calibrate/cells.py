@@ -17,9 +17,10 @@ _VALUES = 40
 
 
 def make_cells(partials: Partials, slices: int, bits: int = 0) -> Cells:
-    """Every other group in each of so many seconds; half of the bits are set."""
+    """Every other group in each of so many seconds, in any order; half of the bits are set."""
     random = np.random.default_rng(slices)
-    slice_index, group = np.divmod(np.arange(slices * GROUPS), GROUPS)
+    slice_index = np.repeat(np.arange(slices), GROUPS)
+    group = random.permuted(np.tile(np.arange(GROUPS), (slices, 1)), axis=1).ravel()
     chosen = np.flatnonzero(random.random(len(group)) < 0.5)
     words = len(partials.signature_columns)
     signatures = random.integers(0, 1 << bits, (_SIGNATURES if bits else 1, words))

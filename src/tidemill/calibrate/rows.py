@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidemill.calibrate.fitting import Job, Watch
-from tidemill.calibrate.stage import CONDITIONS, MODEL, feeds_of, query, synopsis_for
+from tidemill.calibrate.stage import CONDITIONS, COUNTS, MODEL, feeds_of, query, synopsis_for
 from tidemill.state.feed import Feed
 
 # Files ⇒ the partials of each feed ⇒ how many there are.
@@ -45,7 +45,7 @@ def _feeds(keys: Sequence[str], slide_ms: int = 3_600_000) -> tuple[Feed, ...]:
     """For a few conditions, and none; long slices have few partials whatever the rows."""
     conditions = ("", "proto = 'TCP'", "port = 443", *CONDITIONS[:4])
     synopses = [
-        synopsis_for(number, [query(key, slide_ms, where) for where in conditions]).synopsis
+        synopsis_for(number, [query(key, slide_ms, where, COUNTS) for where in conditions]).synopsis
         for number, key in enumerate(keys)
     ]
     return feeds_of(synopses)

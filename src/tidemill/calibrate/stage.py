@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidemill.aggregates.functions import BUILT_IN
-from tidemill.catalog import Stream
+from tidemill.aggregates.functions import signatures_with
+from tidemill.catalog import Code, Stream
 from tidemill.catalog.addresses import Address
 from tidemill.connect.packets.packets import PacketModel, make_block
 from tidemill.language import parse_script
@@ -36,6 +36,37 @@ _COLUMNS: Mapping[str, Type] = {
 }
 MODEL = PacketModel(rate=50_000, hosts=1_000)
 TOTALS = "SUM(length) AS s, COUNT(*) AS c, AVG(length) AS a"
+COUNTS = "COUNT(*) AS c"
+# What a user may have written: states of three numbers, put together by NumPy.
+_CODE = """
+import numpy as np
+import tidemill
+
+
+@tidemill.aggregate(
+    arguments={"x": "BIGINT"},
+    state={"low": "BIGINT", "high": "BIGINT", "n": "BIGINT"},
+    returns="BIGINT",
+)
+class Calibrated:
+    def identity(self):
+        return {"low": 2**62, "high": -(2**62), "n": 0}
+
+    def lift(self, x):
+        x = np.asarray(x)
+        return {"low": x, "high": x, "n": 1}
+
+    def combine(self, left, right):
+        return {
+            "low": np.minimum(left["low"], right["low"]),
+            "high": np.maximum(left["high"], right["high"]),
+            "n": left["n"] + right["n"],
+        }
+
+    def lower(self, state):
+        return state["high"] - state["low"]
+"""
+_FUNCTIONS = signatures_with([Code("calibrated", _CODE)])
 CONDITIONS = tuple(f"length > {100 * number}" for number in range(1, 17))
 
 
@@ -66,7 +97,7 @@ def query(
     text += f" GROUP BY {keys}" + (f" HAVING {having}" if having else "")
     (statement,) = parse_script(f"CREATE QUERY q AS {text}")
     assert isinstance(statement, CreateQuery)
-    return bind(replace(statement, name=text), stream(Path()), Environment(BUILT_IN))
+    return bind(replace(statement, name=text), stream(Path()), Environment(_FUNCTIONS))
 
 
 def synopsis_for(number: int, queries: Sequence[QueryPlan], routed: bool = False) -> FittedSynopsis:

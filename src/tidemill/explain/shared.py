@@ -8,8 +8,9 @@ from tidemill import words
 from tidemill.explain.parts import explain_pass, explain_synopsis
 from tidemill.explain.row_queries import explain_rows
 from tidemill.explain.stream_model import Arrangement, SharingReason
+from tidemill.share.costs.sample import GUESSED_VALUES
+from tidemill.share.model import specs_of
 from tidemill.share.rules import SENTENCES
-from tidemill.share.sample import GUESSED_VALUES
 
 # Shown on a page, before the rest is counted.
 MOST_PASSES, MOST_SYNOPSES = 12, 24
@@ -60,6 +61,8 @@ def _summary(arrangement: Arrangement) -> Iterator[str]:
     read = f"{passes} over the rows (plan {arrangement.plan.version})"
     yield f"{queries} on {arrangement.stream.written}: {synopses}, {read}"
     yield f"  cost      {_saving(arrangement)}"
+    if text := _woven_or_shared(arrangement):
+        yield words.wrapped("  windows   ", text.split(" "), between=" ")
     yield f"  estimate  {_basis(arrangement)}"
     if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
         off = arrangement.settings.steps_off or "none"
@@ -74,6 +77,34 @@ def _saving(arrangement: Arrangement) -> str:
     times = arrangement.seconds_apart / arrangement.seconds
     apart = words.work(arrangement.seconds_apart)
     return f"{shared}; each query alone: {apart}, {times:.1f} times that"
+
+
+def _woven_or_shared(arrangement: Arrangement) -> str:
+    """Which of the two it is, and what the other would cost."""
+    if arrangement.settings.sharing != "auto" or arrangement.settings.steps_off:
+        return ""
+    slides = {spec.slide_us for query in arrangement.queries for spec in specs_of(query)}
+    if arrangement.is_parted:
+        chosen, other = _PARTED[arrangement.is_woven], arrangement.seconds_together
+    elif len(slides) > 1:
+        chosen, other = _SHARED, arrangement.seconds_by_slide
+    else:
+        return ""
+    more = round(100 * (other / arrangement.seconds - 1))
+    by = f"{more} % more" if more >= 0 else f"{-more} % less"
+    return f"{chosen} would cost {words.work(other)}, {by}"
+
+
+_SHARED = (
+    "shared: all windows of one GROUP BY use the same slices; slices of their own for each slide"
+)
+# By whether windows are kept apart, or only conditions.
+_PARTED = {
+    True: "woven: windows of one GROUP BY have slices of their own where that costs less; "
+    "the same slices for all",
+    False: "shared by conditions: of one GROUP BY, those that go together use the same slices; "
+    "one synopsis for all",
+}
 
 
 def _basis(arrangement: Arrangement) -> str:

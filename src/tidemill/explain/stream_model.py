@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,9 +12,11 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.row_query import RowQuery
 from tidemill.settings import Settings
 from tidemill.share.companions import Companions
-from tidemill.share.costs import EngineCosts, needs_of, united_needs
-from tidemill.share.feeds import arrange_feeds, needs_of_synopsis
+from tidemill.share.costs import EngineCosts, Needs, needs_of, united_needs
+from tidemill.share.feeds import arrange_feeds, cost_of_feeding, needs_of_synopsis
 from tidemill.share.model import SharedPlan, Stint, cut_specs_of
+from tidemill.share.optimiser import Context
+from tidemill.share.parting import parts_by_slide
 from tidemill.share.rules import BY_SIGNATURE, DOING, KEEPING
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
@@ -125,6 +127,55 @@ class Arrangement:
 
     def seconds_alone(self, query: QueryPlan) -> float:
         return self.costs.cost_alone(needs_of([query]))
+
+    @cached_property
+    def seconds_together(self) -> float:
+        """The same if all that have equal keys shared slices, whatever their windows."""
+        return self._seconds_of(
+            [
+                needs_of([query for synopsis in several for query, _ in self.readers(synopsis)])
+                for several in self._families.values()
+            ]
+        )
+
+    @cached_property
+    def seconds_by_slide(self) -> float:
+        """The same if only windows of equal slide shared slices."""
+        parts = [
+            part.needs
+            for several in self._families.values()
+            for part in parts_by_slide([query for s in several for query, _ in self.readers(s)])
+        ]
+        return self._seconds_of(parts)
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether some synopses differ in their windows or conditions alone."""
+        return len(self._families) < len(self.synopses)
+
+    @property
+    def is_woven(self) -> bool:
+        """Whether queries of equal keys and condition read several synopses."""
+        reads = {
+            (keys, query.predicate, synopsis.id)
+            for keys, several in self._families.items()
+            for synopsis in several
+            for query, _ in self.readers(synopsis)
+        }
+        return len({(keys, predicate) for keys, predicate, _ in reads}) < len(reads)
+
+    @property
+    def _families(self) -> dict[object, list[Synopsis]]:
+        by_keys: dict[object, list[Synopsis]] = {}
+        for synopsis in self.synopses:
+            needs = needs_of_synopsis(synopsis)
+            by_keys.setdefault((needs.relation, needs.keys), []).append(synopsis)
+        return by_keys
+
+    def _seconds_of(self, synopses: Sequence[Needs]) -> float:
+        context = Context(self.settings, self.costs)
+        kept = sum(map(context.cost_of_cells, synopses))
+        return kept + cost_of_feeding(synopses, self.settings, self.costs)
 
     def _pass_seconds(self, feeds: tuple[Feed, ...]) -> float:
         needs = [[needs_of_synopsis(s) for s in feed.synopses] for feed in feeds]

@@ -25,6 +25,7 @@ from tidemill.plan.relation import Relation, merge_relations, multiplying
 from tidemill.settings import Settings
 from tidemill.share.costs import EngineCosts, Needs, united_needs
 from tidemill.share.merging import merge_greedily
+from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode, Scan
 from tidemill.state.synopsis import Synopsis
 
@@ -38,7 +39,7 @@ def arrange_feeds(
 ) -> tuple[Feed, ...]:
     """The feeds of all synopses of one stream."""
     roots: tuple[Root, ...] = tuple((synopsis,) for synopsis in synopses)
-    apart = settings.sharing in ("none", "weave")
+    apart = _is_apart(settings)
     if not apart and settings.is_on("group_by_tree"):
         roots = group_by_tree(roots, costs, settings.is_on("grouping_sets"))
     passes: Sequence[Sequence[Root]] = [[root] for root in roots]
@@ -58,32 +59,84 @@ def group_by_tree(
     roots: Sequence[Root], costs: EngineCosts, in_one_pass: bool = True
 ) -> tuple[Root, ...]:
     """Synopses rolled up from one finer aggregation, for as long as that saves time."""
-    parts = [_Rolled(root, united_needs(_needs(root))) for root in roots]
-    return tuple(part.root for part in _merged(parts, costs, in_one_pass))
+    parts = [_Rolled((place,), united_needs(_needs(root))) for place, root in enumerate(roots)]
+    return tuple(
+        tuple(synopsis for place in part.places for synopsis in roots[place])
+        for part in _merged(parts, costs, in_one_pass)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Rolled:
-    """A root, and what its synopses need together."""
+    """Synopses by their places that are rolled up from one sub-aggregation, and all they need."""
 
-    root: Root
+    places: tuple[int, ...]
     needs: Needs
 
 
 def _merged(parts: Sequence[_Rolled], costs: EngineCosts, in_one_pass: bool) -> tuple[_Rolled, ...]:
+    alone = [part.needs for part in parts]
+
     def cost(part: _Rolled) -> float:
-        return costs.cost_of_added_feed(part.needs, len(part.root), in_one_pass)
+        finer = costs.cost_of_finer_cells(part.needs, [alone[place] for place in part.places])
+        return finer + costs.cost_of_added_feed(part.needs, len(part.places), in_one_pass)
 
     def merge(left: _Rolled, right: _Rolled) -> _Rolled | None:
         if left.needs.relation != right.needs.relation:
             return None
-        return _Rolled((*left.root, *right.root), left.needs | right.needs)
+        return _Rolled((*left.places, *right.places), left.needs | right.needs)
 
     def least(left: _Rolled, right: _Rolled) -> float:
-        synopses = len(left.root) + len(right.root)
+        synopses = len(left.places) + len(right.places)
         return costs.least_cost_of_added_feed(left.needs, right.needs, synopses, in_one_pass)
 
     return merge_greedily(parts, cost, merge, least)
+
+
+def cost_of_feeding(synopses: Sequence[Needs], settings: Settings, costs: EngineCosts) -> float:
+    """The cost of the feeds that would be arranged for synopses with these needs."""
+    parts: Sequence[_Rolled] = [_Rolled((n,), needs) for n, needs in enumerate(synopses)]
+    apart, sets = _is_apart(settings), settings.is_on("grouping_sets")
+    if not apart and settings.is_on("group_by_tree"):
+        parts = _merged(parts, costs, sets)
+    by_relation: dict[object, list[Sequence[Needs]]] = {}
+    for part in parts:
+        fed = [synopses[place] for place in part.places]
+        by_relation.setdefault(part.needs.relation, []).append(fed)
+    prices = []
+    for feeds in by_relation.values():
+        prices.append(costs.cost_of_passes(feeds))
+        if sets and not apart:
+            prices[-1] = min(prices[-1], costs.cost_of_grouping_sets(feeds))
+    return sum(prices)
+
+
+def most_cost_of_feeding(
+    synopses: Sequence[Needs], settings: Settings, costs: EngineCosts
+) -> float:
+    """An upper bound of `cost_of_feeding`, which tries no pairs.
+
+    Every synopsis has a sub-aggregation of its own, or all of one relation have one together.
+    """
+    by_relation: dict[object, list[Needs]] = {}
+    for needs in synopses:
+        by_relation.setdefault(needs.relation, []).append(needs)
+    return sum(_most_cost_of(several, settings, costs) for several in by_relation.values())
+
+
+def _most_cost_of(synopses: Sequence[Needs], settings: Settings, costs: EngineCosts) -> float:
+    single = [[needs] for needs in synopses]
+    prices = [costs.cost_of_passes(single)]
+    if not _is_apart(settings) and settings.is_on("grouping_sets"):
+        prices.append(costs.cost_of_grouping_sets(single))
+    if not _is_apart(settings) and settings.is_on("group_by_tree"):
+        prices.append(costs.cost_of_passes([synopses]))
+    return min(prices)
+
+
+def _is_apart(settings: Settings) -> bool:
+    """Whether each synopsis has a pass of its own."""
+    return settings.sharing in ("none", "weave")
 
 
 def grouping_sets(roots: Sequence[Root], costs: EngineCosts) -> tuple[tuple[Root, ...], ...]:
@@ -109,6 +162,8 @@ def needs_of_synopsis(synopsis: Synopsis) -> Needs:
         frozenset(_conditions(synopsis)),
         keeps_all(synopsis),
         frozenset(synopsis.windows),
+        lanes=frozenset([ROWS, *synopsis.lanes]),
+        routed=synopsis.routed,
     )
 
 
@@ -120,8 +175,14 @@ def keeps_all(synopsis: Synopsis) -> bool:
 
 
 def scan_of(queries: Sequence[QueryPlan]) -> Scan:
-    """The keys and predicates of queries of one stream that need no table, without aggregates."""
+    """The keys and predicates of queries of one stream that need no table, without aggregates.
+
+    What is counted by value is as good as a key: its states grow with its different values.
+    """
     keys = {key.scalar.sql: key.scalar for query in queries for key in query.keys}
+    lanes = {lane for query in queries for lane in lanes_of(query) if lane.most_entries > 1}
+    counted = [lane.subject for lane in lanes if lane.argument and lane.argument.is_column]
+    keys.update((scalar.sql, scalar) for scalar in sorted(counted, key=lambda each: each.sql))
     predicates = dict.fromkeys(query.predicate for query in queries)
     names = tuple(join.name for query in queries for join in query.relation.joins)
     return Scan(

@@ -11,7 +11,7 @@ from tidemill.aggregates import Lane, lanes_behind
 from tidemill.language.names import Name, answered_by, set_aside_by
 from tidemill.language.statements import Window
 from tidemill.plan.predicates import ALL_ROWS, Reading
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.query import AggregateCall, QueryPlan
 from tidemill.plan.relation import Relation, multiplying, source_name, source_names
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.share.drift import CostPoints
@@ -231,8 +231,12 @@ def _with_base(source: Name) -> tuple[Name, ...]:
 
 def lanes_of(query: QueryPlan) -> tuple[Lane, ...]:
     """The lanes behind a query's aggregates, each once."""
-    lanes = (lane for call in query.aggregates for lane in lanes_behind(call))
-    return tuple(dict.fromkeys(lanes))
+    return _lanes_of(query.aggregates)
+
+
+@lru_cache(maxsize=2**12)
+def _lanes_of(calls: tuple[AggregateCall, ...]) -> tuple[Lane, ...]:
+    return tuple(dict.fromkeys(lane for call in calls for lane in lanes_behind(call)))
 
 
 def kin_of(query: QueryPlan) -> tuple[Relation, frozenset[str]]:

@@ -2,12 +2,14 @@
 
 It starts with a synopsis for each query. Every step may merge groups of queries or part them.
 Afterwards predicates get their bits (`synopses.py`), and feeds are arranged (`feeds.py`). A step
-can be switched off by its name (`SET steps_off = '…'`); the answers stay the same.
+can be switched off by its name (`SET steps_off = '…'`); the answers stay the same. In mode `auto`
+the plan is then compared with those that share all windows or nothing, and the cheapest is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,14 +17,14 @@ from functools import cached_property
 from tidemill.plan.query import QueryPlan
 from tidemill.settings import STEP_SENTENCES, Settings
 from tidemill.share.costs import EngineCosts, Needs, needs_of
+from tidemill.share.feeds import cost_of_feeding, most_cost_of_feeding
 from tidemill.share.merging import merge_greedily
 from tidemill.share.model import kin_of, specs_of
+from tidemill.share.parting import CostOfCells, QueryPart, cost_of_family, part_queries
 from tidemill.share.weave import (
     CostModel,
-    Machine,
     Operations,
     Processing,
-    Statistics,
     Workload,
     choose_weave,
     cost_of_plan,
@@ -30,6 +32,8 @@ from tidemill.share.weave import (
 from tidemill.windows import WindowSpec
 
 QueryGroups = tuple["Group", ...]
+# Queries of a stream for which the plans of the papers are tried as well.
+_MOST_WOVEN = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Group:
 
     @cached_property
     def needs(self) -> Needs:
-        return needs_of(self.queries)
+        return replace(needs_of(self.queries), routed=self.routed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +56,28 @@ class Context:
     costs: EngineCosts
 
     def weaving(self, needs: Needs) -> CostModel:
-        """Weaving goes by the papers' count of operations, `auto` by the machine's time."""
-        rate = self.costs.sample.rows_per_second
-        if self.settings.sharing in ("weave", "triweave"):
-            return Operations(Fraction(rate).limit_denominator(1000))
-        groups = self.costs.cells_per_second(needs) / self.costs.edge_rate(needs.windows)
-        return Machine(Statistics(rate, groups), self.costs.machine)
+        """The papers' count of operations, by which the modes that are named after it weave."""
+        return Operations(Fraction(self.costs.sample.rows_per_second).limit_denominator(1000))
+
+    def in_mode(self, sharing: str) -> Context:
+        """The same in another sharing mode."""
+        return replace(self, settings=replace(self.settings, sharing=sharing))
+
+    @property
+    def routes(self) -> bool:
+        """Whether cells may be kept by condition."""
+        return self.settings.sharing == "auto" and self.settings.is_on("routing")
+
+    def cost_of_cells(self, needs: Needs) -> float:
+        """The cost of a synopsis, kept in the cheaper of the ways that are allowed."""
+        costs = self.costs
+        return costs.cost_of_cells(needs) if self.routes else costs.cost_by_signature(needs)
+
+    def group(self, queries: Sequence[QueryPlan]) -> Group:
+        """The queries as one group, kept in the cheaper way."""
+        group = Group(tuple(queries))
+        routed = self.routes and self.costs.is_routing_cheaper(group.needs)
+        return replace(group, routed=routed)
 
 
 def share_slices(groups: QueryGroups, _context: Context) -> QueryGroups:
@@ -73,33 +93,33 @@ def share_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
     them are put together by cost, and left apart where their signatures would explode.
     """
     compatible = _joined(groups, lambda g: (g.needs.relation, g.needs.keys, _columns(g)))
-
-    def merge(left: _Part, right: _Part) -> _Part | None:
-        same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
-        return _Part((*left.queries, *right.queries), left.needs | right.needs) if same else None
-
-    parts = [_Part(group.queries, group.needs) for group in compatible]
-    merged = merge_greedily(parts, lambda part: context.costs.cost_of_synopsis(part.needs), merge)
-    return tuple(Group(part.queries) for part in merged)
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Queries that may become a group, and what they need together: no query is asked again."""
-
-    queries: tuple[QueryPlan, ...]
-    needs: Needs
+    return _merged(compatible, context.costs.cost_by_signature, context.costs)
 
 
 def route_predicates(groups: QueryGroups, context: Context) -> QueryGroups:
-    """Cells are kept per predicate where that makes fewer of them than keeping signatures."""
-    if context.settings.sharing != "auto":
+    """Cells are kept per predicate where that makes fewer of them than keeping signatures.
+
+    Predicates do not multiply then, so that sets of them go together which were left apart.
+    """
+    if not context.routes:
         return groups
+    if context.settings.is_on("predicates"):
+        groups = _merged(groups, context.costs.cost_of_cells, context.costs)
+    return tuple(context.group(group.queries) for group in groups)
 
-    def pays(needs: Needs) -> bool:
-        return context.costs.cost_by_predicate(needs) < context.costs.cost_by_signature(needs)
 
-    return tuple(replace(group, routed=pays(group.needs)) for group in groups)
+def _merged(groups: QueryGroups, price: CostOfCells, costs: EngineCosts) -> QueryGroups:
+    """Groups of equal relation and keys merged for as long as that saves, at such a price."""
+    parts = [QueryPart(group.queries, group.needs) for group in groups]
+
+    def merge(left: QueryPart, right: QueryPart) -> QueryPart | None:
+        same = left.needs.relation == right.needs.relation and left.needs.keys == right.needs.keys
+        return left + right if same else None
+
+    def cost(part: QueryPart) -> float:
+        return price(part.needs) + costs.cost_of_added_feed(part.needs, 1)
+
+    return tuple(Group(part.queries) for part in merge_greedily(parts, cost, merge))
 
 
 def weave_windows(groups: QueryGroups, context: Context) -> QueryGroups:
@@ -139,10 +159,73 @@ def optimise(queries: Iterable[QueryPlan], context: Context) -> QueryGroups:
     groups: QueryGroups = tuple(Group((query,)) for query in queries)
     if context.settings.sharing == "none":
         return groups
+    stages = {"": groups}
     for step in SHARING_STEPS:
         if step.regroup and context.settings.is_on(step.name):
-            groups = step.regroup(groups, context)
-    return groups
+            groups = stages[step.name] = step.regroup(groups, context)
+    return _cheapest(stages, context) if context.settings.sharing == "auto" else groups
+
+
+def _cheapest(stages: Mapping[str, QueryGroups], context: Context) -> QueryGroups:
+    """The groups after the last step, unless those of another mode cost less.
+
+    Routing and weaving look at one synopsis or family at a time; how all are fed comes after them.
+    """
+    *_, last = stages.values()
+    shared = next(stages[name] for name in ("predicates", "slices", "") if name in stages)
+    offers = [last]
+    for rival in (stages.get("routing", last), shared, *_papers_plans(shared, context)):
+        offers += [rival] if rival not in offers else []
+    apart = stages[""]
+    if offers == [apart]:
+        return apart
+    least, best = cost_with_feeds(last, context), last
+    for offer in offers[1:]:
+        if _cost_of_states(offer, context, least) >= least:
+            continue
+        if (price := cost_with_feeds(offer, context)) < least:
+            least, best = price, offer
+    return apart if _cost_less(apart, least, context) else best
+
+
+def _papers_plans(shared: QueryGroups, context: Context) -> Iterator[QueryGroups]:
+    """What the woven modes would do, of few queries: of more it takes longer than it brings."""
+    if context.settings.is_on("weave") and sum(len(g.queries) for g in shared) <= _MOST_WOVEN:
+        for mode in ("weave", "triweave"):
+            yield weave_windows(shared, context.in_mode(mode))
+
+
+def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
+    """Whether queries that share nothing cost less; they are many, so no more is asked than that.
+
+    What they keep alone is mostly dearer than the whole of a plan that shares.
+    """
+    total = _cost_of_states(apart, context, price)
+    if total >= price:
+        return False
+    needs = [group.needs for group in apart]
+    return total + most_cost_of_feeding(needs, context.settings, context.costs) < price
+
+
+def cost_with_feeds(groups: Sequence[Group], context: Context) -> float:
+    """The cost of all synopses, and of the sub-aggregations and passes that feed them."""
+    fed = cost_of_feeding([group.needs for group in groups], context.settings, context.costs)
+    return fed + _cost_of_states(groups, context)
+
+
+def _cost_of_states(groups: Sequence[Group], context: Context, limit: float = math.inf) -> float:
+    """What all synopses keep and read; what reaches the limit is not worked out to the end."""
+    total = 0.0
+    for group in groups:
+        total += _cost_of_state(group, context.costs)
+        if total >= limit:
+            break
+    return total
+
+
+def _cost_of_state(group: Group, costs: EngineCosts) -> float:
+    by_signature, by_predicate = costs.cost_by_signature, costs.cost_by_predicate
+    return by_predicate(group.needs) if group.routed else by_signature(group.needs)
 
 
 def _joined(groups: QueryGroups, key: Callable[[Group], object]) -> QueryGroups:
@@ -158,8 +241,11 @@ def _columns(group: Group) -> frozenset[str]:
 
 def _woven(group: Group, context: Context) -> Sequence[Group]:
     mode = context.settings.sharing
-    if mode == "shared" or group.routed or len(group.queries) == 1:
+    if mode == "shared" or len(group.queries) == 1:
         return [group]
+    if mode == "auto":
+        parts = part_queries(group.queries, context.costs, context.cost_of_cells)
+        return [group] if len(parts) == 1 else [context.group(part) for part in parts]
     windows = [longest(query) for query in group.queries]
     chosen = choose_weave(mode, windows, context.weaving(group.needs))
     return [Group(tuple(group.queries[n] for n in sorted(part))) for part in chosen.groups]
@@ -174,7 +260,10 @@ def cost_of_arrangement(groups: Sequence[Group], context: Context) -> float:
     """The cost by the papers' count when windows are woven by it, else in the machine's time."""
     if context.settings.sharing in ("weave", "triweave"):
         return sum(_cost_of_weaving(family, context) for family in _families(groups))
-    return sum(context.costs.cost_of_synopsis(group.needs) for group in groups)
+    return sum(
+        cost_of_family([group.needs for group in family], context.costs, context.cost_of_cells)
+        for family in _families(groups)
+    )
 
 
 def _families(groups: Sequence[Group]) -> Iterable[list[Group]]:

@@ -40,8 +40,9 @@ class Register:
     def of_all(registers: Iterable[Register]) -> Register:
         """The register of a stream of several sources: promised is what all of them promise.
 
-        >>> Register.of_all([Register(50, 40), Register(90, 30)])
-        Register(newest_us=90, promised_us=30)
+        >>> several = Register.of_all([Register(50, 40), Register(90, 30)])
+        >>> several.newest_us, several.promised_us
+        (90, 30)
         >>> Register.of_all([Register(50, 40), Register()]).watermark_us
         """
         several = tuple(registers)

@@ -114,9 +114,11 @@ def edge_classes(specs: Iterable[WindowSpec]) -> tuple[EdgeClass, ...]:
 def pruned_classes(classes: Iterable[EdgeClass]) -> tuple[EdgeClass, ...]:
     """The classes, sorted by period and offset, without those that another one contains."""
     by_period: dict[int, set[int]] = {}
-    for edge in sorted(set(classes), key=lambda edge: (edge.period_us, edge.offset_us)):
-        if not _contained(edge, by_period):
-            by_period.setdefault(edge.period_us, set()).add(edge.offset_us)
+    for period, offsets in sorted(offsets_by_period(classes).items()):
+        dividing = [(p, by_period[p]) for p in by_period if period % p == 0]
+        new = {o for o in offsets if not any(o % p in known for p, known in dividing)}
+        if new:
+            by_period[period] = new
     return tuple(
         EdgeClass(offset, period)
         for period, offsets in by_period.items()
@@ -171,7 +173,7 @@ def edge_rate(specs: Iterable[WindowSpec], most_counted: int = MOST_COUNTED_EDGE
     if not classes:
         return Fraction(0)
     low_us, span_us = _counted_span(classes, most_counted)
-    edges = edges_between(classes, low_us, low_us + span_us).size
+    edges = _count_edges(classes, low_us, low_us + span_us)
     return Fraction(edges * _US_PER_SECOND, span_us)
 
 
@@ -200,6 +202,7 @@ def holds_edges(by_period: Mapping[int, set[int]], spec: WindowSpec) -> bool:
     return all(_contained(edge, by_period) for edge in _paired(spec))
 
 
+@functools.lru_cache(maxsize=2**14)
 def _paired(spec: WindowSpec) -> tuple[EdgeClass, EdgeClass]:
     return (
         EdgeClass(spec.start_us, spec.slide_us),
@@ -237,6 +240,19 @@ def _counted_span(classes: Sequence[EdgeClass], most_counted: int) -> tuple[int,
         return 0, composite_us
     listed_per_us = math.fsum(1 / c.period_us for c in classes)
     return _HORIZON_START_US, min(int(most_counted / listed_per_us), _LONGEST_SPAN_US)
+
+
+def _count_edges(classes: Sequence[EdgeClass], low_us: int, high_us: int) -> int:
+    """How many there are in `[low_us, high_us)`, marked on their panes where these are few."""
+    pane = pane_us(classes)
+    first = low_us + (classes[0].offset_us - low_us) % pane
+    panes = (high_us - first + pane - 1) // pane
+    if panes > sum((high_us - low_us) // c.period_us for c in classes):
+        return edges_between(classes, low_us, high_us).size
+    is_edge = np.zeros(panes, dtype=np.bool_)
+    for c in classes:
+        is_edge[(c.offset_us - first) % c.period_us // pane :: c.period_us // pane] = True
+    return int(np.count_nonzero(is_edge))
 
 
 def _distinct(values: IntArray) -> IntArray:

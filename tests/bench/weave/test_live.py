@@ -11,11 +11,9 @@ from _weave.live import Policy, added, begin, bypassed, rebuilt, removed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.share.weave.words import operations, rates, seconds, window_lists, windows
+from tests.share.weave.words import models, operations, seconds, window_lists, windows
 from tidemill.share.weave import (
-    Machine,
     Processing,
-    Statistics,
     Workload,
     choose_weave,
     cost_of_plan,
@@ -23,10 +21,6 @@ from tidemill.share.weave import (
 
 TREES, TRIOPS = Processing.TREES, Processing.TRIOPS
 
-models = st.one_of(
-    rates.map(operations),
-    st.sampled_from([1e-2, 1e2, 1e5]).map(lambda r: Machine(Statistics(r, 100.0, False))),
-)
 policies = st.builds(
     Policy, models, st.sampled_from([TREES, TRIOPS]), st.sampled_from([0.0, 0.25, math.inf])
 )

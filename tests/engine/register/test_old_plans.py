@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.plan.test_joins import CATALOG
-from tests.share.test_joined import INNER, LEFT, queries, shared
+from tests.share.test_joined import CONTEXT, INNER, LEFT, queries, shared
 from tidemill.catalog import Catalog, CatalogStore
 from tidemill.engine.register.store import PlanStore, load_registered
 from tidemill.language import parse_script, render
@@ -18,9 +19,12 @@ from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Drop
 from tidemill.plan.joins import Join
 from tidemill.plan.row_query import AnyQuery
-from tidemill.share import SharedPlan
+from tidemill.share import EngineCosts, SharedPlan
+from tidemill.share.weave import MachineCosts
 from tidemill.state.synopsis import Synopsis
 
+# Where cells are kept by condition.
+ROUTING = replace(CONTEXT, costs=EngineCosts(machine=MachineCosts(narrow_ns=1e6)))
 BODIES = Path(__file__).parent / "old_plans"
 JOINED = (BODIES / "stream_and_joins.json").read_text(encoding="utf-8")
 
@@ -70,7 +74,7 @@ def written_again(synopsis: Synopsis) -> Synopsis:
 
 
 def test_a_stream_and_its_joins_are_a_relation():
-    plan, _ = shared(queries(INNER, LEFT, multiplies=False))
+    plan, _ = shared(queries(INNER, LEFT, multiplies=False), ROUTING)
     (synopsis,) = plan.synopses
     found = read(JOINED, CATALOG)
     assert found == synopsis

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import strategies as st
 
-from tidemill.share.weave import Machine, Operations, Statistics, Workload
+from tidemill.share.weave import Operations, Workload
 from tidemill.windows import WindowSpec
 
 US = 1_000_000
@@ -39,13 +40,21 @@ def window_lists(least=1, most=6, longest=12):
 # Rows per second around the edge rates, where plans differ; and thirds, which floats lack.
 rates = st.fractions(0, 30, max_denominator=3)
 
-machines = st.builds(
-    lambda rows, groups, subtractable: Machine(Statistics(rows, groups, subtractable)),
-    st.sampled_from([0.1, 5.0, 1e3, 1e6]),
-    st.sampled_from([1.0, 1e3, 1e6]),
-    st.booleans(),
-)
-models = st.one_of(rates.map(operations), machines)
+
+class Floats(Operations):
+    """The same model in floats, as costs in seconds would be."""
+
+    def weights(self, windows):
+        return super().weights(windows).astype(np.float64) * 1e-9
+
+    def charge(self, processing, edge_rate):
+        return float(super().charge(processing, edge_rate)) * 1e-9
+
+    def fixed(self, processing, edge_rate, windows):
+        return float(super().fixed(processing, edge_rate, windows)) * 1e-9
+
+
+models = st.one_of(rates.map(operations), rates.map(Floats))
 
 
 @st.composite

@@ -6,6 +6,7 @@ as codes into the piece's dictionary, and of what each weighs.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.aggregates import bags
+from tidemill.aggregates.algebra import CostFamily
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import ColumnRows, GroupedRows, has_codes
 from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
@@ -29,7 +31,9 @@ from tidemill.plan.functions.decimals import sum_type
 class BagLane(Lane):
     """A lane of bags; Catalyst groups by the value, too."""
 
+    cost_family: ClassVar[CostFamily] = CostFamily.VALUES
     counts_values: ClassVar[bool] = True
+    most_entries: ClassVar[float] = math.inf
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:

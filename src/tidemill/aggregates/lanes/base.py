@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra, combined_at
+from tidemill.aggregates.algebra import Algebra, CostFamily, combined_at
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
@@ -51,6 +51,9 @@ class Lane(ABC):
     code: Code | None = None
 
     kind: ClassVar[str]  # how stored plans name the class
+    cost_family: ClassVar[CostFamily]
+    # A state has one entry, or one for each value that it has seen, up to so many.
+    most_entries: ClassVar[float] = 1.0
     is_sketch: ClassVar[bool] = False
     counts_values: ClassVar[bool] = False  # its memory grows with the distinct values
     has_every_value: ClassVar[bool] = False  # with how often it is there
@@ -77,6 +80,11 @@ class Lane(ABC):
     @property
     def type(self) -> Type:
         return self.argument.type if self.argument else BIGINT
+
+    @property
+    def subtractable(self) -> bool:
+        """Whether a window is the difference of two running totals, however many slices it has."""
+        return False
 
     @property
     def by_value(self) -> tuple[Scalar, ...]:
@@ -153,6 +161,10 @@ class KernelLane(Lane):
     def algebra(self) -> Algebra:
         """The combine of two values, and its abilities."""
 
+    @property
+    def subtractable(self) -> bool:
+        return self.algebra.subtractable
+
     def combined(
         self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None
     ) -> Encoded:
@@ -161,6 +173,8 @@ class KernelLane(Lane):
 
 class NumberLane(KernelLane):
     """A lane with one number for each row; a new one says its algebra and its lifts."""
+
+    cost_family: ClassVar[CostFamily] = CostFamily.NUMBERS
 
     @property
     def stored(self) -> Type:

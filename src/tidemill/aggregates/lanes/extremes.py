@@ -16,6 +16,7 @@ from tidemill.aggregates.algebra import (
     INTEGER_MAX,
     INTEGER_MIN,
     Algebra,
+    CostFamily,
 )
 from tidemill.aggregates.bags import ValueCounts
 from tidemill.aggregates.encoded import (
@@ -35,6 +36,7 @@ class Extreme(NumberLane):
     """One of the values; NULL of none. Text, binary and decimals are kept as ranks."""
 
     picks_last: ClassVar[bool]
+    cost_family: ClassVar[CostFamily] = CostFamily.EXTREMES
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.algebra import Algebra, CostFamily
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.elementwise import Elementwise, records
 from tidemill.aggregates.encoded import Encoded, filled
@@ -85,6 +85,7 @@ class Moments(KernelLane):
     """The three of the values of each group; a count of zero where there are none."""
 
     kind: ClassVar[str] = "moments"
+    cost_family: ClassVar[CostFamily] = CostFamily.RECORDS
 
     @property
     def algebra(self) -> Algebra:

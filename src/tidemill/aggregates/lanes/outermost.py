@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import INTEGER_MAX, INTEGER_MIN, Algebra
+from tidemill.aggregates.algebra import INTEGER_MAX, INTEGER_MIN, Algebra, CostFamily
 from tidemill.aggregates.columns import GroupedRows, has_numbers
 from tidemill.aggregates.encoded import Encoded, from_ranks, mask_out, rank_pairs, valid_rows
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
@@ -26,6 +26,7 @@ class Outermost(KernelLane):
     Where NULLs are not ignored, a row without a value has a time all the same.
     """
 
+    cost_family: ClassVar[CostFamily] = CostFamily.RECORDS
     is_last: ClassVar[bool]
     ignores_nulls: ClassVar[bool]
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemill.aggregates.algebra import CostFamily
 from tidemill.aggregates.columns import ColumnRows, GroupedRows, has_codes
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
@@ -59,7 +60,9 @@ class OfKeys(Family, Protocol):
 class SketchLane(Lane):
     """A sketch of each group; None where there is no value."""
 
+    cost_family: ClassVar[CostFamily] = CostFamily.SKETCHES
     is_sketch: ClassVar[bool] = True
+    most_entries: ClassVar[float] = 256.0
 
     @property
     @abstractmethod

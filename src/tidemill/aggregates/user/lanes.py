@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra
+from tidemill.aggregates.algebra import Algebra, CostFamily
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
@@ -28,6 +28,7 @@ class UserLane(KernelLane):
     """
 
     kind: ClassVar[str] = "user"
+    cost_family: ClassVar[CostFamily] = CostFamily.CODE
 
     @property
     def user(self) -> UserAggregate:

@@ -200,6 +200,10 @@ class SourceReader(ABC, Generic[InputT]):
         """A bound on the rows of an input, if one is known without reading it."""
         return None
 
+    def rows_per_tick(self, settings: Settings) -> float | None:
+        """About how many rows a tick takes, if some of the input tells without being read."""
+        return None
+
     def parts(self, portion: InputT) -> Mapping[str, InputT]:
         """Parts of an input that a tick can do without if they cannot be read, by name."""
         return {}

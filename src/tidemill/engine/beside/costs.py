@@ -47,16 +47,17 @@ class JointCosts:
         machine = next(iter(costs.values())).machine
         joint, rates = JointCosts(machine.run_ns), dict[str, float]()
         for query in queries:
-            cells = groups = 0.0
+            longest_s = max(query.window.ranges_us) / _US_PER_SECOND
+            read_ns = answer_ns = 0.0
             for part in query.by_source:
                 stream, synopsis = source_name(part.relation), plan.synopsis_of(part.name)
                 if synopsis.id not in rates:
                     rates[synopsis.id] = _rate(plan, synopsis, costs[stream], versions[stream])
-                cells += rates[synopsis.id]
-                groups = max(groups, _groups(part, costs[stream]))
-            longest_s = max(query.window.ranges_us) / _US_PER_SECOND
-            joint.read_ns[query.name] = cells * longest_s * machine.combine_ns
-            joint.answer_ns[query.name] = groups * machine.answer_ns
+                cells = rates[synopsis.id]
+                work = costs[stream].work_of(needs_of([part]), cells)
+                read_ns += cells * longest_s * (work.read_ns + work.combine_ns)
+                answer_ns = max(answer_ns, _groups(part, costs[stream]) * work.answer_ns)
+            joint.read_ns[query.name], joint.answer_ns[query.name] = read_ns, answer_ns
         return joint
 
     def __call__(self, queries: Sequence[Soft]) -> float:

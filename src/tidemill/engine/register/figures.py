@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from typing import Any
 
-from tidemill.share.weave import MachineCosts, Machines
+from tidemill.aggregates import CostFamily
+from tidemill.share.weave import CellCosts, MachineCosts, Machines
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS calibration (one INTEGER PRIMARY KEY CHECK (one = 1), figures TEXT)
@@ -15,14 +17,11 @@ CREATE TABLE IF NOT EXISTS calibration (one INTEGER PRIMARY KEY CHECK (one = 1),
 
 
 def load_machines(connection: sqlite3.Connection) -> Machines:
-    """The measured figures; the defaults if none are there, or if they are of an older form."""
+    """The measured figures; the default of each that was not measured by an older version."""
     connection.execute(_TABLE)
     row = connection.execute("SELECT figures FROM calibration").fetchone()
-    raw = json.loads(row[0]) if row else {}
-    names = {field.name for field in fields(MachineCosts)}
-    if raw.keys() != {"arrays", "catalyst"} or any(one.keys() != names for one in raw.values()):
-        return Machines()
-    return Machines(**{route: _costs(figures) for route, figures in raw.items()})
+    default = asdict(Machines())
+    return _machines({**default, **_overlaid(json.loads(row[0]), default)} if row else default)
 
 
 def keep_machines(connection: sqlite3.Connection, machines: Machines) -> None:
@@ -37,5 +36,19 @@ def forget_machines(connection: sqlite3.Connection) -> bool:
     return connection.execute("DELETE FROM calibration").rowcount > 0
 
 
-def _costs(figures: Mapping[str, float]) -> MachineCosts:
-    return MachineCosts(**figures)
+def _overlaid(raw: Any, default: Mapping[str, Any]) -> dict[str, Any]:
+    """What has a name that is still in use, beside the defaults of the rest."""
+    return {
+        name: {**value, **_overlaid(raw[name], value)} if isinstance(value, Mapping) else raw[name]
+        for name, value in default.items()
+        if name in raw
+    }
+
+
+def _machines(figures: Mapping[str, Any]) -> Machines:
+    return Machines(**{route: _costs(**costs) for route, costs in figures.items()})
+
+
+def _costs(lanes: Mapping[str, Mapping[str, float]], **figures: float) -> MachineCosts:
+    families = {CostFamily(name): CellCosts(**costs) for name, costs in lanes.items()}
+    return MachineCosts(**figures, lanes=families)

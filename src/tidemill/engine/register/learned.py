@@ -64,6 +64,7 @@ def write_sample(sample: Sample) -> bytes:
     head = {
         "rate": sample.rows_per_second,
         "size": sample.size,
+        "rows_per_tick": sample.rows_per_tick,
         "keys": list(sample.keys),
         "predicates": [to_plain(predicate) for predicate in sample.bits],
     }
@@ -91,4 +92,4 @@ def _read(head: dict[str, Any], body: bytes) -> Sample:
     flags = np.unpackbits(packed, axis=1, count=size).astype(np.bool_)
     keys: dict[str, IntArray] = dict(zip(head["keys"], codes, strict=True))
     bits: dict[Any, BoolArray] = dict(zip(map(from_plain, head["predicates"]), flags, strict=True))
-    return Sample(head["rate"], size, keys, bits)
+    return Sample(head["rate"], size, keys, bits, head.get("rows_per_tick"))

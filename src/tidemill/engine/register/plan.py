@@ -39,7 +39,7 @@ from tidemill.share.feeds import counting_feed, scan_of
 from tidemill.share.weave import MachineCosts, Machines
 from tidemill.spark.on_demand import AskSession
 from tidemill.spark.sampling import SAMPLED_BYTES, take_sample
-from tidemill.state.feed import Feed
+from tidemill.state.feed import Feed, Scan
 from tidemill.words import instant
 
 Load = Callable[[Name], StreamState]
@@ -166,10 +166,7 @@ class Planner:
             return
         scan = scan_of(readers)
         standing = self._sample_of(catalog, stream)
-        if (
-            len({frozenset(k.scalar.sql for k in q.keys) for q in readers}) < 2
-            and len(scan.predicates) < 2
-        ):
+        if not _can_differ(readers, scan):
             return
         if standing.knows_enough([key.sql for key in scan.keys], scan.predicates):
             return
@@ -179,8 +176,17 @@ class Planner:
         if portion is None:
             return
         sample = take_sample(self.session, catalog.stream(stream), source, portion, scan)
+        rows = source.rows_per_tick(catalog.settings)
+        sample = replace(sample, rows_per_tick=rows)
         self.samples[declaration_of_stream(catalog, stream)] = sample
         self.keep(declaration_of_stream(catalog, stream), sample)
+
+
+def _can_differ(queries: Sequence[QueryPlan], scan: Scan) -> bool:
+    """True if there is more than one way to share: other keys, conditions or slides."""
+    keys = {frozenset(key.scalar.sql for key in query.keys) for query in queries}
+    slides = {spec.slide_us for query in queries for spec in specs_of(query)}
+    return max(len(keys), len(scan.predicates), len(slides)) > 1
 
 
 def _parts(queries: Sequence[QueryPlan]) -> list[QueryPlan]:

@@ -1,10 +1,15 @@
 """Weaving windows: which of them share slices, chosen by cost."""
 
 from tidemill.share.weave.choose import WEAVE_MODES, WeavePlan, choose_weave, stage_costs, woven
-from tidemill.share.weave.figures import ARRAY_COSTS, CATALYST_COSTS, VISITS, MachineCosts, Machines
+from tidemill.share.weave.figures import (
+    ARRAY_COSTS,
+    CATALYST_COSTS,
+    CellCosts,
+    MachineCosts,
+    Machines,
+)
 from tidemill.share.weave.linkage import GroupMerge, Linkage, link
 from tidemill.share.weave.live import WeaveRounds
-from tidemill.share.weave.machine import Machine, Statistics
 from tidemill.share.weave.model import (
     Cost,
     CostModel,
@@ -23,22 +28,20 @@ from tidemill.share.weave.weaveability import Affinity, EdgeRate, affinity, rate
 __all__ = [
     "ARRAY_COSTS",
     "CATALYST_COSTS",
-    "VISITS",
     "WEAVE_MODES",
     "Affinity",
+    "CellCosts",
     "Cost",
     "CostModel",
     "EdgeRate",
     "GroupMerge",
     "Groups",
     "Linkage",
-    "Machine",
     "MachineCosts",
     "Machines",
     "Operations",
     "Processing",
     "RateRanges",
-    "Statistics",
     "Timeline",
     "WeavePlan",
     "WeaveRounds",

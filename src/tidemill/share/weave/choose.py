@@ -60,8 +60,6 @@ def woven(load: Workload, processing: Processing, model: CostModel) -> WeavePlan
     One group is served without an intercede, which would copy every slice as it is.
     """
     shared = _shared(load, model)
-    if model.shares_all:
-        return shared
     linkage = link(load, processing, model)
     costs = stage_costs(load, linkage, processing, model)
     merges = min(range(len(costs)), key=costs.__getitem__)

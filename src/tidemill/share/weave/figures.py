@@ -6,27 +6,58 @@ partials decides what a row costs; what follows is the same code whoever made th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-# How often a tick comes back to a cell before it expires.
-VISITS = 3
+from tidemill.aggregates import CostFamily
+
+
+@dataclass(frozen=True)
+class CellCosts:
+    """Of a cell; or of one entry of a lane, on top of what a cell costs that counts its rows."""
+
+    row_ns: float = 0.0  # one row put into the lane
+    partial_ns: float = 0.0  # one partial row more for the same rows
+    fold_ns: float = 0.0  # one partial row rolled up and cut
+    keep_ns: float = 0.0  # written with its cell
+    read_ns: float = 0.0  # read again by a tick
+    combine_ns: float = 0.0  # laid out and put into what windows are answered from
+    answer_ns: float = 0.0  # one group of a window answered
+    probe_ns: float = 0.0  # one merge more for that, where there is no subtraction
+    open_ns: float = 0.0  # of one file more that is opened, however many cells it has
+
+
+LANE_COSTS: Mapping[CostFamily, CellCosts] = {
+    CostFamily.NUMBERS: CellCosts(5, 3, 2, 3, 1, 0.1, 0.1, 1.8, 35_000),
+    CostFamily.EXTREMES: CellCosts(3, 3, 2, 3, 1, 3.5, 0.1, 2.5, 45_000),
+    CostFamily.RECORDS: CellCosts(5, 3, 25, 5, 1, 60, 300, 38, 65_000),
+    CostFamily.VALUES: CellCosts(10, 1, 1.4, 2.8, 0.6, 30, 75, 7, 150_000),
+    CostFamily.SKETCHES: CellCosts(100, 120, 42, 15, 1.8, 20, 13, 1.2, 85_000),
+    CostFamily.CODE: CellCosts(40, 3, 34, 11, 4, 50, 130, 17, 70_000),
+}
 
 
 @dataclass(frozen=True)
 class MachineCosts:
-    """Of one route from rows to partials; a calibration replaces the defaults, the arrays'."""
+    """Of one route from rows to partials; a calibration replaces the defaults, the arrays'.
 
-    scan_ns: float = 120.0  # read one row, sign it and put it into its cell
-    set_ns: float = 30.0  # put the row into another cell, for another sub-aggregation
-    partial_ns: float = 45.0  # one partial row more for the same rows
-    fold_ns: float = 35.0  # one partial row rolled up and cut for one synopsis
-    combine_ns: float = 110.0  # one cell that is read, laid out and put into a running sum
-    keep_ns: float = 95.0  # one cell of a synopsis written, and read again by later ticks
-    route_ns: float = 60.0  # one cell handed to one predicate that holds
-    narrow_ns: float = 40.0  # one cell picked by its signature
-    answer_ns: float = 40.0  # one window × group cell answered and finished
-    run_ns: float = 5_000_000.0  # one joint run of soft queries, whatever it answers
-    probe_ns: float = 4.0  # one merge more for an answer that cannot be had by subtraction
+    Cells are those that only count their rows; `lanes` says what each lane adds.
+    """
+
+    scan_ns: float = 73.0  # read one row, sign it and put it into its cell
+    set_ns: float = 13.0  # put the row into another cell, for another sub-aggregation
+    partial_ns: float = 35.0  # one partial row more for the same rows
+    fold_ns: float = 14.0  # one partial row rolled up and cut for one synopsis
+    keep_ns: float = 12.0  # one cell of a synopsis written
+    read_ns: float = 4.5  # one cell read again by a tick
+    combine_ns: float = 20.0  # one cell that is read, laid out and put into a running sum
+    route_ns: float = 13.0  # one cell handed to one predicate that holds
+    narrow_ns: float = 5.0  # one cell picked by its signature
+    answer_ns: float = 5.0  # one window × group cell answered and finished
+    piece_ns: float = 1_100_000.0  # one file of cells written; every tick has one
+    open_ns: float = 220_000.0  # one such file opened again, by a tick that answers
+    run_ns: float = 3_300_000.0  # one joint run of soft queries, whatever it answers
+    lanes: Mapping[CostFamily, CellCosts] = field(default_factory=lambda: dict(LANE_COSTS))
 
 
 ARRAY_COSTS = MachineCosts()

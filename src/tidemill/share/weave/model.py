@@ -37,10 +37,6 @@ class CostModel(Protocol):
     """Charges per second of stream; finals over the whole of a timeline, so that counts of
     operations stay whole numbers and ties are ties."""
 
-    @property
-    def shares_all(self) -> bool:
-        """Says that merging groups never loses, so that nothing need be searched."""
-
     def weights(self, windows: Sequence[WindowSpec]) -> Array:
         """The share of each window in the weight of its group."""
 

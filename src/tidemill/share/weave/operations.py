@@ -39,10 +39,6 @@ class Operations:
 
     rows_per_second: Fraction
 
-    @property
-    def shares_all(self) -> bool:
-        return False
-
     def weights(self, windows: Sequence[WindowSpec]) -> Array:
         overlaps = [window.overlap for window in windows]
         # Edges times overlaps must fit; only windows of ages at microseconds do not.

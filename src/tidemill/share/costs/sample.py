@@ -14,18 +14,16 @@ keeps, row by row, a code for each key and a flag for each predicate.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
-from tidemill.arrays import BoolArray, IntArray
+from tidemill.arrays import BoolArray, FloatArray, IntArray
 from tidemill.plan.predicates import Predicate
 
-Frequencies = tuple[IntArray, IntArray]
 # The share of keys and predicates that a sample should know.
 _ENOUGH = 0.75
 # Flags that fit into one word beside a few bits of key.
@@ -34,6 +32,7 @@ _LARGEST = 2**62
 # What is assumed of a stream that nobody has seen.
 GUESSED_ROWS, GUESSED_RATE = 4096, 10_000.0
 GUESSED_VALUES, GUESSED_PASSING = 100, 0.3
+GUESSED_TICK_SECONDS = 40.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,17 @@ class Sample:
     size: int = GUESSED_ROWS
     keys: Mapping[str, IntArray] = field(default_factory=dict)
     bits: Mapping[Predicate, BoolArray] = field(default_factory=dict)
+    # About how many rows a tick takes, where its source tells.
+    rows_per_tick: float | None = None
     # Plans ask for the same cells in slices of many lengths.
-    _frequencies: dict[object, Frequencies] = field(default_factory=dict, init=False, repr=False)
+    _spreads: dict[object, Occurrences] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def tick_seconds(self) -> float:
+        """How much of the stream's own time a tick takes."""
+        if self.rows_per_tick is None or self.rows_per_second == GUESSED_RATE:
+            return GUESSED_TICK_SECONDS  # a rate that is guessed tells nothing of ticks
+        return max(1.0, self.rows_per_tick) / self.rows_per_second
 
     def knows_enough(self, keys: Iterable[str], predicates: Iterable[Predicate]) -> bool:
         """Says whether little of this is guessed: a new sample per newcomer would cost more."""
@@ -61,25 +69,28 @@ class Sample:
         keeps_all: bool = True,
     ) -> float:
         """Distinct (keys, signature) pairs expected among the rows of so many seconds."""
-        question = tuple(keys), frozenset(predicates), keeps_all
-        if question not in self._frequencies:
-            self._frequencies[question] = self._frequencies_of(*question)
-        counts = self._frequencies[question]
-        passing = int(np.dot(*counts))
-        if not passing:
-            return 0.0
-        rows = max(1.0, self.rows_per_second * seconds * passing / self.size)
-        return expected_distinct(*counts, rows)
+        rows = self.rows_per_second * seconds
+        return float(self.spread(keys, predicates, keeps_all).cells(np.array([rows]))[0])
 
-    def _frequencies_of(
+    def spread(
+        self, keys: Iterable[str], predicates: Iterable[Predicate], keeps_all: bool = True
+    ) -> Occurrences:
+        """How the rows fall on (keys, signature) pairs."""
+        question = tuple(keys), frozenset(predicates), keeps_all
+        if question not in self._spreads:
+            self._spreads[question] = self._spread(*question)
+        return self._spreads[question]
+
+    def _spread(
         self, keys: Iterable[str], predicates: Iterable[Predicate], keeps_all: bool
-    ) -> Frequencies:
-        """The count of each (keys, signature) pair among rows that pass, and of these rows."""
+    ) -> Occurrences:
         flags = self._flags(predicates)
         columns = [*(self._codes(key) for key in keys), *_words(flags)]
         code = reduce(_Codes.paired, columns, _Codes(np.zeros(self.size, dtype=np.int64), 1))
         passing = code.values[self._passing(flags, keeps_all)]
-        return frequencies(np.unique(passing, return_counts=True)[1])
+        cells_of = np.bincount(np.unique(passing, return_counts=True)[1])
+        occurrences = np.flatnonzero(cells_of)
+        return Occurrences(len(passing) / self.size, occurrences, cells_of[occurrences])
 
     def matches(self, predicates: Iterable[Predicate], keeps_all: bool = True) -> float:
         """The mean number of predicates that hold for a row that passes."""
@@ -114,31 +125,46 @@ class Sample:
         return np.asarray(_random(predicate.sql).random(self.size) < GUESSED_PASSING)
 
 
-def frequencies(counts: IntArray) -> Frequencies:
-    """Counts, each once, and how many there are of it."""
-    return np.unique(counts, return_counts=True)
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """How the rows of a sample fall on cells: how often each cell has so many of them.
 
+    Cells in the sample have about their share of the rows; the chance that a row is of a cell
+    that is not there is about the share of those seen once (Good and Turing), spread over as
+    many unseen ones as Chao's estimate tells.
 
-def expected_distinct(counts: IntArray, times: IntArray, rows: float) -> float:
-    """The number of distinct values among so many rows, from how often each is in a sample.
-
-    Values in the sample have about their share of it; the chance that a row has a value that
-    is not there is about the share of those seen once (Good and Turing), spread over as many
-    unseen ones as Chao's estimate tells. `counts` are distinct, each of so many `times` values.
-
-    >>> round(expected_distinct(*frequencies(np.array([5, 5])), 1000.0), 3)
-    2.0
+    >>> Occurrences(1.0, np.array([5]), np.array([2])).cells(np.array([1000.0])).round(3).tolist()
+    [2.0]
     """
-    size = float(np.dot(counts, times))
-    once, twice = (float(times[counts == seen].sum()) for seen in (1, 2))
-    unseen = once * (once - 1) / (2 * (twice + 1))
-    unseen_share = once / size if unseen else 0.0
-    shares = counts / size * (1 - unseen_share)
-    present = 1 - np.exp(rows * np.log1p(-np.minimum(shares, 1 - 1e-12)))
-    sampled = float(np.dot(times, present))
-    if not unseen:
-        return min(rows, sampled)
-    return min(rows, sampled + unseen * (1 - math.exp(-rows * unseen_share / unseen)))
+
+    share: float  # of the rows that pass
+    occurrences: IntArray
+    cells_of: IntArray
+
+    def cells(self, rows: FloatArray) -> FloatArray:
+        """The number of distinct cells among so many rows, of which a share passes."""
+        if not len(self.occurrences):
+            return np.zeros(len(rows))
+        # Where less than a row is expected, there is a cell that often.
+        expected = rows * self.share
+        passing = np.maximum(1.0, expected)
+        misses, unseen, unseen_share = self._shares
+        distinct: FloatArray = (1 - np.exp(passing[:, None] * misses)) @ self.cells_of
+        if unseen:
+            distinct = distinct + unseen * (1 - np.exp(-passing * unseen_share / unseen))
+        return np.minimum(passing, distinct) * np.minimum(1.0, expected)
+
+    @cached_property
+    def _shares(self) -> tuple[FloatArray, float, float]:
+        """Of cells in the sample the logarithm of the chance that a row is of another; the number
+        of cells that are not in it, and their share."""
+        sizes, counts = self.occurrences, self.cells_of
+        size = float((sizes * counts).sum())
+        once, twice = (float(counts[sizes == n].sum()) for n in (1, 2))
+        unseen = once * (once - 1) / (2 * (twice + 1))
+        unseen_share = once / size if unseen else 0.0
+        shares = np.minimum(sizes / size * (1 - unseen_share), 1 - 1e-12)
+        return np.log1p(-shares), unseen, unseen_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +195,9 @@ def _words(flags: BoolArray) -> list[_Codes]:
 
 
 def _word(flags: BoolArray) -> IntArray:
-    """The first flag is the lowest bit."""
-    packed = np.zeros((flags.shape[1], 8), dtype=np.uint8)
-    octets = np.packbits(flags, axis=0, bitorder="little")
-    packed[:, : len(octets)] = octets.T
-    return packed.view("<i8")[:, 0]
+    """The first flag is the lowest bit. Sums of so few powers are exact; packing takes longer."""
+    words: IntArray = (np.ldexp(1.0, np.arange(len(flags))) @ flags).astype(np.int64)
+    return words
 
 
 def _random(text: str) -> np.random.Generator:
