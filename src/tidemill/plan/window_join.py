@@ -15,6 +15,8 @@ side alone, under the guard that the right one has none.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -96,3 +98,20 @@ class WindowJoin:
     terms: tuple[Term, ...]
     groups: tuple[tuple[Place, ...], ...]
     calls: tuple[Place | None, ...]
+
+
+_ITEM = re.compile(r"(?<!\w)(`?)_s(\d+)_")
+
+
+def item_prefix(number: int) -> str:
+    """What the columns of a part of FROM begin with in the expressions of the whole query."""
+    return f"_s{number}_"
+
+
+def in_words_of_items(text: str, names: Sequence[str]) -> str:
+    """Columns by the names that the query gives to the parts of FROM.
+
+    >>> in_words_of_items("_s0_src = _s1_client", ["f", "d"])
+    'f.src = d.client'
+    """
+    return _ITEM.sub(lambda match: f"{names[int(match[2])]}.{match[1]}", text)
