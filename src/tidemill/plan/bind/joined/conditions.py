@@ -13,8 +13,8 @@ from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
 from tidemill.plan.bind.joined.keys import Equality, Operand
 from tidemill.plan.bind.joined.nulls import of_nulls
-from tidemill.plan.bind.joined.sides import Item, sides_of
-from tidemill.plan.bind.joined.terms import Condition
+from tidemill.plan.bind.joined.sides import FromItem, sides_of
+from tidemill.plan.bind.joined.terms import RowCondition
 from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Scalar
 
@@ -31,8 +31,8 @@ class SideCondition:
     place: Place | None
 
     @property
-    def condition(self) -> Condition:
-        return Condition(self.side, self.scalar.sql, of_nulls(self.tree).truth)
+    def condition(self) -> RowCondition:
+        return RowCondition(self.side, self.scalar.sql, of_nulls(self.tree).truth)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Conjuncts:
         equalities = (*self.equalities, *other.equalities)
         return Conjuncts(equalities, (*self.conditions, *other.conditions))
 
-    def about(self, *sides: int) -> tuple[Condition, ...]:
+    def about(self, *sides: int) -> tuple[RowCondition, ...]:
         """The conditions on rows of these sides."""
         return tuple(c.condition for c in self.conditions if c.side in sides)
 
@@ -61,7 +61,7 @@ class ConditionReader:
     """Reads the conditions of one clause; one about no side at all is given to `default`."""
 
     scalars: ScalarBinder
-    items: Sequence[Item]
+    items: Sequence[FromItem]
     clause: str
     default: int
     hint: str = ""

@@ -18,7 +18,7 @@ from tidemill.plan.bind.joined.relations import JoinStep
 from tidemill.plan.bind.joined.terms import (
     Draft,
     Settled,
-    Step,
+    TermStep,
     UndecidedError,
     crossed,
     joined_by,
@@ -106,9 +106,9 @@ def _drafts(clauses: Clauses) -> list[Draft]:
     return drafts
 
 
-def _step(step: JoinStep) -> Step:
+def _step(step: JoinStep) -> TermStep:
     conditions = [condition.condition for condition in step.on.conditions]
-    return Step(
+    return TermStep(
         step.kind,
         step.side,
         step.on.compared - {step.side},

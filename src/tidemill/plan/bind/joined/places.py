@@ -13,7 +13,7 @@ from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.plan.bind.joined.conditions import refuse_mixed
 from tidemill.plan.bind.joined.meeting import Meeting
 from tidemill.plan.bind.joined.nulls import OfNulls, of_nulls
-from tidemill.plan.bind.joined.sides import Item, sides_of
+from tidemill.plan.bind.joined.sides import FromItem, sides_of
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions import IGNORE_NULLS, Signatures
 from tidemill.plan.query import AggregateCall, Key
@@ -27,11 +27,11 @@ _SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
 
 
 @dataclass
-class Places:
+class PartPlaces:
     """Enters keys and calls into the sides that they are about, and says where they stand."""
 
     meeting: Meeting
-    items: Sequence[Item]
+    items: Sequence[FromItem]
     signatures: Signatures
     giving: Sequence[int]  # the sides that give rows in some term
     keys: list[list[str]] = field(default_factory=list)  # of each side, join key and flags first

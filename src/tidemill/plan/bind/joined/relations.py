@@ -15,8 +15,8 @@ from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.joined.conditions import ConditionReader, Conjuncts, refuse_mixed
 from tidemill.plan.bind.joined.sides import (
     BoundSide,
-    Item,
-    ItemScope,
+    FromItem,
+    FromScope,
     check_qualifier,
     sides_of,
 )
@@ -48,7 +48,7 @@ class FromReader:
     catalog: Catalog
     environment: Environment
     sides: list[BoundSide] = field(default_factory=list)
-    items: list[Item] = field(default_factory=list)
+    items: list[FromItem] = field(default_factory=list)
     entries: list[ScopeEntry] = field(default_factory=list)  # that a later clause may name
     groups: list[tuple[int, list[JoinStep]]] = field(default_factory=list)
     _nullable: set[int] = field(default_factory=set)  # sides that may have NULLs for rows
@@ -72,7 +72,7 @@ class FromReader:
         """What may be named: all that is visible, or these."""
         visible = self.entries if entries is None else entries
         signatures = self.environment.signatures
-        return ItemScope(tuple(self.items), tuple(visible), signatures).scope
+        return FromScope(tuple(self.items), tuple(visible), signatures).scope
 
     def scalars(self, entries: list[ScopeEntry] | None = None) -> ScalarBinder:
         return ScalarBinder(self.scope(entries), self.environment.type_of)
@@ -87,7 +87,7 @@ class FromReader:
         select = Select((), name, qualifier, window, stream_place=place)
         query = replace(self.query, select=select)
         scope, _, _ = query_scope(query, stream.face, self.environment, ())
-        item = Item(len(self.items), number, scope.visible[0])
+        item = FromItem(len(self.items), number, scope.visible[0])
         self.items.append(item)
         side = BoundSide(number, qualifier, window, stream, query, (), (item,), place)
         self.sides.append(side)
@@ -184,7 +184,7 @@ class FromReader:
         select = replace(side.query.select, joins=(*side.query.select.joins, clause))
         query, tables = replace(side.query, select=select), (*side.tables, table)
         scope, _, _ = query_scope(query, side.stream.face, self.environment, tables)
-        item = Item(len(self.items), number, scope.visible[-1])
+        item = FromItem(len(self.items), number, scope.visible[-1])
         self.items.append(item)
         items = (*side.items, item)
         self.sides[number] = replace(side, query=query, tables=tables, items=items)
@@ -196,9 +196,9 @@ class FromReader:
         if clause.on is None:
             trees = [self._left(clause, Name(name)) for name in clause.using]
         else:
-            item = Item(len(self.items), _NO_SIDE, entry)
+            item = FromItem(len(self.items), _NO_SIDE, entry)
             items = (*self.items, item)
-            names = ItemScope(items, (*before, item.visible()), self.environment.signatures)
+            names = FromScope(items, (*before, item.visible()), self.environment.signatures)
             trees = [names.scope.resolve(clause.on)]
         sides = {side for tree in trees for side in sides_of(tree, self.items)}
         if len(sides) != 1:

@@ -18,11 +18,11 @@ from tidemill.plan.bind.joined.instants import (
     NamedWindow,
     common_update,
     instants_of,
-    longest,
+    longest_range_us,
 )
 from tidemill.plan.bind.joined.meeting import Clauses, meeting_of
 from tidemill.plan.bind.joined.parts import SideParts, SideText
-from tidemill.plan.bind.joined.places import Places
+from tidemill.plan.bind.joined.places import PartPlaces
 from tidemill.plan.bind.joined.relations import FromReader
 from tidemill.plan.bind.joined.sides import BoundSide
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
@@ -107,22 +107,22 @@ class _JoinBinder:
         meeting = meeting_of(self.clauses, names, self.reader.scalars())
         windows = [self._named(side) for side in self._sides]
         instants = self._instants(windows)
-        whole = self._whole(bind_whole, instants.window(longest(windows)))
-        places = Places(meeting, self.reader.items, self.environment.signatures, self._giving)
+        grouped = self._unjoined(bind_whole, instants.window(longest_range_us(windows)))
+        places = PartPlaces(meeting, self.reader.items, self.environment.signatures, self._giving)
         groups = tuple(
-            places.group(key, self._place_of_group(n)) for n, key in enumerate(whole.keys)
+            places.group(key, self._place_of_group(n)) for n, key in enumerate(grouped.keys)
         )
-        calls = tuple(places.call(call, self.query.select.place) for call in whole.aggregates)
+        calls = tuple(places.call(call, self.query.select.place) for call in grouped.aggregates)
         parts, sides = list[QueryPlan](), list[Side]()
         for bound in self._sides:
             window, first = instants.window(bound.window.range_us), len(parts)
             text = SideText.of(places, bound.number)
-            parts += SideParts(whole, bound, text, window, self.environment).parts(first + 1)
+            parts += SideParts(grouped, bound, text, window, self.environment).parts(first + 1)
             flags = len(meeting.rows.flags[bound.number])
             sides.append(Side(bound.name, window, tuple(range(first, len(parts))), flags))
         join = WindowJoin(meeting.key.types, tuple(sides), meeting.rows.terms, groups, calls)
         tree = JoinedWindows(tuple(_window_of(s, parts) for s in sides), self.reader.names)
-        return replace(whole, relation=tree, tree=tree, parts=tuple(parts), join=join)
+        return replace(grouped, relation=tree, tree=tree, parts=tuple(parts), join=join)
 
     @property
     def _sides(self) -> list[BoundSide]:
@@ -169,7 +169,7 @@ class _JoinBinder:
             place=self._sides[0].place,
         )
 
-    def _whole(self, bind_whole: BindWhole, window: Window) -> QueryPlan:
+    def _unjoined(self, bind_whole: BindWhole, window: Window) -> QueryPlan:
         """The query over all columns of its sides, as far as its rows are there."""
         select = replace(self.query.select, window=window, joins=(), where=None, subqueries=())
         columns = tuple(self.scope.entries[0].declared.values())
