@@ -266,7 +266,12 @@ REFUSED = [
     (f"SELECT a {FROM} JOIN t ON a = b, u", "E_NOT_BUILT", "several streams", ","),
     (f"SELECT a {FROM} JOIN (SELECT 1) ON a", "E_NOT_BUILT", "subquery", "("),
     (f"SELECT a {FROM} JOIN t u [RANGE 1 s SLIDE 1 s] ON a", "E_SYNTAX", "alias before", "u"),
-    ("CREATE STREAM x AS SELECT a FROM s JOIN t [RANGE 1 s] ON a", "E_NOT_BUILT", "of rows", "[RANGE 1 s]"),
+    (
+        "CREATE STREAM x AS SELECT a FROM s JOIN t [RANGE 1 s] ON a",
+        "E_NOT_BUILT",
+        "of rows",
+        "[RANGE 1 s]",
+    ),
     (f"SELECT a {FROM} CROSS JOIN t [RANGE 1 s] ON a", "E_SYNTAX", "expected", "ON"),
     (f"SELECT a {FROM} WHERE a OR EXISTS (SELECT 1 {FROM})", "E_NOT_BUILT", "subquery", "SELECT"),
     (
@@ -276,7 +281,12 @@ REFUSED = [
     (f"SELECT a {FROM} WHERE (a IN (SELECT 1 {FROM}))", "E_NOT_BUILT", "subquery", "SELECT"),
     (f"SELECT (SELECT 1 {FROM}) {FROM}", "E_NOT_BUILT", "subquery", "SELECT"),
     (f"SELECT a {FROM} HAVING a > (SELECT 1 {FROM})", "E_NOT_BUILT", "subquery", "SELECT"),
-    (f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} GROUP BY a)", "E_NOT_BUILT", "WHERE", "GROUP BY"),
+    (
+        f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} GROUP BY a)",
+        "E_NOT_BUILT",
+        "WHERE",
+        "GROUP BY",
+    ),
     (f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} JOIN t ON a)", "E_NOT_BUILT", "WHERE", "JOIN"),
     (
         f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} WHERE EXISTS (SELECT 1 {FROM}))",

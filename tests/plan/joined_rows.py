@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 from typing import Any
 
 import duckdb
@@ -129,7 +128,3 @@ def _lowered(call: str, values: list[Any]) -> int | None:
     if call == "COUNT":
         return len(present)
     return sum(present) if present else None
-
-
-def most_pairs(sides: Sequence[Sequence[SideRow]]) -> int:
-    return prod(map(len, sides))

@@ -9,10 +9,11 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.errors import Place, refuse
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
 from tidemill.plan.bind.joined.keys import Equality, Operand
-from tidemill.plan.bind.joined.nulls import of_nulls
+from tidemill.plan.bind.joined.nulls import truth_of_nulls
 from tidemill.plan.bind.joined.sides import FromItem, sides_of
 from tidemill.plan.bind.joined.terms import RowCondition
 from tidemill.plan.bind.scope import place_in
@@ -32,7 +33,9 @@ class SideCondition:
 
     @property
     def condition(self) -> RowCondition:
-        return RowCondition(self.side, self.scalar.sql, of_nulls(self.tree).truth)
+        # The normal form has fewer kinds of trees than the text.
+        of_nulls = truth_of_nulls(parse_tree(self.scalar.sql))
+        return RowCondition(self.side, self.scalar.sql, of_nulls)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ from tidemill.plan.bind.joined.terms import Kind
 from tidemill.plan.bind.scope import Scope, ScopeEntry, table_entry
 from tidemill.plan.bind.streams import bound_stream, query_scope
 
-_WINDOW = "give it one: JOIN {name} [RANGE r]; all windows end where the one with SLIDE does"
+_WINDOW = "give it one: {name} [RANGE r]; all windows end where the one with SLIDE does"
+_COMMA = "ON names what stands behind the last comma; compare with what stands before in WHERE"
 _NO_SIDE = -1
 _OUTER_HINT = "write LEFT JOIN, or join the table before the outer join"
 _TABLE_HINT = "compare the table with columns of one stream; others go into WHERE"
@@ -50,6 +51,7 @@ class FromReader:
     sides: list[BoundSide] = field(default_factory=list)
     items: list[FromItem] = field(default_factory=list)
     entries: list[ScopeEntry] = field(default_factory=list)  # that a later clause may name
+    absent: list[ScopeEntry] = field(default_factory=list)  # of semi and anti joins
     groups: list[tuple[int, list[JoinStep]]] = field(default_factory=list)
     _nullable: set[int] = field(default_factory=set)  # sides that may have NULLs for rows
     _begin: int = 0  # the first of the entries that a condition in FROM may name
@@ -72,7 +74,7 @@ class FromReader:
         """What may be named: all that is visible, or these."""
         visible = self.entries if entries is None else entries
         signatures = self.environment.signatures
-        return FromScope(tuple(self.items), tuple(visible), signatures).scope
+        return FromScope(tuple(self.items), (*visible, *self.absent), signatures).scope
 
     def scalars(self, entries: list[ScopeEntry] | None = None) -> ScalarBinder:
         return ScalarBinder(self.scope(entries), self.environment.type_of)
@@ -138,6 +140,8 @@ class FromReader:
     def _show(self, clause: JoinClause, entry: ScopeEntry) -> None:
         """What later clauses may name; a side that is only looked at is not among it."""
         if clause.kind in ("LEFT SEMI", "LEFT ANTI"):
+            why = f"{clause.kind} JOIN looks into {clause.qualifier}, and gives none of its columns"
+            self.absent.append(replace(entry, hidden=True, absent=why))
             return
         if clause.kind in ("RIGHT", "FULL") and clause.using:
             self._merge(clause, entry)
@@ -166,7 +170,8 @@ class FromReader:
 
     def _condition(self, clause: JoinClause, side: int, entry: ScopeEntry) -> Conjuncts:
         before = self.entries[self._begin :]
-        scalars = self.scalars([*before, replace(entry, merged=frozenset())])
+        apart = (replace(e, hidden=True, absent=_COMMA) for e in self.entries[: self._begin])
+        scalars = self.scalars([*apart, *before, replace(entry, merged=frozenset())])
         reader = ConditionReader(scalars, self.items, "ON", side, _NO_GROUPS)
         conditions = reader.read(clause.on)
         for written in clause.using:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tidemill.catalog import Catalog
 from tidemill.durations import render_duration
 from tidemill.errors import Place, TidemillError, refuse
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Select, Window
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.bind.environment import Environment
@@ -26,8 +27,8 @@ from tidemill.plan.bind.joined.places import PartPlaces
 from tidemill.plan.bind.joined.relations import FromReader
 from tidemill.plan.bind.joined.sides import BoundSide
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
-from tidemill.plan.bind.scope import Scope, aggregate_calls
-from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.bind.scope import Scope, aggregate_calls, place_in
+from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Union, WindowOf
 from tidemill.plan.window_join import Side, WindowJoin, in_words_of_items
 
@@ -79,8 +80,7 @@ def _refuse_rows(select: Select, scope: Scope) -> None:
     """Refuses a list of plain rows: from slices there are groups alone."""
     if select.group_by or select.having is not None:
         return
-    bounds = frozenset((WINDOW_START.name, WINDOW_END.name))
-    trees = (scope.resolve(item.expr, bounds) for item in select.items)
+    trees = (scope.resolve(item.expr, _names_beside_columns(select)) for item in select.items)
     if not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates)):
         refuse_mixed("a list of the rows of a join", _ROWS_HINT, select.items[0].expr.place)
 
@@ -108,11 +108,12 @@ class _JoinBinder:
         windows = [self._named(side) for side in self._sides]
         instants = self._instants(windows)
         grouped = self._unjoined(bind_whole, instants.window(longest_range_us(windows)))
-        places = PartPlaces(meeting, self.reader.items, self.environment.signatures, self._giving)
+        items, signatures = self.reader.items, self.environment.signatures
+        places = PartPlaces(meeting, items, signatures, self._giving, self._place_of_call)
         groups = tuple(
             places.group(key, self._place_of_group(n)) for n, key in enumerate(grouped.keys)
         )
-        calls = tuple(places.call(call, self.query.select.place) for call in grouped.aggregates)
+        calls = tuple(map(places.call, grouped.aggregates))
         parts, sides = list[QueryPlan](), list[Side]()
         for bound in self._sides:
             window, first = instants.window(bound.window.range_us), len(parts)
@@ -182,9 +183,28 @@ class _JoinBinder:
         branch = Branch(self.query.name, source, columns, "")
         return bind_whole(replace(self.query, select=select), self.scope, branch, self.environment)
 
+    def _place_of_call(self, call: AggregateCall) -> Place | None:
+        """Where the text has a call with such an argument; else all of it."""
+        select, scalars = self.query.select, self.reader.scalars()
+        texts = {scalar.sql for scalar in call.arguments}
+        written = [*(item.expr for item in select.items), *(o.expr for o in select.order_by)]
+        for expr in (*written, *([select.having] if select.having else [])):
+            tree = self.scope.resolve(expr, _names_beside_columns(select))
+            for node, function in aggregate_calls(tree, self.scope.aggregates):
+                arguments = node.expressions or [node.this]
+                if function == call.function and texts & set(map(scalars.normal_text, arguments)):
+                    return place_in(expr, node)
+        return select.place
+
     def _place_of_group(self, number: int) -> Place | None:
         written = self.query.select.group_by
         return written[number].place if number < len(written) else None
+
+
+def _names_beside_columns(select: Select) -> frozenset[str]:
+    """What SELECT, HAVING and ORDER BY may name that is no column."""
+    aliases = (Name(item.alias) for item in select.items if item.alias)
+    return frozenset((WINDOW_START.name, WINDOW_END.name, *aliases))
 
 
 def _is_look(kind: str) -> bool:
