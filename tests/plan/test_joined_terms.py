@@ -32,8 +32,9 @@ CATALOG = catalog_of(SCRIPT)
 WINDOW = re.compile(r" \[[^\]]*\]")
 KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 
-numbers = st.none() | st.integers(0, 2)
-tables = st.lists(st.tuples(numbers, numbers, numbers), max_size=4)
+keys = st.sampled_from((0, 0, 0, 1, 1, None))
+numbers = st.sampled_from((0, 1, 2, None))
+tables = st.lists(st.tuples(keys, keys, numbers), min_size=2, max_size=5)
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,13 @@ def cases(draw: st.DrawFn) -> Case:
             seen.append(name)
             near = [name]
             continue
-        further = draw(st.lists(conditions([*near, name]), max_size=2))
+        further = draw(st.lists(conditions([*near, name]), max_size=1))
         text += f" {kind} {window} ON {' AND '.join([*equal, *further])}"
         if kind not in KINDS[-2:]:
             seen.append(name)
             near.append(name)
-    wheres += draw(st.lists(conditions(seen), max_size=2))
-    wheres += draw(st.lists(looks(seen, columns), max_size=2))
+    wheres += draw(st.lists(conditions(seen), max_size=1))
+    wheres += draw(st.lists(looks(seen, columns), max_size=1))
     group = draw(st.lists(groups(seen), max_size=2, unique=True))
     summed = draw(st.sampled_from(seen))
     items = [*group, "COUNT(*)", f"SUM({summed}.v)", f"COUNT({draw(st.sampled_from(seen))}.j)"]
@@ -139,7 +140,7 @@ def rows_of_terms(plan: QueryPlan, connection: duckdb.DuckDBPyConnection) -> Cou
 def test_the_terms_of_a_join_give_the_groups_that_sql_has() -> None:
     tally: Counter[str] = Counter()
 
-    @settings(max_examples=400, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=300, deadline=None, derandomize=True, database=None)
     @given(cases())
     def check(case: Case) -> None:
         plan = plan_or_refusal(case.query)
@@ -153,7 +154,8 @@ def test_the_terms_of_a_join_give_the_groups_that_sql_has() -> None:
 
     check()
     assert tally["E_NOT_BUILT"] < 40
-    assert min(tally[kind] for kind in (*KINDS, ",", "EXISTS", "NOT IN", "with rows")) >= 10
+    assert min(tally[kind] for kind in (*KINDS, ",", "EXISTS", "NOT IN")) >= 10
+    assert tally["with rows"] >= 100
     assert min(tally[f"{count} sides"] for count in (2, 3, 4)) >= 20
 
 

@@ -12,7 +12,7 @@ from tidemill.errors import Place, refuse
 from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
-from tidemill.plan.bind.joined.keys import Equality, Operand
+from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand
 from tidemill.plan.bind.joined.nulls import truth_of_nulls
 from tidemill.plan.bind.joined.sides import FromItem, sides_of
 from tidemill.plan.bind.joined.terms import RowCondition
@@ -31,11 +31,13 @@ class SideCondition:
     tree: exp.Expr
     place: Place | None
 
-    @property
-    def condition(self) -> RowCondition:
+    def on_rows(self, key: JoinKey) -> RowCondition:
+        """As a condition on rows that meet under a key."""
         # The normal form has fewer kinds of trees than the text.
         of_nulls = truth_of_nulls(parse_tree(self.scalar.sql))
-        return RowCondition(self.side, self.scalar.sql, of_nulls)
+        texts = [f"{scalar.sql} IS NULL" for scalar in key.of(self.side)]
+        partners = {**dict.fromkeys(texts, False), **{f"NOT {text}": True for text in texts}}
+        return RowCondition(self.side, self.scalar.sql, of_nulls, partners.get(self.scalar.sql))
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,6 @@ class Conjuncts:
     def __add__(self, other: Conjuncts) -> Conjuncts:
         equalities = (*self.equalities, *other.equalities)
         return Conjuncts(equalities, (*self.conditions, *other.conditions))
-
-    def about(self, *sides: int) -> tuple[RowCondition, ...]:
-        """The conditions on rows of these sides."""
-        return tuple(c.condition for c in self.conditions if c.side in sides)
 
     @property
     def compared(self) -> frozenset[int]:
@@ -92,6 +90,8 @@ class ConditionReader:
             refuse_mixed(f"a condition of {self.clause} that mixes windows", _ONE_WINDOW, place)
         scalar = self.scalars.bind(expr, tree)
         check_condition(self.clause, scalar.type, place)
+        if not sides and truth_of_nulls(tree):
+            return Conjuncts()
         side = next(iter(sides), self.default)
         return Conjuncts((), (SideCondition(side, scalar, tree, place),))
 

@@ -26,11 +26,16 @@ Signs = frozenset[tuple[str, bool]]  # conditions on a row by their text, and wh
 
 @dataclass(frozen=True)
 class RowCondition:
-    """A condition on the rows of a side. `of_nulls`: its truth where all columns are NULL."""
+    """A condition on the rows of a side, and its truth where that is known without them.
+
+    `of_nulls` is that where all columns are NULL; `of_partners` that for rows with partners,
+    whose key is not NULL.
+    """
 
     side: int
     sql: str
     of_nulls: bool | None  # None: it cannot be told
+    of_partners: bool | None = None
 
 
 class UndecidedError(Exception):
@@ -91,6 +96,8 @@ class Draft:
     def where(self, condition: RowCondition, holds: bool) -> Draft | None:
         """Those rows for which a condition on one of them holds, or does not; None if none can."""
         signs = self.rows[condition.side]
+        if condition.of_partners is not None and len(self.rows) > 1:
+            return self if condition.of_partners is holds else None
         if (condition.sql, not holds) in signs:
             return None
         rows = {**self.rows, condition.side: signs | {(condition.sql, holds)}}
@@ -136,7 +143,7 @@ def crossed(first: Iterable[Draft], second: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def joined_by(drafts: Iterable[Draft], step: TermStep) -> list[Draft]:
+def joined_by(drafts: Sequence[Draft], step: TermStep) -> list[Draft]:
     """The terms after a step; disjoint, as those before."""
     matched, others = list[Draft](), list[Draft]()
     for draft in drafts:
@@ -144,7 +151,7 @@ def joined_by(drafts: Iterable[Draft], step: TermStep) -> list[Draft]:
         matched += partner
         others += alone
     if step.kind == "NOT IN":
-        return [*_outside(matched, others, step)]
+        return [*_outside(drafts, matched, step)]
     if step.kind in ("LEFT SEMI", "LEFT ANTI"):
         is_semi = step.kind == "LEFT SEMI"
         looked = _under(matched, DraftGuard(step.side, step.signs, is_semi))
@@ -270,10 +277,10 @@ def _failing(draft: Draft, looks: Sequence[DraftGuard]) -> Iterator[Draft]:
         holding = holding.under(look)
 
 
-def _outside(matched: list[Draft], others: list[Draft], step: TermStep) -> Iterator[Draft]:
+def _outside(drafts: Sequence[Draft], matched: Sequence[Draft], step: TermStep) -> Iterator[Draft]:
     """NOT IN: true of an empty window; else a key that is not NULL, no NULLs, and no such key."""
     anywhere = DraftGuard(step.side, step.signs, exists=True, among=Among.WINDOW)
-    yield from _under([*matched, *others], anywhere.opposite)
+    yield from _under(drafts, anywhere.opposite)
     absent = (
         DraftGuard(step.side, step.signs, False, among) for among in (Among.NULL_KEYS, Among.KEY)
     )
