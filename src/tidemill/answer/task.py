@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tidemill.aggregates.user import take_told
 from tidemill.answer.answering import answer
-from tidemill.answer.joined.answering import answer_joined, span_of_sides
+from tidemill.answer.joined.answering import answer_joined
+from tidemill.answer.joined.looks import span_of_sides
 from tidemill.answer.joined.synopsis import JoinedSynopsis, joined_synopsis
 from tidemill.answer.joint import JointSynopsis, joint_synopsis
 from tidemill.answer.request import WindowRequest

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tidemill.aggregates import ROWS, Lane, lanes_behind
 from tidemill.answer.joint import JointPart, JointReading, JointSynopsis, assemble_joint
+from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.window_join import Among, JoinSide, SidePlace, WindowJoin
@@ -24,6 +27,10 @@ class JoinedReading:
 
     sides: tuple[JointReading, ...]
     ranges_us: tuple[int, ...]
+
+    def matches(self, signatures: IntArray) -> BoolArray:
+        """Cells of the join are made of just those that it reads."""
+        return np.ones(len(signatures), np.bool_)
 
 
 @dataclass(frozen=True)
@@ -133,9 +140,7 @@ def _side(
     synopses: Sequence[Synopsis],
 ) -> JointSynopsis:
     parts = [query.parts[part] for part in side.parts]
-    keys = [
-        (key, *(part.keys[place] for part in parts)) for place, key in enumerate(parts[0].keys)
-    ]
+    keys = [(key, *(part.keys[place] for part in parts)) for place, key in enumerate(parts[0].keys)]
     of_side = [synopses[part] for part in side.parts]
     return assemble_joint(name, parts[0].relation, keys, lanes, of_side)
 
