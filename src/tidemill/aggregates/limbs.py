@@ -15,6 +15,8 @@ Decimal('18446744073709551614')
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -136,9 +138,11 @@ def _trimmed(limbs: IntArray) -> IntArray:
     return limbs
 
 
-def as_wide(limbs: IntArray, width: int) -> IntArray:
-    """Rows of limbs in at least so many."""
-    return limbs if limbs.shape[1] >= width else _widened(limbs, width)
+def as_limbs(parts: Sequence[IntArray]) -> list[IntArray]:
+    """Integers or limbs, all as limbs of one number."""
+    limbs = [part if part.ndim == 2 else split_int64(part) for part in parts]
+    width = max(part.shape[1] for part in limbs)
+    return [part if part.shape[1] == width else _widened(part, width) for part in limbs]
 
 
 def to_integers(limbs: IntArray) -> Array:
