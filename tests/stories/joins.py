@@ -155,8 +155,7 @@ class CaseMaker:
         body = f"SELECT {', '.join(items)} FROM {text}"
         body += f" WHERE {' AND '.join(where)}" if where else ""
         body += f" GROUP BY {', '.join(groups)}" if groups else ""
-        longest_s = max(look.range_s for look in shown)
-        # Windows that SEMI and ANTI look at do not count.
+        longest_s = max(look.range_s for look in looks[: len(kinds)])
         return JoinCase(name, body, tuple(looks), longest_s, len(groups))
 
     def _on(self, look: Look, other: Look, key: tuple[str, ...]) -> str:
