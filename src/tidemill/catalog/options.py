@@ -160,10 +160,11 @@ def _no_less(name: str, value: str, place: Place | None) -> int:
     """A duration that may be nothing."""
     span_us = 0 if value.strip() == "0" else _duration(value, place)
     if span_us < 0:
+        example = render_duration(-span_us).lower()
         refuse(
             "E_DURATION",
             f"{name} cannot be negative",
-            hint=f"it is how {_EXTENTS[name]}, as in {name} = '{render_duration(-span_us).lower()}'",
+            hint=f"it is how {_EXTENTS[name]}, as in {name} = '{example}'",
             place=place,
         )
     return span_us
