@@ -17,7 +17,7 @@ import sqlglot
 
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name
-from tidemill.plan.window_join import Among, Guard, Rows, Term
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
 
 Row = tuple[Any, ...]
 
@@ -87,7 +87,7 @@ def joined_groups(plan: QueryPlan, sides: Sequence[Sequence[SideRow]]) -> Mappin
     return groups
 
 
-def _products(term: Term, sides: Sequence[Sequence[SideRow]]) -> Iterator[list[Any]]:
+def _products(term: JoinTerm, sides: Sequence[Sequence[SideRow]]) -> Iterator[list[Any]]:
     keys = {row.key for rows in sides for row in rows}
     for key in keys:
         if None in key and len(term.sides) > 1:
@@ -100,7 +100,7 @@ def _products(term: Term, sides: Sequence[Sequence[SideRow]]) -> Iterator[list[A
             yield from map(list, product(*classes))
 
 
-def is_in(row: SideRow, rows: Rows) -> bool:
+def is_in(row: SideRow, rows: RowClass) -> bool:
     pairs = zip(row.flags, rows.flags, strict=True)
     return all(value is None or flag is value for flag, value in pairs)
 

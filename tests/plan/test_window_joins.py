@@ -8,15 +8,14 @@ import pytest
 
 from tests.plan.test_derived_streams import ENVIRONMENT, catalog_of
 from tidemill.catalog import Table
-from tidemill.errors import Place as TextPlace
-from tidemill.errors import TidemillError
+from tidemill.errors import Place, TidemillError
 from tidemill.language import parse_script, render
 from tidemill.language.statements import CreateQuery
 from tidemill.plan.bind.binder import bind_query
 from tidemill.plan.joins import JoinTerms, TableExtent
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import JoinedWindows
-from tidemill.plan.window_join import Among, Guard, Place, Rows, Term, WindowJoin
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass, SidePlace, WindowJoin
 
 SCRIPT = """
 CREATE STREAM flows (ts TIMESTAMP, src STRING, dst STRING, port INT, length BIGINT)
@@ -32,10 +31,10 @@ CREATE STREAM both AS SELECT ts, src, length FROM flows
 CATALOG = catalog_of(SCRIPT)
 FLOWS = "FROM flows [RANGE 1 MINUTE SLIDE 10 SECONDS] AS f"
 DNS = "dns [RANGE 35 SECONDS] AS d"
-ALL = Rows()
+ALL = RowClass()
 
 
-def with_tables(_terms: JoinTerms, _table: Table, _place: TextPlace | None) -> TableExtent:
+def with_tables(_terms: JoinTerms, _table: Table, _place: Place | None) -> TableExtent:
     return TableExtent("whois.parquet", multiplies=False)
 
 
@@ -93,9 +92,9 @@ def test_each_part_is_what_a_query_over_one_stream_says():
     assert (part.keys, part.aggregates) == (alone.keys, alone.aggregates)
     assert (part.name, part.owner, part.outputs, part.limit) == ("q ⊎1", "q", (), None)
     assert plan.join is not None
-    assert plan.join.groups == ((Place(0, 0),),)
-    assert plan.join.calls == (None, Place(0, 0), Place(1, 0))
-    assert plan.join.terms == (Term((ALL, ALL)),)
+    assert plan.join.groups == ((SidePlace(0, 0),),)
+    assert plan.join.calls == (None, SidePlace(0, 0), SidePlace(1, 0))
+    assert plan.join.terms == (JoinTerm((ALL, ALL)),)
     assert isinstance(plan.relation, JoinedWindows)
     assert plan.relation.stream_names == ("flows", "dns")
 
@@ -160,7 +159,7 @@ def test_a_second_expression_of_one_side_is_a_condition_on_it():
     plan = plan_of(
         f"SELECT COUNT(*) AS n {FLOWS} LEFT JOIN {DNS} ON f.src = d.client AND f.dst = d.client"
     )
-    # Rows with others stay, without a partner.
+    # RowClass with others stay, without a partner.
     assert texts(plan)[0] == (None, ["src", "dst = src <=> TRUE"], [])
 
 
@@ -176,16 +175,16 @@ def test_on_and_where_differ_for_a_left_join():
     ]
     assert plan.join is not None
     assert plan.join.terms == (
-        Term((Rows((True,)), Rows((True,)))),
-        Term((Rows((True,)), None), (Guard(1, Rows((None,)), exists=False),)),
-        Term((Rows((False,)), None)),
+        JoinTerm((RowClass((True,)), RowClass((True,)))),
+        JoinTerm((RowClass((True,)), None), (Guard(1, RowClass((None,)), exists=False),)),
+        JoinTerm((RowClass((False,)), None)),
     )
 
 
 def test_where_that_no_null_passes_makes_a_left_join_an_inner_one():
     plan = plan_of(f"SELECT COUNT(*) AS n {FLOWS} LEFT JOIN {DNS} ON src = client WHERE ttl > 3")
     assert plan.join is not None
-    assert plan.join.terms == (Term((ALL, ALL)),)
+    assert plan.join.terms == (JoinTerm((ALL, ALL)),)
     assert texts(plan)[1] == ("ttl > 3", ["client"], [])
 
 
@@ -193,28 +192,31 @@ def test_rows_without_a_partner_alone_need_no_flag():
     join = join_of(
         f"SELECT COUNT(*) AS n {FLOWS} LEFT JOIN {DNS} ON src = client WHERE client IS NULL"
     )
-    assert join.terms == (Term((ALL, None), (Guard(1, ALL, exists=False),)),)
+    assert join.terms == (JoinTerm((ALL, None), (Guard(1, ALL, exists=False),)),)
     assert [side.flags for side in join.sides] == [0, 0]
 
 
 @pytest.mark.parametrize(
     ("kind", "terms"),
     [
-        ("JOIN", (Term((ALL, ALL)),)),
-        ("RIGHT JOIN", (Term((ALL, ALL)), Term((None, ALL), (Guard(0, ALL, exists=False),)))),
+        ("JOIN", (JoinTerm((ALL, ALL)),)),
+        (
+            "RIGHT JOIN",
+            (JoinTerm((ALL, ALL)), JoinTerm((None, ALL), (Guard(0, ALL, exists=False),))),
+        ),
         (
             "FULL JOIN",
             (
-                Term((ALL, ALL)),
-                Term((ALL, None), (Guard(1, ALL, exists=False),)),
-                Term((None, ALL), (Guard(0, ALL, exists=False),)),
+                JoinTerm((ALL, ALL)),
+                JoinTerm((ALL, None), (Guard(1, ALL, exists=False),)),
+                JoinTerm((None, ALL), (Guard(0, ALL, exists=False),)),
             ),
         ),
-        ("LEFT SEMI JOIN", (Term((ALL, None), (Guard(1, ALL, exists=True),)),)),
-        ("LEFT ANTI JOIN", (Term((ALL, None), (Guard(1, ALL, exists=False),)),)),
+        ("LEFT SEMI JOIN", (JoinTerm((ALL, None), (Guard(1, ALL, exists=True),)),)),
+        ("LEFT ANTI JOIN", (JoinTerm((ALL, None), (Guard(1, ALL, exists=False),)),)),
     ],
 )
-def test_each_kind_of_join_has_its_terms(kind: str, terms: tuple[Term, ...]):
+def test_each_kind_of_join_has_its_terms(kind: str, terms: tuple[JoinTerm, ...]):
     join = join_of(f"SELECT COUNT(*) AS n {FLOWS} {kind} {DNS} ON f.src = d.client")
     assert join.terms == terms
 
@@ -227,7 +229,7 @@ def test_exists_and_in_look_at_sides_behind_those_of_from():
     )
     assert [side.name for side in join.sides] == ["f", "d", "weird", "flows"]
     guards = (Guard(2, ALL, exists=False), Guard(3, ALL, exists=True))
-    assert join.terms == (Term((ALL, ALL, None, None), guards),)
+    assert join.terms == (JoinTerm((ALL, ALL, None, None), guards),)
 
 
 def test_not_in_is_what_sql_has_with_nulls():
@@ -236,9 +238,9 @@ def test_not_in_is_what_sql_has_with_nulls():
     )
     assert plan.join is not None
     assert plan.join.terms == (
-        Term((Rows((None,)), None), (Guard(1, ALL, exists=False, among=Among.WINDOW),)),
-        Term(
-            (Rows((True,)), None),
+        JoinTerm((RowClass((None,)), None), (Guard(1, ALL, exists=False, among=Among.WINDOW),)),
+        JoinTerm(
+            (RowClass((True,)), None),
             (
                 Guard(1, ALL, exists=True, among=Among.WINDOW),
                 Guard(1, ALL, exists=False, among=Among.NULL_KEYS),
@@ -272,19 +274,19 @@ def test_groups_of_both_sides_and_of_none():
     )
     assert plan.join is not None
     assert plan.join.groups == (
-        *((Place(1, 1),), (Place(0, 1),), (Place(1, 0),)),
-        (Place(0, 2), Place(1, 2)),
+        *((SidePlace(1, 1),), (SidePlace(0, 1),), (SidePlace(1, 0),)),
+        (SidePlace(0, 2), SidePlace(1, 2)),
     )
-    assert plan.join.calls == (Place(1, 0),)
+    assert plan.join.calls == (SidePlace(1, 0),)
 
 
 def test_using_means_the_column_of_the_side_that_has_it():
     text = "SELECT src, COUNT(*) AS n {} {} big [RANGE 1 s] AS b USING (src) GROUP BY src"
     groups = [join_of(text.format(FLOWS, f"{kind}JOIN")).groups for kind in ("", "RIGHT ", "FULL ")]
     assert groups == [
-        ((Place(0, 0),),),
-        ((Place(1, 0),),),
-        ((Place(0, 0), Place(1, 0)),),
+        ((SidePlace(0, 0),),),
+        ((SidePlace(1, 0),),),
+        ((SidePlace(0, 0), SidePlace(1, 0)),),
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tidemill.durations import render_duration
 from tidemill.language.statements import Window
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.window_join import Among, Guard, Rows, Term, WindowJoin
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass, WindowJoin
 
 _PLACES = {Among.KEY: " under the key", Among.WINDOW: "", Among.NULL_KEYS: " under NULL"}
 
@@ -38,12 +38,12 @@ class _Terms:
     def __init__(self, names: Sequence[str], keys: int) -> None:
         self._names, self._keys = names, keys
 
-    def text(self, term: Term) -> str:
+    def text(self, term: JoinTerm) -> str:
         sides = (self._rows(side, rows) for side, rows in enumerate(term.rows) if rows is not None)
         guards = [self._guard(guard) for guard in term.guards]
         return f"{' × '.join(sides)}{', if ' if guards else ''}{' and '.join(guards)}"
 
-    def _rows(self, side: int, rows: Rows) -> str:
+    def _rows(self, side: int, rows: RowClass) -> str:
         flags = [
             f"{'' if value else 'not '}_k{self._keys + place}"
             for place, value in enumerate(rows.flags)

@@ -122,7 +122,7 @@ class Classes:
         return self.root(operand)
 
 
-def join_key(equalities: Sequence[Equality], names: Sequence[str]) -> JoinKey:
+def common_key(equalities: Sequence[Equality], names: Sequence[str]) -> JoinKey:
     """The key that equalities give to sides of these names, or why there is none."""
     classes = Classes(equalities)
     components = []

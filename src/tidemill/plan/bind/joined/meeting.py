@@ -13,7 +13,7 @@ from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.joined.conditions import Conjuncts, SideCondition
-from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, join_key
+from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, common_key
 from tidemill.plan.bind.joined.relations import JoinStep
 from tidemill.plan.bind.joined.terms import (
     Draft,
@@ -81,7 +81,7 @@ class Meeting:
 
 def meeting_of(clauses: Clauses, names: Sequence[str], scalars: ScalarBinder) -> Meeting:
     """The meeting of sides of these names, or why it cannot be told from their keys."""
-    key = join_key(clauses.equalities, names)
+    key = common_key(clauses.equalities, names)
     _check_links(clauses, key)
     keyed = clauses.keyed(key, scalars)
     try:

@@ -6,7 +6,7 @@ None True
 >>> of_nulls(parse_tree("COALESCE(x, 0)")), of_nulls(parse_tree("COALESCE(x, 0) > 5"))
 (Decimal('0'), False)
 >>> of_nulls(parse_tree("f(x)"))
-<Outcome.UNKNOWN: 'unknown'>
+<NullOutcome.UNKNOWN: 'unknown'>
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 from sqlglot import exp
 
 
-class Outcome(Enum):
+class NullOutcome(Enum):
     """What is not known in full: that a value is not NULL, or nothing at all."""
 
     VALUE = "value"
     UNKNOWN = "unknown"
 
 
-OfNulls = None | bool | Decimal | str | Outcome
+OfNulls = None | bool | Decimal | str | NullOutcome
 
 # NULL wherever an operand is.
 _STRICT = (
@@ -64,18 +64,18 @@ def of_nulls(tree: exp.Expr) -> OfNulls:
 def truth_of_nulls(tree: exp.Expr) -> bool | None:
     """Whether a condition passes such rows; None if it cannot be told."""
     value = of_nulls(tree)
-    return None if isinstance(value, Outcome) else value is True
+    return None if isinstance(value, NullOutcome) else value is True
 
 
 def _strict(tree: exp.Expr) -> OfNulls:
     if not isinstance(tree, _STRICT):
-        return Outcome.UNKNOWN
+        return NullOutcome.UNKNOWN
     operands = [part for part in tree.iter_expressions() if not isinstance(part, _NO_OPERANDS)]
     return _null_of_any(operands)
 
 
 def _null_of_any(operands: Iterable[exp.Expr]) -> OfNulls:
-    return None if any(of_nulls(operand) is None for operand in operands) else Outcome.UNKNOWN
+    return None if any(of_nulls(operand) is None for operand in operands) else NullOutcome.UNKNOWN
 
 
 def _literal(tree: exp.Expr) -> OfNulls:
@@ -87,7 +87,7 @@ def _compared(tree: exp.Expr) -> OfNulls:
     if left is None or right is None:
         return None
     is_known = isinstance(left, Decimal | str) and type(left) is type(right)
-    return _ORDER[type(tree)](left, right) if is_known else Outcome.UNKNOWN
+    return _ORDER[type(tree)](left, right) if is_known else NullOutcome.UNKNOWN
 
 
 def _called(tree: exp.Expr) -> OfNulls:
@@ -100,7 +100,7 @@ def _called(tree: exp.Expr) -> OfNulls:
     if name == "IF" and len(arguments) == 3:
         condition, yes, no = arguments
         return _chosen(condition, yes, lambda: of_nulls(no))
-    return _null_of_any(arguments) if name in _STRICT_FUNCTIONS else Outcome.UNKNOWN
+    return _null_of_any(arguments) if name in _STRICT_FUNCTIONS else NullOutcome.UNKNOWN
 
 
 def _opposite(value: OfNulls) -> OfNulls:
@@ -108,7 +108,7 @@ def _opposite(value: OfNulls) -> OfNulls:
 
 
 def _is_null(value: OfNulls) -> OfNulls:
-    return Outcome.UNKNOWN if value is Outcome.UNKNOWN else value is None
+    return NullOutcome.UNKNOWN if value is NullOutcome.UNKNOWN else value is None
 
 
 def _joined(tree: exp.Expr) -> OfNulls:
@@ -117,8 +117,8 @@ def _joined(tree: exp.Expr) -> OfNulls:
     values = [of_nulls(tree.this), of_nulls(tree.expression)]
     if any(value is deciding for value in values):
         return deciding
-    if any(isinstance(value, Outcome) for value in values):
-        return Outcome.UNKNOWN
+    if any(isinstance(value, NullOutcome) for value in values):
+        return NullOutcome.UNKNOWN
     return None if None in values else not deciding
 
 
@@ -126,23 +126,27 @@ def _is(tree: exp.Expr) -> OfNulls:
     value = of_nulls(tree.this)
     if not isinstance(tree.expression, exp.Boolean):
         return _is_null(value)
-    return Outcome.UNKNOWN if isinstance(value, Outcome) else value is bool(tree.expression.this)
+    return (
+        NullOutcome.UNKNOWN
+        if isinstance(value, NullOutcome)
+        else value is bool(tree.expression.this)
+    )
 
 
 def _same(tree: exp.Expr) -> OfNulls:
     left, right = of_nulls(tree.this), of_nulls(tree.expression)
-    if Outcome.UNKNOWN in (left, right) or (left is not None and right is not None):
-        return Outcome.UNKNOWN
+    if NullOutcome.UNKNOWN in (left, right) or (left is not None and right is not None):
+        return NullOutcome.UNKNOWN
     return left is right
 
 
 def _of_subject(tree: exp.Expr) -> OfNulls:
-    return None if of_nulls(tree.this) is None else Outcome.UNKNOWN
+    return None if of_nulls(tree.this) is None else NullOutcome.UNKNOWN
 
 
 def _case(tree: exp.Expr) -> OfNulls:
     if tree.this is not None:
-        return Outcome.UNKNOWN
+        return NullOutcome.UNKNOWN
     return _first_arm(list(tree.args["ifs"]), tree.args.get("default"))
 
 
@@ -156,7 +160,7 @@ def _first_arm(arms: list[exp.Expr], default: exp.Expr | None) -> OfNulls:
 def _chosen(condition: exp.Expr, yes: exp.Expr, no: Callable[[], OfNulls]) -> OfNulls:
     passes = truth_of_nulls(condition)
     if passes is None:
-        return Outcome.UNKNOWN
+        return NullOutcome.UNKNOWN
     return of_nulls(yes) if passes else no()
 
 

@@ -9,7 +9,7 @@ terms and all guards ask for can be a condition on the side's rows at once, and 
 >>> terms.always
 ((), ('b.x > 1',))
 >>> [term.rows for term in terms.terms]
-[(Rows(flags=()), Rows(flags=(True,))), (Rows(flags=()), None)]
+[(RowClass(flags=()), RowClass(flags=(True,))), (RowClass(flags=()), None)]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tidemill.plan.window_join import Among, Guard, Rows, Term
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
 
 Kind = Literal["INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI", "NOT IN"]
 Signs = frozenset[tuple[str, bool]]  # conditions on a row by their text, and whether they hold
@@ -180,7 +180,7 @@ def passing(
 class Settled:
     """Terms with flags in places; for each side the texts of its flags, and what always holds."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[JoinTerm, ...]
     flags: tuple[tuple[str, ...], ...]
     always: tuple[tuple[str, ...], ...]
 
@@ -208,7 +208,7 @@ def _signs_of(drafts: Iterable[Draft], side: int) -> list[Signs]:
     return demands
 
 
-def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> Term:
+def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> JoinTerm:
     rows = (
         _rows(draft.rows[side], flags[side]) if side in draft.rows else None
         for side in range(len(flags))
@@ -217,12 +217,12 @@ def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> Term:
         Guard(look.side, _rows(look.signs, flags[look.side]), look.exists, look.among)
         for look in draft.looks
     )
-    return Term(tuple(rows), tuple(guards))
+    return JoinTerm(tuple(rows), tuple(guards))
 
 
-def _rows(signs: Signs, flags: Sequence[str]) -> Rows:
+def _rows(signs: Signs, flags: Sequence[str]) -> RowClass:
     values = dict(signs)
-    return Rows(tuple(values.get(flag) for flag in flags))
+    return RowClass(tuple(values.get(flag) for flag in flags))
 
 
 def _divided(draft: Draft, step: TermStep) -> tuple[list[Draft], list[Draft]]:
@@ -256,11 +256,11 @@ def _of_nulls(condition: RowCondition) -> bool:
 
 def _alone(matched: Sequence[Draft], step: TermStep) -> list[Draft]:
     """Rows of the new side without a partner: by its own conditions, or because there is none."""
-    alone, signs = list[Draft](), frozenset[tuple[str, bool]]()
+    alone, passing_rows = list[Draft](), Draft({step.side: frozenset()})
     for condition in step.right:
-        alone.append(Draft({step.side: signs | {(condition.sql, False)}}))
-        signs |= {(condition.sql, True)}
-    drafts = [Draft({step.side: signs})]
+        alone += _present([passing_rows.where(condition, holds=False)])
+        passing_rows = passing_rows.where(condition, holds=True) or passing_rows
+    drafts = [passing_rows]
     for draft in matched:
         looks = (*draft.looks, *(DraftGuard(side, rows, True) for side, rows in draft.rows.items()))
         drafts = [piece for each in drafts for piece in _failing(each, looks)]

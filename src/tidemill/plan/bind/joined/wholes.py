@@ -30,7 +30,7 @@ from tidemill.plan.bind.joined.subqueries import SubqueryReader
 from tidemill.plan.bind.scope import Scope, aggregate_calls, place_in
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Union, WindowOf
-from tidemill.plan.window_join import Side, WindowJoin, in_words_of_items
+from tidemill.plan.window_join import JoinSide, WindowJoin, in_words_of_items
 
 BindWhole = Callable[[CreateQuery, Scope, Branch, Environment], QueryPlan]
 """A SELECT without FROM and WHERE, over columns that are there ⇒ its keys, calls and outputs."""
@@ -114,13 +114,13 @@ class _JoinBinder:
             places.group(key, self._place_of_group(n)) for n, key in enumerate(grouped.keys)
         )
         calls = tuple(map(places.call, grouped.aggregates))
-        parts, sides = list[QueryPlan](), list[Side]()
+        parts, sides = list[QueryPlan](), list[JoinSide]()
         for bound in self._sides:
             window, first = instants.window(bound.window.range_us), len(parts)
             text = SideText.of(places, bound.number)
             parts += SideParts(grouped, bound, text, window, self.environment).parts(first + 1)
             flags = len(meeting.rows.flags[bound.number])
-            sides.append(Side(bound.name, window, tuple(range(first, len(parts))), flags))
+            sides.append(JoinSide(bound.name, window, tuple(range(first, len(parts))), flags))
         join = WindowJoin(meeting.key.types, tuple(sides), meeting.rows.terms, groups, calls)
         tree = JoinedWindows(tuple(_window_of(s, parts) for s in sides), self.reader.names)
         return replace(grouped, relation=tree, tree=tree, parts=tuple(parts), join=join)
@@ -211,7 +211,7 @@ def _is_look(kind: str) -> bool:
     return kind in ("LEFT SEMI", "LEFT ANTI", "NOT IN")
 
 
-def _window_of(side: Side, parts: Sequence[QueryPlan]) -> WindowOf:
+def _window_of(side: JoinSide, parts: Sequence[QueryPlan]) -> WindowOf:
     trees = tuple(parts[number].tree for number in side.parts)
     below: Relation = trees[0] if len(trees) == 1 else Union(trees)
     return WindowOf(side.name, side.window, below)
