@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.answer import joins
 from tests.answer.joins import CALLS, KINDS, RandomSide, call_of, can_be_scaled
 from tests.scan.arrays.rows import VALUES, same
+from tidemill.aggregates import lanes_behind
 from tidemill.answer.joined import joined
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.window_join import Place, WindowJoin
@@ -54,9 +55,8 @@ def sides_of(
     for number, flag in enumerate(flags):
         rows = tuple(draw(st.lists(ROWS, max_size=5)))
         others = tuple(draw(st.lists(st.sampled_from(GROUPED), max_size=2, unique=True)))
-        calls = tuple(
-            map(call_of, draw(st.lists(st.sampled_from(SCALED), max_size=2, unique=True)))
-        )
+        chosen = draw(st.lists(st.sampled_from(SCALED), max_size=2, unique=True))
+        calls = tuple(map(call_of, chosen))
         read_by = tuple(draw(st.sampled_from((1, 1, 2, 3))) for _ in rows)
         key = tuple(names[number] for names in columns)
         drawn.append(RandomSide(key, flag, others, calls, rows, read_by))
@@ -72,7 +72,7 @@ def groups_of(
     kinds: list[Type] = []
     for _ in range(draw(st.integers(0, 3))):
         side = draw(st.sampled_from(in_from))
-        if key and draw(st.booleans()):
+        if key and draw(st.sampled_from((True, False))):
             groups.append(tuple(Place(each, 0) for each in in_from))
             kinds.append(key[0])
         elif sides[side].kinds:
@@ -124,17 +124,13 @@ def _one_side_each(
     calls: list[AggregateCall], places: list[Place | None]
 ) -> tuple[list[AggregateCall], list[Place | None]]:
     """One call of two sides would be one lane here: in a query their columns have two names."""
-    pairs = {call.sql: (call, place) for call, place in zip(calls, places, strict=True)}
-    lanes: dict[Any, Any] = {}
-    chosen = [
-        (call, place)
-        for call, place in pairs.values()
-        if all(
-            lanes.setdefault(lane, place and place.side) == (place and place.side)
-            for lane in joins.lanes_behind(call)
-        )
-    ]
-    return [call for call, _ in chosen], [place for _, place in chosen]
+    side_of: dict[Any, int | None] = {}
+    chosen: dict[str, tuple[AggregateCall, Place | None]] = {}
+    for call, place in zip(calls, places, strict=True):
+        side = None if place is None else place.side
+        if all(side_of.setdefault(lane, side) == side for lane in lanes_behind(call)):
+            chosen.setdefault(call.sql, (call, place))
+    return [call for call, _ in chosen.values()], [place for _, place in chosen.values()]
 
 
 def _plain_groups(
@@ -144,15 +140,10 @@ def _plain_groups(
     sides: list[RandomSide],
     looks: list[Any],
 ) -> dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]:
-    return {
-        number: joined_groups(
-            join,
-            kinds,
-            calls,
-            [side.plain(*look) for side, look in zip(sides, looked, strict=True)],
-        )
-        for number, looked in enumerate(looks)
-    }
+    windows = [
+        [side.plain(*look) for side, look in zip(sides, looked, strict=True)] for looked in looks
+    ]
+    return {number: joined_groups(join, kinds, calls, rows) for number, rows in enumerate(windows)}
 
 
 def _keyed(key: tuple[Any, ...], kinds: tuple[Type, ...]) -> tuple[Any, ...]:
