@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,9 +22,10 @@ from tidemill.aggregates import (
     lower,
     lower_numbers,
 )
+from tidemill.aggregates.limbs import as_limbs
 from tidemill.aggregates.numbering import factorise
 from tidemill.aggregates.sketches import SketchLane
-from tidemill.answer.joined import JoinedLanes, SideCells, SideWindows, joined_cells
+from tidemill.answer.joined import JoinedLanes, SideCells, SideWindows, joined_blocks, joined_cells
 from tidemill.arrays import IntArray
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall
@@ -32,9 +33,12 @@ from tidemill.plan.window_join import Among, Guard, Place, Rows, Side, Term, Win
 from tidemill.reference.window_joins import SideRow
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
+from tidemill.state.layouts.bundles import CellLayout
 from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
 from tidemill.types import BOOLEAN, Type, parse_type
 
+# By look and group, the values of the calls.
+Groups = dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]
 SLICE_US = 1000
 ALL = Rows()
 CALLS = (*AGGREGATES, "SUM(price)", "AVG(price)", "MIN(price)", "MEDIAN(n)", "PERCENTILE(big, 0.3)")
@@ -222,13 +226,9 @@ def whole_lanes(
     return JoinedLanes(kinds, tuple(places), tuple(places.values()))
 
 
-def values_of(call: AggregateCall, lanes: Sequence[Lane], cells: Cells) -> list[Any]:
+def values_of(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Any]:
     """The value of a call in each cell."""
-    by_lane = {
-        lane: _lowering(lane, rows)
-        for lane, rows in zip(lanes, cells.lanes, strict=True)
-        if lane in lanes_behind(call)
-    }
+    by_lane = {lane: lanes[lane] for lane in lanes_behind(call)}
     if not gives_numbers(call):
         return cast(list[Any], lower(call, by_lane)[0].to_pylist())
     values, valid, _ = lower_numbers(call, by_lane, {})
@@ -257,13 +257,16 @@ def kernel_groups(
     calls: Sequence[AggregateCall],
     sides: Sequence[RandomSide],
     looks: Sequence[Sequence[tuple[int, int, int]]],
-) -> dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]:
+) -> Groups:
     """By look and group, the values that the kernel gives."""
     lanes = whole_lanes(join, kinds, calls, sides)
     windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
-    found: dict[int, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
+    found: Groups = {}
     for cells in joined_cells(join, lanes, [side.cells() for side in sides], windows):
-        values = [values_of(call, lanes.lanes, cells) for call in calls]
+        by_lane = {
+            lane: _lowering(lane, rows) for lane, rows in zip(lanes.lanes, cells.lanes, strict=True)
+        }
+        values = [values_of(call, by_lane) for call in calls]
         keys = [_plain_column(cells.groups.column(name)) for name in cells.groups.column_names]
         for row, group in enumerate(cells.group.tolist()):
             look = int(cells.slices[cells.slice_index[row]])
@@ -272,6 +275,53 @@ def kernel_groups(
             assert key not in of_look, "a cell twice"
             of_look[key] = tuple(column[row] for column in values)
     return found
+
+
+def block_groups(
+    join: WindowJoin,
+    kinds: tuple[Type, ...],
+    calls: Sequence[AggregateCall],
+    sides: Sequence[RandomSide],
+    looks: Sequence[Sequence[tuple[int, int, int]]],
+    layout: CellLayout,
+) -> Groups:
+    """The same from blocks, read whole and cell by cell: both ways must agree."""
+    lanes = whole_lanes(join, kinds, calls, sides)
+    windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
+    found: Groups = {}
+    inputs = [side.cells() for side in sides]
+    for joined in joined_blocks(join, lanes, inputs, windows, layout):
+        block, groups = joined.block, joined.cells.groups
+        present = np.ones(1, bool) if block.present is None else block.present
+        places = np.flatnonzero(np.broadcast_to(present, block.shape))
+        at_cells = block.at(places)
+        by_lane = {
+            lane: _block_lowering(block.lane(number), at_cells.lane(number), places, rows)
+            for number, (lane, rows) in enumerate(zip(lanes.lanes, joined.cells.lanes, strict=True))
+        }
+        values = [values_of(call, by_lane) for call in calls]
+        keys = [_plain_column(groups.column(name)) for name in groups.column_names]
+        named = joined.naming(len(looks))(at_cells.window, at_cells.group).tolist()
+        for row, (look, group) in enumerate(zip(at_cells.window.tolist(), named, strict=True)):
+            of_look = found.setdefault(look, {})
+            key = tuple(column[group] for column in keys)
+            assert key not in of_look, "a cell twice"
+            of_look[key] = tuple(column[row] for column in values)
+    return found
+
+
+def _block_lowering(whole: Any, some: Any, places: IntArray, rows: LaneArray) -> Lowering:
+    if not isinstance(some, tuple):
+        return cast(Lowering, some)
+    assert isinstance(rows, Encoded)
+    values, valid = some
+    picked = [whole[0][places], values]
+    picked = as_limbs(picked) if any(array.ndim == 2 for array in picked) else picked
+    known = np.ones(len(values), bool) if valid is None else valid
+    all_known = np.ones(len(whole[0]), bool) if whole[1] is None else whole[1]
+    np.testing.assert_array_equal(all_known[places], known)
+    assert repr(picked[0][known].tolist()) == repr(picked[1][known].tolist())
+    return Encoded(values, valid, rows.dictionary)
 
 
 def _plain_column(column: Any) -> list[Any]:

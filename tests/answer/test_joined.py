@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from tests.answer import joins
 from tests.answer.joins import CALLS, KINDS, RandomSide, call_of, can_be_scaled
 from tests.scan.arrays.rows import VALUES, same
 from tidemill.aggregates import lanes_behind
-from tidemill.answer.joined import joined
+from tidemill.answer.joined import sparse
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.window_join import Place, WindowJoin
 from tidemill.reference.window_joins import group_key, joined_groups
+from tidemill.state.layouts.bundles import CellLayout
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
 # Columns of each side that are compared, and what they are widened to.
@@ -24,6 +26,7 @@ KEYS: tuple[tuple[tuple[str, ...], tuple[Type, ...]], ...] = (
     (("n", "t", "n", "big"), (BIGINT,)),
     (("x", "f", "n", "x"), (DOUBLE,)),
 )
+LAYOUTS: tuple[CellLayout, ...] = ("dense", "sparse")
 GROUPED = ("k", "t", "x", "flag", "n")
 # Python has no times as far away as some that are drawn.
 SCALED = tuple(
@@ -86,8 +89,8 @@ LOOK = st.tuples(st.sampled_from((0, 0, 1, -1)), TIMES, TIMES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("most", [joined.MOST_ROWS, 3])
-@settings(max_examples=60)
+@pytest.mark.parametrize("most", [sparse.MOST_ROWS, 3])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_joins_equal_every_row_beside_every_other(
     kind: str, most: int, data: st.DataObject
@@ -107,12 +110,15 @@ def test_joins_equal_every_row_beside_every_other(
     join = joins.join_of(terms, key, sides, groups, tuple(places))
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(joined, "MOST_ROWS", most)
+        patched.setattr(sparse, "MOST_ROWS", most)
         found = joins.kernel_groups(join, kinds, calls, sides, looks)
+        layout = data.draw(st.sampled_from(LAYOUTS))
+        blocks = joins.block_groups(join, kinds, calls, sides, looks, layout)
     expected = _plain_groups(join, kinds, calls, sides, looks)
     event("rows" if any(expected.values()) else "none")
     assert found.keys() == {look for look, of_look in expected.items() if of_look}
-    for look, of_look in found.items():
+    assert blocks.keys() == found.keys()
+    for look, of_look in [*found.items(), *blocks.items()]:
         mine = {_keyed(key, kinds): values for key, values in of_look.items()}
         assert mine.keys() == expected[look].keys()
         for group, values in mine.items():
@@ -155,6 +161,8 @@ def _same(value: Any, want: Any) -> bool:
         return len(value) == len(want) and all(map(_same, value, want))
     if isinstance(value, dict) and isinstance(want, dict):
         return all(_same(value[name], want[name]) for name in want)
+    if isinstance(want, date):
+        return bool(value == (want - date(1970, 1, 1)).days or value == want)
     if isinstance(value, float) or isinstance(want, float):
         return value is not None and want is not None and same(float(value), float(want))
     return bool(value == want)
