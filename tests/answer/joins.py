@@ -29,7 +29,15 @@ from tidemill.answer.joined import JoinedLanes, SideCells, SideWindows, joined_b
 from tidemill.arrays import IntArray
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall
-from tidemill.plan.window_join import Among, Guard, Place, Rows, Side, Term, WindowJoin
+from tidemill.plan.window_join import (
+    Among,
+    Guard,
+    JoinSide,
+    JoinTerm,
+    RowClass,
+    SidePlace,
+    WindowJoin,
+)
 from tidemill.reference.window_joins import SideRow
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
@@ -40,7 +48,7 @@ from tidemill.types import BOOLEAN, Type, parse_type
 # By look and group, the values of the calls.
 Groups = dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]
 SLICE_US = 1000
-ALL = Rows()
+ALL = RowClass()
 CALLS = (*AGGREGATES, "SUM(price)", "AVG(price)", "MIN(price)", "MEDIAN(n)", "PERCENTILE(big, 0.3)")
 
 
@@ -57,37 +65,37 @@ def can_be_scaled(sql: str) -> bool:
 # Terms by kind of join, and the flags that each side has for them.
 
 
-def no(side: int, rows: Rows = ALL, among: Among = Among.KEY) -> Guard:
+def no(side: int, rows: RowClass = ALL, among: Among = Among.KEY) -> Guard:
     return Guard(side, rows, exists=False, among=among)
 
 
-def yes(side: int, rows: Rows = ALL, among: Among = Among.KEY) -> Guard:
+def yes(side: int, rows: RowClass = ALL, among: Among = Among.KEY) -> Guard:
     return Guard(side, rows, exists=True, among=among)
 
 
-ON, OFF = Rows((True,)), Rows((False,))
-LEFT = (Term((ALL, ALL)), Term((ALL, None), (no(1),)))
+ON, OFF = RowClass((True,)), RowClass((False,))
+LEFT = (JoinTerm((ALL, ALL)), JoinTerm((ALL, None), (no(1),)))
 # FROM a LEFT JOIN b ON … AND about(a) WHERE about(b), where the condition on b is true of NULLs.
 LEFT_WITH_CONDITIONS = (
-    Term((ON, ON)),
-    Term((ON, None), (no(1),)),
-    Term((OFF, None)),
+    JoinTerm((ON, ON)),
+    JoinTerm((ON, None), (no(1),)),
+    JoinTerm((OFF, None)),
 )
-KINDS: dict[str, tuple[tuple[Term, ...], tuple[int, ...]]] = {
-    "inner": ((Term((ALL, ALL)),), (0, 0)),
-    "inner of three": ((Term((ALL, ALL, ALL)),), (0, 0, 0)),
-    "inner of four": ((Term((ALL, ALL, ALL, ALL)),), (0, 0, 0, 0)),
+KINDS: dict[str, tuple[tuple[JoinTerm, ...], tuple[int, ...]]] = {
+    "inner": ((JoinTerm((ALL, ALL)),), (0, 0)),
+    "inner of three": ((JoinTerm((ALL, ALL, ALL)),), (0, 0, 0)),
+    "inner of four": ((JoinTerm((ALL, ALL, ALL, ALL)),), (0, 0, 0, 0)),
     "left": (LEFT, (0, 0)),
     "left with conditions": (LEFT_WITH_CONDITIONS, (1, 1)),
-    "right": ((Term((ALL, ALL)), Term((None, ALL), (no(0),))), (0, 0)),
-    "full": ((*LEFT, Term((None, ALL), (no(0),))), (0, 0)),
-    "semi": ((Term((ALL, None), (yes(1),)),), (0, 0)),
-    "anti": ((Term((ALL, None), (no(1),)),), (0, 0)),
-    "semi of flags": ((Term((ALL, None), (yes(1, ON),)),), (0, 1)),
+    "right": ((JoinTerm((ALL, ALL)), JoinTerm((None, ALL), (no(0),))), (0, 0)),
+    "full": ((*LEFT, JoinTerm((None, ALL), (no(0),))), (0, 0)),
+    "semi": ((JoinTerm((ALL, None), (yes(1),)),), (0, 0)),
+    "anti": ((JoinTerm((ALL, None), (no(1),)),), (0, 0)),
+    "semi of flags": ((JoinTerm((ALL, None), (yes(1, ON),)),), (0, 1)),
     "not in": (
         (
-            Term((ALL, None), (no(1, among=Among.WINDOW),)),
-            Term(
+            JoinTerm((ALL, None), (no(1, among=Among.WINDOW),)),
+            JoinTerm(
                 (ALL, None),
                 (
                     yes(1, among=Among.WINDOW),
@@ -101,14 +109,14 @@ KINDS: dict[str, tuple[tuple[Term, ...], tuple[int, ...]]] = {
     ),
     "left of three": (
         (
-            Term((ALL, ALL, ALL)),
-            Term((ALL, ALL, None), (no(2),)),
-            Term((ALL, None, ALL), (no(1),)),
-            Term((ALL, None, None), (no(1), no(2))),
+            JoinTerm((ALL, ALL, ALL)),
+            JoinTerm((ALL, ALL, None), (no(2),)),
+            JoinTerm((ALL, None, ALL), (no(1),)),
+            JoinTerm((ALL, None, None), (no(1), no(2))),
         ),
         (0, 0, 0),
     ),
-    "inner and semi": ((Term((ALL, ALL, None), (yes(2),)),), (0, 0, 0)),
+    "inner and semi": ((JoinTerm((ALL, ALL, None), (yes(2),)),), (0, 0, 0)),
 }
 
 
@@ -198,15 +206,15 @@ def lifted(lane: Lane, rows: Sequence[Row]) -> LaneArray:
 
 
 def join_of(
-    terms: tuple[Term, ...],
+    terms: tuple[JoinTerm, ...],
     key: tuple[Type, ...],
     sides: Sequence[RandomSide],
-    groups: tuple[tuple[Place, ...], ...],
-    calls: tuple[Place | None, ...],
+    groups: tuple[tuple[SidePlace, ...], ...],
+    calls: tuple[SidePlace | None, ...],
 ) -> WindowJoin:
     window = Window(SLICE_US, SLICE_US)
     of_join = tuple(
-        Side(f"s{place}", window, (place,), side.flags) for place, side in enumerate(sides)
+        JoinSide(f"s{place}", window, (place,), side.flags) for place, side in enumerate(sides)
     )
     return WindowJoin(key, of_join, terms, groups, calls)
 
@@ -217,12 +225,12 @@ def whole_lanes(
     calls: Sequence[AggregateCall],
     sides: Sequence[RandomSide],
 ) -> JoinedLanes:
-    places: dict[Lane, Place | None] = {ROWS: None}
+    places: dict[Lane, SidePlace | None] = {ROWS: None}
     for call, place in zip(calls, join.calls, strict=True):
         if place is not None:
             of_side = sides[place.side].lanes
             for lane in lanes_behind(call):
-                places[lane] = Place(place.side, of_side.index(lane))
+                places[lane] = SidePlace(place.side, of_side.index(lane))
     return JoinedLanes(kinds, tuple(places), tuple(places.values()))
 
 

@@ -15,7 +15,7 @@ from tests.scan.arrays.rows import VALUES, same
 from tidemill.aggregates import lanes_behind
 from tidemill.answer.joined import sparse
 from tidemill.plan.query import AggregateCall
-from tidemill.plan.window_join import Place, WindowJoin
+from tidemill.plan.window_join import SidePlace, WindowJoin
 from tidemill.reference.window_joins import group_key, joined_groups
 from tidemill.state.layouts.bundles import CellLayout
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
@@ -69,18 +69,18 @@ def sides_of(
 @st.composite
 def groups_of(
     draw: st.DrawFn, sides: list[RandomSide], key: tuple[Type, ...], in_from: list[int]
-) -> tuple[tuple[tuple[Place, ...], ...], tuple[Type, ...]]:
+) -> tuple[tuple[tuple[SidePlace, ...], ...], tuple[Type, ...]]:
     """Keys of the query: what a side has, or a key of the join wherever it is first."""
-    groups: list[tuple[Place, ...]] = []
+    groups: list[tuple[SidePlace, ...]] = []
     kinds: list[Type] = []
     for _ in range(draw(st.integers(0, 3))):
         side = draw(st.sampled_from(in_from))
         if key and draw(st.sampled_from((True, False))):
-            groups.append(tuple(Place(each, 0) for each in in_from))
+            groups.append(tuple(SidePlace(each, 0) for each in in_from))
             kinds.append(key[0])
         elif sides[side].kinds:
             place = draw(st.integers(0, len(sides[side].kinds) - 1))
-            groups.append((Place(side, place),))
+            groups.append((SidePlace(side, place),))
             kinds.append(sides[side].kinds[place])
     return tuple(groups), tuple(kinds)
 
@@ -102,10 +102,10 @@ def test_joins_equal_every_row_beside_every_other(
     in_from = sorted({side for term in terms for side in term.sides})
     groups, kinds = data.draw(groups_of(sides, key, in_from))
     calls: list[AggregateCall] = [call_of("COUNT(*)")]
-    places: list[Place | None] = [None]
+    places: list[SidePlace | None] = [None]
     for side in in_from:
         calls += sides[side].calls
-        places += [Place(side, place) for place in range(len(sides[side].calls))]
+        places += [SidePlace(side, place) for place in range(len(sides[side].calls))]
     calls, places = _one_side_each(calls, places)
     join = joins.join_of(terms, key, sides, groups, tuple(places))
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
@@ -127,11 +127,11 @@ def test_joins_equal_every_row_beside_every_other(
 
 
 def _one_side_each(
-    calls: list[AggregateCall], places: list[Place | None]
-) -> tuple[list[AggregateCall], list[Place | None]]:
+    calls: list[AggregateCall], places: list[SidePlace | None]
+) -> tuple[list[AggregateCall], list[SidePlace | None]]:
     """One call of two sides would be one lane here: in a query their columns have two names."""
     side_of: dict[Any, int | None] = {}
-    chosen: dict[str, tuple[AggregateCall, Place | None]] = {}
+    chosen: dict[str, tuple[AggregateCall, SidePlace | None]] = {}
     for call, place in zip(calls, places, strict=True):
         side = None if place is None else place.side
         if all(side_of.setdefault(lane, side) == side for lane in lanes_behind(call)):

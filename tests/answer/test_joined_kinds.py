@@ -10,7 +10,7 @@ import pytest
 
 from tests.answer import joins
 from tests.answer.joins import KINDS, RandomSide, call_of
-from tidemill.plan.window_join import Place
+from tidemill.plan.window_join import SidePlace
 from tidemill.types import STRING
 
 SQL = {
@@ -67,8 +67,8 @@ def compare(kind: str, dice: random.Random) -> int:
     has_second = any(1 in term.sides for term in terms)
     in_from = (0, 1) if has_second else (0,)
     calls = [call_of("COUNT(*)"), *(sides[side].calls[0] for side in in_from)]
-    places = (None, *(Place(side, 0) for side in in_from))
-    groups = tuple((Place(side, 1 + sides[side].flags),) for side in in_from)
+    places = (None, *(SidePlace(side, 0) for side in in_from))
+    groups = tuple((SidePlace(side, 1 + sides[side].flags),) for side in in_from)
     kinds = tuple(sides[side].kinds[-1] for side in in_from)
     join = joins.join_of(terms, (STRING,), sides, groups, places)
     looks = [((0, -2000, 2000), (0, -1000, 2000), (0, -3000, 2000))[: len(sides)]]

@@ -3,7 +3,7 @@
 The slow twin of `answer/joined`: what a term, a guard and a group of a join mean.
 
 >>> rows = [[SideRow(0, (1,)), SideRow(1, (2,))], [SideRow(0, (2,))]]
->>> alone = Term((Rows(), None), (Guard(1, Rows(), exists=False),))
+>>> alone = JoinTerm((RowClass(), None), (Guard(1, RowClass(), exists=False),))
 >>> [(left.key, right) for left, right in _rows_of_term(alone, rows, (Type("INT"),))]
 [((1,), None)]
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from tidemill.aggregates.functions import function_of
 from tidemill.plan.query import AggregateCall
-from tidemill.plan.window_join import Among, Guard, Place, Rows, Term, WindowJoin
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass, SidePlace, WindowJoin
 from tidemill.types import Type
 
 
@@ -70,7 +70,7 @@ def joined_rows(join: WindowJoin, sides: Sequence[Sequence[SideRow]]) -> Iterato
 
 
 def _rows_of_term(
-    term: Term, sides: Sequence[Sequence[SideRow]], kinds: Sequence[Type]
+    term: JoinTerm, sides: Sequence[Sequence[SideRow]], kinds: Sequence[Type]
 ) -> Iterator[JoinedRow]:
     for row in product(*(sides[side] for side in term.sides)):
         keys = [join_key(one_side.key, kinds) for one_side in row]
@@ -96,7 +96,7 @@ def _holds(
     return exists == guard.exists
 
 
-def _is_in_class(row: SideRow, rows: Rows | None) -> bool:
+def _is_in_class(row: SideRow, rows: RowClass | None) -> bool:
     flags = zip(row.flags, () if rows is None else rows.flags, strict=False)
     return all(value is None or flag == value for flag, value in flags)
 
@@ -116,13 +116,13 @@ def group_key(value: Any, kind: Type) -> Any:
     return "NaN" if math.isnan(number) else number
 
 
-def _group(places: Sequence[Place], row: JoinedRow) -> Any:
+def _group(places: Sequence[SidePlace], row: JoinedRow) -> Any:
     """The value of the first place whose side gives a row."""
     there = ((row[place.side], place.place) for place in places)
     return next((side.keys[place] for side, place in there if side is not None), None)
 
 
-def _aggregate(call: AggregateCall, place: Place | None, rows: Sequence[JoinedRow]) -> Any:
+def _aggregate(call: AggregateCall, place: SidePlace | None, rows: Sequence[JoinedRow]) -> Any:
     if place is None:
         return len(rows)
     behind = (row[place.side] for row in rows)

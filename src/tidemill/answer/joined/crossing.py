@@ -16,7 +16,7 @@ from tidemill.aggregates import Lane, LaneArray, concatenated
 from tidemill.answer.joined.keys import QueryKey
 from tidemill.answer.joined.terms import Matches
 from tidemill.arrays import IntArray
-from tidemill.plan.window_join import Place
+from tidemill.plan.window_join import SidePlace
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Crossed:
             rows.append(fold.run_first[of_run] + within)
         return Crossed(matches, matches.look[match], tuple(rows))
 
-    def lane(self, side: int | None, source: Place | None) -> LaneArray:
+    def lane(self, side: int | None, source: SidePlace | None) -> LaneArray:
         """A lane of a side, not scaled; without a source it counts the rows of the side."""
         assert side is not None
         number = self.matches.term.sides.index(side)
@@ -70,7 +70,7 @@ class Crossed:
 
 
 def combined_lane(
-    lane: Lane, source: Place | None, crossed: Sequence[Crossed], ids: IntArray, count: int
+    lane: Lane, source: SidePlace | None, crossed: Sequence[Crossed], ids: IntArray, count: int
 ) -> LaneArray:
     """One lane of the join at the cells `ids`, of so many, which are by row of all terms.
 
@@ -89,7 +89,7 @@ def combined_lane(
     return lane.combined(concatenated(rows), np.concatenate(place), count)
 
 
-def _reads(crossed: Crossed, source: Place | None) -> int | None:
+def _reads(crossed: Crossed, source: SidePlace | None) -> int | None:
     """The side whose lane is scaled; None if it gives no rows to the term."""
     sides = crossed.matches.term.sides
     if source is None:
@@ -97,7 +97,7 @@ def _reads(crossed: Crossed, source: Place | None) -> int | None:
     return source.side if source.side in sides else None
 
 
-def _scaled(lane: Lane, source: Place | None, crossed: Sequence[Crossed]) -> LaneArray:
+def _scaled(lane: Lane, source: SidePlace | None, crossed: Sequence[Crossed]) -> LaneArray:
     """The lane of all rows. It is scaled once, so that none of their sums is beyond it."""
     sides = [_reads(term, source) for term in crossed]
     parts = [term.lane(side, source) for term, side in zip(crossed, sides, strict=True)]

@@ -22,7 +22,7 @@ from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.numbering import Digit, number_rows
 from tidemill.answer.joined.sides import SideRows
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.window_join import Rows
+from tidemill.plan.window_join import RowClass
 from tidemill.state.cells import Cells
 
 
@@ -41,7 +41,7 @@ class SideGroups:
         truths = (pc.fill_null(column, False).to_numpy(zero_copy_only=False) for column in columns)
         return SideGroups(key, tuple(truths))
 
-    def in_class(self, rows: Rows) -> BoolArray:
+    def in_class(self, rows: RowClass) -> BoolArray:
         """The groups whose flags have the values of the class."""
         is_meant = np.ones(len(self.key), np.bool_)
         for place, value in enumerate(rows.flags):

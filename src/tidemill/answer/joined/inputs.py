@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tidemill.aggregates import ROWS, Lane
 from tidemill.arrays import IntArray
-from tidemill.plan.window_join import Place
+from tidemill.plan.window_join import SidePlace
 from tidemill.state.cells import Cells
 from tidemill.types import Type
 
@@ -70,7 +70,7 @@ class JoinedLanes:
 
     keys: tuple[Type, ...]
     lanes: tuple[Lane, ...]
-    places: tuple[Place | None, ...]
+    places: tuple[SidePlace | None, ...]
 
     def __post_init__(self) -> None:
         assert ROWS in self.lanes

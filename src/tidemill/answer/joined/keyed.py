@@ -14,7 +14,7 @@ from tidemill.answer.joined.folds import SideGroups
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells
 from tidemill.answer.joined.keys import JoinKeys, QueryKey, code_key, named_groups, number_keys
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.window_join import Place, WindowJoin
+from tidemill.plan.window_join import SidePlace, WindowJoin
 
 # By number of a key of the query, its value for each group of a side.
 Names = Mapping[int, Digit]
@@ -80,7 +80,7 @@ class KeyedJoin:
 
     def _by_key(self, key: QueryKey, place_of: IntArray) -> IntArray | None:
         """The value of a key of the query by key of the join, if all terms agree on it."""
-        codes, places = np.full(self.keys.count, -1), set[Place]()
+        codes, places = np.full(self.keys.count, -1), set[SidePlace]()
         for term in self.join.terms:
             place = key.place(term.sides)
             if place is None:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tidemill.aggregates.encoded import flat
 from tidemill.aggregates.numbering import Digit, factorise
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.window_join import Place
+from tidemill.plan.window_join import SidePlace
 from tidemill.types import Type
 
 
@@ -88,13 +88,13 @@ class QueryKey:
     """
 
     values: pa.Array
-    codes: Mapping[Place, IntArray]
+    codes: Mapping[SidePlace, IntArray]
 
     @property
     def absent(self) -> int:
         return len(self.values)
 
-    def place(self, sides: Sequence[int]) -> Place | None:
+    def place(self, sides: Sequence[int]) -> SidePlace | None:
         """The first place of one of the sides."""
         return next((place for place in self.codes if place.side in sides), None)
 
@@ -102,7 +102,7 @@ class QueryKey:
         return Digit(codes, len(self.values) + 1)
 
 
-def code_key(kind: Type, places: Sequence[Place], sides: Sequence[pa.Table]) -> QueryKey:
+def code_key(kind: Type, places: Sequence[SidePlace], sides: Sequence[pa.Table]) -> QueryKey:
     """The values of one key at all places that have it."""
     columns = [widened(sides[place.side].column(f"_k{place.place}"), kind) for place in places]
     coded = pc.dictionary_encode(pa.concat_arrays(columns))

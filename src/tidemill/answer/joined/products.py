@@ -18,7 +18,7 @@ from tidemill.aggregates.limbs import as_limbs, normalise
 from tidemill.answer.joined.inputs import JoinedLanes
 from tidemill.answer.joined.matrices import SideMatrix
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.plan.window_join import Guard, Place, Term
+from tidemill.plan.window_join import Guard, JoinTerm, SidePlace
 from tidemill.state.layouts.lane_values import CombinedValues
 
 
@@ -40,7 +40,7 @@ class Products:
 
     def __init__(
         self,
-        terms: Sequence[Term],
+        terms: Sequence[JoinTerm],
         lanes: JoinedLanes,
         sides: Sequence[SideMatrix],
         holds: Mapping[Guard, BoolArray],
@@ -80,7 +80,7 @@ class Products:
         """By term, the cells that have rows of it."""
         return [self._has_rows(term) for term in self._terms]
 
-    def _has_rows(self, term: Term) -> BoolArray:
+    def _has_rows(self, term: JoinTerm) -> BoolArray:
         first, *others = term.sides
         present = self._rows(first) > 0
         for side in others:
@@ -107,7 +107,7 @@ class Products:
             self._counts[side], _ = self._probe.lane(matrix, matrix.rows_place)
         return self._counts[side]
 
-    def _scaled(self, lane: KernelLane, term: Term, source: Place | None) -> Encoded:
+    def _scaled(self, lane: KernelLane, term: JoinTerm, source: SidePlace | None) -> Encoded:
         """The lane of one term, without regard to its guards."""
         side = term.sides[0] if source is None else source.side
         if source is None:

@@ -13,7 +13,7 @@ from tidemill.answer.joined.keyed import Names
 from tidemill.answer.joined.keys import JoinKeys
 from tidemill.answer.joined.sides import SideRows, spread
 from tidemill.arrays import BoolArray, IntArray
-from tidemill.plan.window_join import Among, Guard, Rows, Term
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
 
 
 class SideView:
@@ -27,10 +27,10 @@ class SideView:
     ) -> None:
         self.window, self._side, self._groups = window, side, groups
         self._rows, self._keys = rows, keys
-        self._folds: dict[tuple[Rows, tuple[int, ...]], Fold] = {}
-        self._codes: dict[Rows, IntArray] = {}
+        self._folds: dict[tuple[RowClass, tuple[int, ...]], Fold] = {}
+        self._codes: dict[RowClass, IntArray] = {}
 
-    def fold(self, rows: Rows, named: Names) -> Fold:
+    def fold(self, rows: RowClass, named: Names) -> Fold:
         """The rows of a class by key and by what the query names of them."""
         index = rows, tuple(named)
         if index not in self._folds:
@@ -38,7 +38,7 @@ class SideView:
             self._folds[index] = folded(self._rows, self._side.lanes, *by)
         return self._folds[index]
 
-    def codes(self, rows: Rows) -> IntArray:
+    def codes(self, rows: RowClass) -> IntArray:
         """The windows and keys at which the class has rows, ascending."""
         if rows not in self._codes:
             group = self._rows.group
@@ -51,7 +51,7 @@ class SideView:
 class Matches:
     """Looks and keys of a term, with the run that each of its sides has there."""
 
-    term: Term
+    term: JoinTerm
     folds: tuple[Fold, ...]  # by side of the term
     look: IntArray
     runs: tuple[IntArray, ...]  # by side of the term
@@ -70,7 +70,7 @@ class Matches:
 
 
 def match(
-    term: Term,
+    term: JoinTerm,
     named: Sequence[Names],
     views: Sequence[SideView],
     looks: IntArray,
@@ -95,7 +95,7 @@ def match(
     return Matches(term, folds, look, tuple(runs)).where(is_met)
 
 
-def _class(term: Term, side: int) -> Rows:
+def _class(term: JoinTerm, side: int) -> RowClass:
     rows = term.rows[side]
     assert rows is not None
     return rows
