@@ -12,7 +12,6 @@ import pyarrow as pa
 from tests.scan.arrays.rows import AGGREGATES, COLUMNS, Row, plan_of, value_of
 from tidemill.aggregates import (
     ROWS,
-    Bags,
     Encoded,
     Lane,
     LaneArray,
@@ -24,8 +23,8 @@ from tidemill.aggregates import (
 )
 from tidemill.aggregates.limbs import as_limbs
 from tidemill.aggregates.numbering import factorise
-from tidemill.aggregates.sketches import SketchLane
-from tidemill.answer.joined import JoinedLanes, SideCells, SideWindows, joined_blocks, joined_cells
+from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
+from tidemill.answer.joined.joined import joined_chunks
 from tidemill.arrays import IntArray
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall
@@ -40,9 +39,7 @@ from tidemill.plan.window_join import (
 )
 from tidemill.reference.window_joins import SideRow
 from tidemill.state.cells import Cells
-from tidemill.state.layouts.bag_runs import Runs, SortedBags
-from tidemill.state.layouts.bundles import CellLayout
-from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
+from tidemill.state.layouts.bundles import Block, CellLayout
 from tidemill.types import BOOLEAN, Type, parse_type
 
 # By look and group, the values of the calls.
@@ -244,16 +241,6 @@ def values_of(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Any]:
     return [v if known else None for v, known in zip(values.tolist(), there, strict=True)]
 
 
-def _lowering(lane: Lane, rows: LaneArray) -> Lowering:
-    first = np.arange(len(rows) if isinstance(rows, Bags) else len(rows.values))
-    if isinstance(rows, Bags):
-        return Runs(SortedBags(rows), first, first + 1)
-    if isinstance(lane, SketchLane):
-        return SketchRuns(SketchRows(Reader(lane, rows.values), first), first, first + 1)
-    assert isinstance(rows, Encoded)
-    return rows
-
-
 def windows_of_looks(looks: Sequence[tuple[int, int, int]]) -> SideWindows:
     columns: list[IntArray] = [np.array(c, np.int64) for c in zip(*looks, strict=True)]
     return SideWindows(*columns)
@@ -265,60 +252,47 @@ def kernel_groups(
     calls: Sequence[AggregateCall],
     sides: Sequence[RandomSide],
     looks: Sequence[Sequence[tuple[int, int, int]]],
-) -> Groups:
-    """By look and group, the values that the kernel gives."""
-    lanes = whole_lanes(join, kinds, calls, sides)
-    windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
-    found: Groups = {}
-    for cells in joined_cells(join, lanes, [side.cells() for side in sides], windows):
-        by_lane = {
-            lane: _lowering(lane, rows) for lane, rows in zip(lanes.lanes, cells.lanes, strict=True)
-        }
-        values = [values_of(call, by_lane) for call in calls]
-        keys = [_plain_column(cells.groups.column(name)) for name in cells.groups.column_names]
-        for row, group in enumerate(cells.group.tolist()):
-            look = int(cells.slices[cells.slice_index[row]])
-            key = tuple(column[group] for column in keys)
-            of_look = found.setdefault(look, {})
-            assert key not in of_look, "a cell twice"
-            of_look[key] = tuple(column[row] for column in values)
-    return found
-
-
-def block_groups(
-    join: WindowJoin,
-    kinds: tuple[Type, ...],
-    calls: Sequence[AggregateCall],
-    sides: Sequence[RandomSide],
-    looks: Sequence[Sequence[tuple[int, int, int]]],
     layout: CellLayout,
 ) -> Groups:
-    """The same from blocks, read whole and cell by cell: both ways must agree."""
+    """By look and group, the values that a kernel gives.
+
+    Blocks are read whole and cell by cell: both ways must agree.
+    """
     lanes = whole_lanes(join, kinds, calls, sides)
     windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
-    found: Groups = {}
+    found: dict[tuple[bool, int], dict[tuple[Any, ...], tuple[Any, ...]]] = {}
     inputs = [side.cells() for side in sides]
-    for joined in joined_blocks(join, lanes, inputs, windows, layout):
-        block, groups = joined.block, joined.cells.groups
-        present = np.ones(1, bool) if block.present is None else block.present
-        places = np.flatnonzero(np.broadcast_to(present, block.shape))
-        at_cells = block.at(places)
-        by_lane = {
-            lane: _block_lowering(block.lane(number), at_cells.lane(number), places, rows)
-            for number, (lane, rows) in enumerate(zip(lanes.lanes, joined.cells.lanes, strict=True))
-        }
-        values = [values_of(call, by_lane) for call in calls]
-        keys = [_plain_column(groups.column(name)) for name in groups.column_names]
-        named = joined.naming(len(looks))(at_cells.window, at_cells.group).tolist()
-        for row, (look, group) in enumerate(zip(at_cells.window.tolist(), named, strict=True)):
-            of_look = found.setdefault(look, {})
-            key = tuple(column[group] for column in keys)
-            assert key not in of_look, "a cell twice"
-            of_look[key] = tuple(column[row] for column in values)
-    return found
+    for chunk in joined_chunks(join, lanes, inputs, windows, layout):
+        # Every look twice, and not in order, as windows of several queries may have them.
+        look = np.concatenate([np.arange(len(looks))[::-1], np.arange(len(looks))])
+        for block in chunk.blocks(look):
+            values, keys, window = _read(block, chunk.cells, lanes, calls)
+            for row, number in enumerate(window):
+                of_look = found.setdefault((number >= len(looks), int(look[number])), {})
+                assert keys[row] not in of_look, "a cell twice"
+                of_look[keys[row]] = tuple(column[row] for column in values)
+    once, again = ({n: v for (twice, n), v in found.items() if twice is t} for t in (False, True))
+    assert repr(sorted(once)) == repr(sorted(again))
+    return once
 
 
-def _block_lowering(whole: Any, some: Any, places: IntArray, rows: LaneArray) -> Lowering:
+def _read(
+    block: Block, cells: Cells, lanes: JoinedLanes, calls: Sequence[AggregateCall]
+) -> tuple[list[list[Any]], list[tuple[Any, ...]], list[int]]:
+    """The values of each call, and the group and the window of each cell."""
+    present = np.ones(1, bool) if block.present is None else block.present
+    places = np.flatnonzero(np.broadcast_to(present, block.shape))
+    at_cells = block.at(places)
+    by_lane = {
+        lane: _lowering(block.lane(number), at_cells.lane(number), places, rows)
+        for number, (lane, rows) in enumerate(zip(lanes.lanes, cells.lanes, strict=True))
+    }
+    columns = [_plain_column(cells.groups.column(name)) for name in cells.groups.column_names]
+    keys = [tuple(column[group] for column in columns) for group in at_cells.group.tolist()]
+    return [values_of(call, by_lane) for call in calls], keys, at_cells.window.tolist()
+
+
+def _lowering(whole: Any, some: Any, places: IntArray, rows: LaneArray) -> Lowering:
     if not isinstance(some, tuple):
         return cast(Lowering, some)
     assert isinstance(rows, Encoded)

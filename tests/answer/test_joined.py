@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -111,14 +112,14 @@ def test_joins_equal_every_row_beside_every_other(
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sparse, "MOST_ROWS", most)
-        found = joins.kernel_groups(join, kinds, calls, sides, looks)
-        layout = data.draw(st.sampled_from(LAYOUTS))
-        blocks = joins.block_groups(join, kinds, calls, sides, looks, layout)
+        by_layout = [
+            joins.kernel_groups(join, kinds, calls, sides, looks, layout) for layout in LAYOUTS
+        ]
     expected = _plain_groups(join, kinds, calls, sides, looks)
     event("rows" if any(expected.values()) else "none")
-    assert found.keys() == {look for look, of_look in expected.items() if of_look}
-    assert blocks.keys() == found.keys()
-    for look, of_look in [*found.items(), *blocks.items()]:
+    for found in by_layout:
+        assert found.keys() == {look for look, of_look in expected.items() if of_look}
+    for look, of_look in chain(*(found.items() for found in by_layout)):
         mine = {_keyed(key, kinds): values for key, values in of_look.items()}
         assert mine.keys() == expected[look].keys()
         for group, values in mine.items():

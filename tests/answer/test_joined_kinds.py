@@ -11,6 +11,7 @@ import pytest
 from tests.answer import joins
 from tests.answer.joins import KINDS, RandomSide, call_of
 from tidemill.plan.window_join import SidePlace
+from tidemill.state.layouts.bundles import CellLayout
 from tidemill.types import STRING
 
 SQL = {
@@ -72,7 +73,8 @@ def compare(kind: str, dice: random.Random) -> int:
     kinds = tuple(sides[side].kinds[-1] for side in in_from)
     join = joins.join_of(terms, (STRING,), sides, groups, places)
     looks = [((0, -2000, 2000), (0, -1000, 2000), (0, -3000, 2000))[: len(sides)]]
-    found = joins.kernel_groups(join, kinds, calls, sides, looks).get(0, {})
+    layout: CellLayout = dice.choice(("dense", "sparse"))
+    found = joins.kernel_groups(join, kinds, calls, sides, looks, layout).get(0, {})
     connection = duckdb.connect()
     for number, (side, look) in enumerate(zip(sides, looks[0], strict=True)):
         fill(connection, number, side, look)

@@ -64,11 +64,15 @@ class DenseJoin:
     def looks(self) -> int:
         return len(self.sides[0].lo)
 
-    def blocks(self, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
-        """All looks, some of them at a time."""
+    def blocks(self, look: IntArray, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
+        """Windows, of which `look` tells where they look, some of them at a time."""
         most = BLOCK_CELLS if has_groups else MOST_TOTALLED
-        for looks in _in_steps(np.arange(self.looks), most // max(1, self.keys)):
-            yield KeyedBlock(self, looks) if has_groups else TotalBlock(self, looks[:, None])
+        for windows in _in_steps(np.arange(len(look)), most // max(1, self.keys)):
+            looks = look[windows]
+            if has_groups:
+                yield KeyedBlock(self, windows, looks)
+            else:
+                yield TotalBlock(self, windows[:, None], looks[:, None])
 
 
 def _in_steps(looks: IntArray, step: int) -> Iterator[IntArray]:
@@ -109,11 +113,11 @@ class _Places:
 class KeyedBlock:
     """Some looks by all keys; the group of a cell is its key."""
 
-    def __init__(self, join: DenseJoin, looks: IntArray) -> None:
-        self._join, probe = join, _Looks(looks, join.keys)
+    def __init__(self, join: DenseJoin, windows: IntArray, looks: IntArray) -> None:
+        self._join, self._looks, probe = join, looks, _Looks(looks, join.keys)
         self.products = join.products(probe)
         self.shape = (len(looks), join.keys)
-        self.window, self.group = probe.look, probe.key
+        self.window, self.group = windows[:, None], probe.key
 
     @cached_property
     def present(self) -> BoolArray | None:
@@ -125,7 +129,7 @@ class KeyedBlock:
 
     def at(self, cells: IntArray) -> PlacedBlock:
         row, key = np.divmod(cells, self._join.keys)
-        return PlacedBlock(self._join, self.window[row, 0], key)
+        return PlacedBlock(self._join, self.window[row, 0], self._looks[row], key)
 
 
 class PlacedBlock:
@@ -133,33 +137,34 @@ class PlacedBlock:
 
     present: BoolArray | None = None
 
-    def __init__(self, join: DenseJoin, look: IntArray, key: IntArray) -> None:
-        self._join, self.window, self.group = join, look, key
+    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray, key: IntArray) -> None:
+        self._join, self.window, self._look, self.group = join, window, look, key
         self.shape = (len(look),)
 
     @cached_property
     def _products(self) -> Products:
-        return self._join.products(_Places(self.window, self.group))
+        return self._join.products(_Places(self._look, self.group))
 
     def lane(self, number: int) -> CombinedValues:
         return self._products.lane(number)
 
     def at(self, cells: IntArray) -> PlacedBlock:
-        return PlacedBlock(self._join, self.window[cells], self.group[cells])
+        places = (numbers[cells] for numbers in (self.window, self._look, self.group))
+        return PlacedBlock(self._join, *places)
 
 
 class TotalBlock:
     """Some looks, each with one group: the rows of all keys."""
 
-    def __init__(self, join: DenseJoin, window: IntArray) -> None:
-        self._join, self.window, self.shape = join, window, window.shape
+    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray) -> None:
+        self._join, self.window, self._look, self.shape = join, window, look, window.shape
         self.group = np.zeros_like(window)
 
     @cached_property
     def _blocks(self) -> list[KeyedBlock]:
-        looks = self.window.ravel()
+        looks = self._look.ravel()
         runs = [*_in_steps(looks, self._step)] or [looks]
-        return [KeyedBlock(self._join, run) for run in runs]
+        return [KeyedBlock(self._join, run, run) for run in runs]
 
     @property
     def _step(self) -> int:
@@ -178,7 +183,7 @@ class TotalBlock:
         return totals.values, totals.valid
 
     def at(self, cells: IntArray) -> TotalBlock:
-        return TotalBlock(self._join, self.window.ravel()[cells])
+        return TotalBlock(self._join, self.window.ravel()[cells], self._look.ravel()[cells])
 
 
 def _total(lane: KernelLane, block: KeyedBlock, number: int) -> Encoded:

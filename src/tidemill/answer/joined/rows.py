@@ -1,14 +1,16 @@
-"""A block of looks and groups whose lanes have been combined."""
+"""Blocks of windows and groups whose lanes have been combined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from tidemill.aggregates import Bags, Encoded, Lane, LaneArray
 from tidemill.aggregates.sketches import SketchLane
+from tidemill.answer.joined.sides import spread
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.state.cells import Cells
 from tidemill.state.layouts.bag_runs import Runs, SortedBags
@@ -21,20 +23,45 @@ Readable = CombinedValues | SortedBags | SketchRows
 
 
 @dataclass(frozen=True)
+class RowsChunk:
+    """Cells of the join, whose slices are numbers of looks."""
+
+    cells: Cells
+    lanes: tuple[Lane, ...]
+
+    def blocks(self, look: IntArray) -> Iterator[RowsBlock]:
+        """The windows that look at these cells."""
+        slices = self.cells.slices
+        place = np.minimum(np.searchsorted(slices, look), len(slices) - 1)
+        windows = np.flatnonzero(slices[place] == look)
+        first, sizes = (by_slice[place[windows]] for by_slice in self._runs)
+        rows = self._order[spread(first, sizes)]
+        window = np.repeat(windows, sizes)
+        yield RowsBlock(window, self.cells.group[rows], rows, self._readable)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.lexsort((self.cells.group, self.cells.slice_index))
+
+    @cached_property
+    def _runs(self) -> tuple[IntArray, IntArray]:
+        """By look, where its cells begin in that order, and how many they are."""
+        sizes = np.bincount(self.cells.slice_index, minlength=len(self.cells.slices))
+        return np.cumsum(sizes) - sizes, sizes
+
+    @cached_property
+    def _readable(self) -> tuple[Readable, ...]:
+        return tuple(map(_readable, self.lanes, self.cells.lanes))
+
+
+@dataclass(frozen=True)
 class RowsBlock:
-    """Some rows of cells, by look and group; no two are the same look and group."""
+    """Rows of cells by window and group."""
 
     window: IntArray
     group: IntArray
     rows: IntArray
     lanes: tuple[Readable, ...]  # of all rows of the cells
-
-    @staticmethod
-    def of(cells: Cells, lanes: Sequence[Lane]) -> RowsBlock:
-        rows = np.lexsort((cells.group, cells.slice_index))
-        window = cells.slices[cells.slice_index[rows]]
-        readable = [_readable(lane, mine) for lane, mine in zip(lanes, cells.lanes, strict=True)]
-        return RowsBlock(window, cells.group[rows], rows, tuple(readable))
 
     @property
     def shape(self) -> tuple[int]:
