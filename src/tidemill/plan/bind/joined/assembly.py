@@ -10,13 +10,14 @@ from tidemill.errors import Place, refuse
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Select, Window
 from tidemill.plan.bind.branch import Branch
+from tidemill.plan.bind.clauses import with_updates
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.instants import (
     Instants,
     NamedWindow,
     common_update,
     instants_of,
-    longest_range_us,
+    longest_window,
 )
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting
 from tidemill.plan.bind.joined.parts import SideParts, SideText
@@ -46,7 +47,7 @@ class JoinAssembly:
     def plan(self, meeting: Meeting, bind_whole: BindWhole) -> QueryPlan:
         windows = self._windows()
         instants = self._instants(windows)
-        grouped = self._unjoined(bind_whole, instants.window(longest_range_us(windows)))
+        grouped = self._unjoined(bind_whole, instants.window(longest_window(windows)))
         items, signatures = self.reader.items, self.environment.signatures
         places = PartPlaces(meeting, items, signatures, self._giving, self._place_of_call)
         groups = tuple(
@@ -55,7 +56,7 @@ class JoinAssembly:
         calls = tuple(map(places.call, grouped.aggregates))
         parts, sides = list[QueryPlan](), list[JoinSide]()
         for bound, named in zip(self._sides, windows, strict=True):
-            window, first = instants.window(named.window.range_us), len(parts)
+            window, first = instants.window(named.window), len(parts)
             text = SideText.of(places, bound.number)
             side = SideParts(grouped, bound, text, window, self.environment, self.memo)
             parts += side.parts(first + 1)
@@ -96,8 +97,10 @@ class JoinAssembly:
         instants = instants_of(windows)
         if not instants.leading.is_soft:
             return instants
-        update_us = self._update_us()
-        return Instants(replace(instants.leading, update_us=update_us))
+        source = replace(self._sides[0].stream.face.source, update_us=self._update_us())
+        window = with_updates(replace(self.query.select, window=instants.leading), source).window
+        assert window is not None
+        return Instants(window)
 
     def _update_us(self) -> int:
         updates = [side.stream.face.source.update_us for side in self._sides]
