@@ -159,9 +159,11 @@ class FromReader:
         columns = dict[Name, exp.Expr]()
         declared = {}
         for name in names:
-            left = self._left(clause, name)
-            both = exp.Anonymous(this="COALESCE", expressions=[left, entry.tree(name)])
-            columns[name] = both if clause.kind == "FULL" else entry.tree(name)
+            right = entry.tree(name)
+            left = self._left(clause, name).unnest()
+            choices = left.expressions if isinstance(left, exp.Anonymous) else [left]
+            either = exp.Anonymous(this="COALESCE", expressions=[*choices, right.copy()])
+            columns[name] = either if clause.kind == "FULL" else right
             declared[name] = entry.declared[name]
         self.entries[self._begin :] = [
             replace(e, merged=e.merged | (names & e.declared.keys()))
