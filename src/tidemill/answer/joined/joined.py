@@ -63,7 +63,7 @@ def _dense(keyed: KeyedJoin, windows: Sequence[SideWindows]) -> DenseChunk | Non
 
 
 def _is_dense(dense: DenseJoin, sparse: SparseJoin) -> bool:
-    return dense.fits and dense.cells() < CELLS_PER_ROW * int(sparse.costs.sum())
+    return dense.cells() < CELLS_PER_ROW * int(sparse.costs.sum())
 
 
 @dataclass(frozen=True)
