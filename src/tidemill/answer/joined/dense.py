@@ -56,16 +56,17 @@ class DenseJoin:
         is_null = keys.numbers[guard.side] == keys.of_nulls(guard.side)
         return np.asarray(side.has_rows_of(is_null) == guard.exists)
 
-    def cells(self) -> int:
-        """The cells of all matrices, of slices and of windows."""
-        sections = list(self._sections(np.argsort(self._rank)))
+    def cells(self) -> tuple[int, int]:
+        """The cells of all matrices: those of slices, and those of looks."""
+        sections = self._sections(np.argsort(self._rank))
         slices = sum(last - first for _, spans in sections for first, last in spans)
-        return (len(self._rank) + slices) * self.keys
+        return slices * self.keys, len(self._rank) * self.keys
 
     def blocks(self, look: IntArray, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
         """Windows, of which `look` tells where they look, some of them at a time."""
         step = (MOST_KEYED if has_groups else MOST_TOTALLED) // max(1, self.keys)
-        by_rank = np.argsort(self._rank[look], kind="stable")
+        here = np.flatnonzero(look >= 0)
+        by_rank = here[np.argsort(self._rank[look[here]], kind="stable")]
         for places, spans in self._sections(look[by_rank]):
             section = self._section(tuple(spans))
             for windows in _in_steps(by_rank[places], step):
