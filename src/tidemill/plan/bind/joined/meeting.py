@@ -13,12 +13,12 @@ from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.joined.conditions import Conjuncts, SideCondition
-from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, join_key
+from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, common_key
 from tidemill.plan.bind.joined.relations import JoinStep
 from tidemill.plan.bind.joined.terms import (
     Draft,
     Settled,
-    Step,
+    TermStep,
     UndecidedError,
     crossed,
     joined_by,
@@ -81,37 +81,37 @@ class Meeting:
 
 def meeting_of(clauses: Clauses, names: Sequence[str], scalars: ScalarBinder) -> Meeting:
     """The meeting of sides of these names, or why it cannot be told from their keys."""
-    key = join_key(clauses.equalities, names)
+    key = common_key(clauses.equalities, names)
     _check_links(clauses, key)
     keyed = clauses.keyed(key, scalars)
     try:
-        rows = settled(_drafts(keyed), len(names))
+        rows = settled(_drafts(keyed, key), len(names))
     except UndecidedError as error:
         _refuse_undecided(error, keyed.conditions)
     return Meeting(key, rows, keyed.conditions)
 
 
-def _drafts(clauses: Clauses) -> list[Draft]:
+def _drafts(clauses: Clauses, key: JoinKey) -> list[Draft]:
     drafts: list[Draft] | None = None
     for first, steps in clauses.groups:
         group = starting(first)
         for step in steps:
-            group = joined_by(group, _step(step))
+            group = joined_by(group, _step(step, key))
         drafts = group if drafts is None else crossed(drafts, group)
     where = clauses.where
-    conditions = (condition.condition for condition in where.conditions)
+    conditions = (condition.on_rows(key) for condition in where.conditions)
     drafts = passing(drafts or [], conditions, where.compared)
     for look in clauses.looks:
-        drafts = joined_by(drafts, _step(look))
+        drafts = joined_by(drafts, _step(look, key))
     return drafts
 
 
-def _step(step: JoinStep) -> Step:
-    conditions = [condition.condition for condition in step.on.conditions]
-    return Step(
+def _step(step: JoinStep, key: JoinKey) -> TermStep:
+    conditions = [condition.on_rows(key) for condition in step.on.conditions]
+    return TermStep(
         step.kind,
         step.side,
-        step.on.compared - {step.side},
+        step.on.compared - {frozenset((step.side,))},
         tuple(condition for condition in conditions if condition.side != step.side),
         tuple(condition for condition in conditions if condition.side == step.side),
     )
@@ -119,6 +119,9 @@ def _step(step: JoinStep) -> Step:
 
 def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
     """Where `a.k` is the key and an equality says `a.j`, it asks for `a.k = a.j` too."""
+    for equality in clause.equalities:
+        if equality.among and not all(map(key.has, equality.operands)):
+            _refuse_choice(equality)
     further = tuple(
         _same(key.of(operand.side)[key.place(operand)].sql, operand, equality, scalars)
         for equality in clause.equalities
@@ -126,6 +129,15 @@ def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
         if not key.has(operand)
     )
     return Conjuncts(clause.equalities, (*clause.conditions, *further))
+
+
+def _refuse_choice(equality: Equality) -> NoReturn:
+    refuse(
+        "E_NOT_BUILT",
+        f"COALESCE of {equality.left.scalar.sql}, which is no part of the key, is not built yet",
+        hint="compare the expressions that the windows are joined by",
+        place=equality.place,
+    )
 
 
 def _same(text: str, operand: Operand, equality: Equality, scalars: ScalarBinder) -> SideCondition:
@@ -138,12 +150,12 @@ def _same(text: str, operand: Operand, equality: Equality, scalars: ScalarBinder
 def _check_links(clauses: Clauses, key: JoinKey) -> None:
     """Every join must be one under each key: rows of different keys are never together."""
     inner = (step.on for step in clauses.steps if step.kind == "INNER")
-    pool = [e for clause in (*inner, clauses.where) for e in clause.equalities]
+    pool = [e for c in (*inner, clauses.where) for e in c.equalities if not e.among]
     before: set[int] = set()
     for first, steps in clauses.groups:
         members = {first}
         for step in steps:
-            linked = pool if step.kind == "INNER" else _direct(step, key)
+            linked = _direct(step, key) + (pool if step.kind == "INNER" else [])
             _check_linked(key, linked, {step.side}, members, step.place)
             members.add(step.side)
         if before:
