@@ -11,6 +11,7 @@ from tidemill.ids import hash_once
 from tidemill.language.statements import ON_CLOSE, Emit, Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
+from tidemill.plan.window_join import WindowJoin
 from tidemill.types import BIGINT, BOOLEAN, TIMESTAMP
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ class QueryPlan:
     priority: int = 0  # among soft queries and SELECTs that wait
     emit: Emit = ON_CLOSE
     # Over a union, one for each branch: what it reads there, key by key and call by call.
+    # Over several windows also one for each branch of each of them, and how these meet.
     parts: tuple[QueryPlan, ...] = ()
     part_of: str = ""  # of a part, the name of the query
+    join: WindowJoin | None = None
 
     def __post_init__(self) -> None:
         # Each part of a query over a union reads another relation, and has been checked.
