@@ -13,7 +13,9 @@ from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
 from tidemill.language.names import SIDES
 from tidemill.language.not_built import refuse_not_built
+from tidemill.language.select_head import check_head, parse_head
 from tidemill.language.statements import (
+    ON_CLOSE,
     Emit,
     Expr,
     JoinClause,
@@ -44,14 +46,14 @@ _JOIN_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (c
 def parse_select(cursor: Cursor) -> Select:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
-    items = parse_select_list(cursor, _parse_select_item)
+    head = parse_head(cursor, _parse_select_item)
     cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
     stream, stream_place, window, alias = _parse_from(cursor)
-    _refuse_star(items, window, cursor.text)
+    _refuse_star(head.items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
-    return Select(
-        items,
+    select = Select(
+        head.items,
         stream,
         alias,
         window,
@@ -62,9 +64,14 @@ def parse_select(cursor: Cursor) -> Select:
         limit=_parse_limit(cursor),
         emit=_parse_emit(cursor),
         joins=joins,
+        delta=head.delta,
+        distinct=head.distinct,
         place=cursor.since(start),
         stream_place=stream_place,
+        delta_place=head.delta_place,
     )
+    check_head(head, window, select.emit, cursor.text)
+    return select
 
 
 def reads_window(cursor: Cursor) -> bool:
@@ -80,12 +87,10 @@ def reads_window(cursor: Cursor) -> bool:
 
 
 def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
-    """SELECT and the items after it."""
-    cursor.expect("SELECT")
-    if cursor.at("DISTINCT"):
-        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
-    cursor.take("ALL")
-    return cursor.separated(lambda: parse(cursor))
+    """SELECT and the items after it, where there are no windows."""
+    head = parse_head(cursor, parse)
+    check_head(head, None, ON_CLOSE, cursor.text)
+    return head.items
 
 
 def parse_item(cursor: Cursor) -> SelectItem:
