@@ -224,7 +224,7 @@ REFUSED = [
     (f"SELECT a, ISTREAM(b) {FROM}", "E_SYNTAX", "ISTREAM is about whole rows", "ISTREAM"),
     (f"SELECT DSTREAM(a) AS b {FROM}", "E_SYNTAX", "DSTREAM is about whole rows", "AS"),
     (f"SELECT ISTREAM(DSTREAM(a)) {FROM}", "E_SYNTAX", "DSTREAM is about whole", "DSTREAM"),
-    (f"SELECT ISTREAM(a {FROM}", "E_SYNTAX", "not closed", "("),
+    (f"SELECT ISTREAM(a {FROM}", "E_SYNTAX", "never closed", "("),
     (f"SELECT ISTREAM RESTORE (a) {FROM}", "E_NOT_BUILT", "ISTREAM RESTORE", "ISTREAM"),
     (f"SELECT WSTREAM(a) {FROM}", "E_NOT_BUILT", "WSTREAM", "WSTREAM"),
     ("SELECT ISTREAM(a) FROM s", "E_WINDOW", "answers to windows", "ISTREAM"),
