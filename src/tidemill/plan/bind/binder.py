@@ -370,8 +370,8 @@ class _Binder:
         )
 
     def _hint_of_ungrouped(self, column: str) -> str:
-        if self._query.select.distinct and not self._query.select.group_by:
-            return f"SELECT DISTINCT is ordered by what it selects; add {column} to the list"
+        if self._select is not self._query.select:
+            return f"SELECT DISTINCT groups by what it selects; add {column} to the list"
         return f"add {column} to GROUP BY, or take MIN({column}) or the like"
 
 
