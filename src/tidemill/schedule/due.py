@@ -99,7 +99,7 @@ class Specs:
         ends: IntArray = (t_us - self.after_us - self.start_us - self.range_us) // self.slide_us
         return ends
 
-    def last_ending_by(self, t_us: int) -> IntArray:
+    def last_ending_by(self, t_us: int | IntArray) -> IntArray:
         """Number of the last window of each that ends at or before the instant."""
         return (t_us - self.start_us - self.range_us) // self.slide_us
 
@@ -260,5 +260,5 @@ def _ranges(first: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
 
 def oldest_needed(specs: Specs, watermark_us: int) -> int:
     """The time before which no slice starts that an open window needs."""
-    open_from = specs.last_due_by(watermark_us) + 1
+    open_from = specs.last_ending_by(watermark_us) + 1
     return int((specs.start_us + open_from * specs.slide_us).min())
