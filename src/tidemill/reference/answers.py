@@ -97,7 +97,7 @@ def _answers(
         for slots in _delivered(plan, slots_of_groups)
     ]
     if plan.distinct:
-        rows = list({repr(row): row for row in reversed(rows)}.values())[::-1]
+        rows = list({repr(row): row for row in rows}.values())
     yield from rows[: plan.limit]
 
 
