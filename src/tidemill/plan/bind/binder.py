@@ -35,7 +35,11 @@ from tidemill.plan.bind.clauses import (
     type_placed,
     with_updates,
 )
-from tidemill.plan.bind.distinct import check_distinct_order, grouped_by_list
+from tidemill.plan.bind.distinct import (
+    check_comparable,
+    check_distinct_order,
+    grouped_by_list,
+)
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.parts import bind_parts, row_query_of
 from tidemill.plan.bind.row_queries import RowBinder
@@ -153,6 +157,7 @@ class _Binder:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
+        check_comparable(self._select, outputs)
         having = self._having()
         order_by = self._order_by(outputs)
         priority = priority_of(self._query)
