@@ -19,6 +19,7 @@ from tests.stories.streams import (
     COLUMNS,
     NOON_US,
     SECOND_US,
+    Row,
     cut,
     random_row,
     write_files,
@@ -150,3 +151,70 @@ def delivered(folder: Path, query: str) -> list[tuple[Any, ...]]:
     columns = [table.column(0).cast(pa.int64()).to_pylist()]
     columns += [column.to_pylist() for column in table.columns[2:]]
     return sorted(zip(*columns, strict=True), key=repr)
+
+
+def answered_in_runs(folder: Path, *between: str) -> dict[str, list[tuple[Any, ...]]]:
+    """The changes of a query whose answers are `a` and `b`, and from 30 s on `b` alone; runs end at
+    20, 40 and 60 s, with statements after them."""
+    for number, statements in enumerate((*between, "", "", "")[:3]):
+        seconds = range(20 * number, 20 * number + 20, 2)
+        rows = [
+            event(second, key) for second in seconds for key in "ab" if key == "b" or second < 30
+        ]
+        write_files(folder / "in", [rows], first=number)
+        with Engine(folder / "home") as engine:
+            engine.sql(SCRIPT + CHANGES if number == 0 else "", folder)
+            engine.run("idle")
+            for statement in statements.split(";"):
+                engine.sql(statement, folder)
+    with Engine(folder / "home") as engine:
+        engine.run("flush")
+    names = [path.name.removeprefix("query=") for path in (folder / "out").glob("query=*")]
+    return {name: delivered(folder, name) for name in names}
+
+
+def event(second: int, key: str) -> Row:
+    nothing = dict.fromkeys(("g", "b", "m", "n", "x", "f", "d", "w", "name", "day", "at"))
+    return {"ts": NOON_US + second * SECOND_US, "k": key, **nothing}
+
+
+OVER = "(k) FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k;"
+CHANGES = f"""
+CREATE QUERY new INTO out AS SELECT ISTREAM{OVER}
+CREATE QUERY gone INTO out AS SELECT DSTREAM{OVER}
+"""
+
+
+def at(*rows: tuple[int, str]) -> list[tuple[int, str]]:
+    return [(NOON_US + second * SECOND_US, key) for second, key in rows]
+
+
+def test_an_answer_that_goes_on_has_no_changes(tmp_path: Path) -> None:
+    answers = answered_in_runs(tmp_path)
+    assert answers["new"] == at((-5, "a"), (-5, "b"))
+    # A flush closes the windows by which the last rows have gone, too.
+    assert answers["gone"] == at((30, "a"), (60, "b"))
+
+
+def test_a_query_begins_with_an_empty_answer_before(tmp_path: Path) -> None:
+    answers = answered_in_runs(tmp_path, CHANGES.replace("new", "later").replace("gone", "since"))
+    # Rows in whole are held of the windows that are open.
+    assert answers["later"] == at((10, "a"), (10, "b"))
+    assert answers["since"] == answers["gone"] == at((30, "a"), (60, "b"))
+
+
+def test_an_altered_query_begins_anew(tmp_path: Path) -> None:
+    alter = f"ALTER QUERY new AS SELECT ISTREAM{OVER.replace('10 SEC', '15 SEC')}"
+    answers = answered_in_runs(tmp_path, alter)
+    assert answers["new"] == at((-5, "a"), (-5, "b"), (5, "a"), (5, "b"))
+
+
+def test_a_query_resumes_with_an_empty_answer_before(tmp_path: Path) -> None:
+    pause, resume = (f"{word} QUERY new; {word} QUERY gone" for word in ("PAUSE", "RESUME"))
+    answers = answered_in_runs(tmp_path / "long", pause, resume)
+    assert answers["new"] == at((-5, "a"), (-5, "b"), (30, "b"))
+    assert answers["gone"] == at((60, "b"))
+    # So it is also where no window has closed meanwhile.
+    answers = answered_in_runs(tmp_path / "short", f"{pause}; {resume}")
+    assert answers["new"] == at((-5, "a"), (-5, "b"), (10, "a"), (10, "b"))
+    assert answers["gone"] == at((30, "a"), (60, "b"))

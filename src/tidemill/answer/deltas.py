@@ -21,6 +21,8 @@ from tidemill.language.statements import Delta
 from tidemill.plan.query import QueryPlan
 
 _BOUNDS = 2
+# Rows that are compared at a time: a table of them by value stays near the processor.
+ROWS_AT_A_TIME = 2**16
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,7 @@ def _changed(
     here = _places(windows, owner, ends)
     there = _places(windows, owner, ends + slides_us[owner])
     pair = (here, there) if delta is Delta.NEW else (there, here)
-    row, window = _surplus(rows, *pair)
-    order = np.lexsort((row, window))
-    row, window = row[order], window[order]
+    row, window = _all_surplus(rows, len(windows), *pair)
     bounds = bound_columns(*windows[window].T)
     outputs = rows.select(range(_BOUNDS, rows.num_columns)).take(pa.array(row))
     columns = [*bounds.columns[1:], *outputs.columns]
@@ -98,15 +98,59 @@ def _places(windows: IntArray, owner: IntArray, ends: IntArray) -> IntArray:
     return np.where(of_windows[order][place] == of_rows, order[place], -1)
 
 
-def _surplus(rows: pa.Table, having: IntArray, lacking: IntArray) -> tuple[IntArray, IntArray]:
+def _all_surplus(
+    rows: pa.Table, windows: int, having: IntArray, lacking: IntArray
+) -> tuple[IntArray, IntArray]:
     """The rows that windows have beyond as many equal ones as they have in the other answer, and
-    those windows."""
-    has, lacks = np.flatnonzero(having >= 0), np.flatnonzero(lacking >= 0)
-    row = np.concatenate([has, lacks])
-    window = np.concatenate([having[has], lacking[lacks]])
-    outputs = rows.select(range(_BOUNDS, rows.num_columns)).take(pa.array(row))
-    equal = equal_rows(window, [column.combine_chunks() for column in outputs.columns])
-    having_it = equal[: len(has)]
-    counts = np.bincount(equal[len(has) :], minlength=int(equal.max(initial=-1)) + 1)
-    is_beyond = places_among(having_it) >= counts[having_it]
-    return has[is_beyond], window[: len(has)][is_beyond]
+    those windows, in their order."""
+    outputs = rows.select(range(_BOUNDS, rows.num_columns)).combine_chunks()
+    has, lacks = _by_window(having, windows), _by_window(lacking, windows)
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    low = 0
+    while low < windows:
+        # As many windows as have few enough rows, and one at least.
+        ends = has.ends[low + 1 :] + lacks.ends[low + 1 :]
+        most = has.ends[low] + lacks.ends[low] + ROWS_AT_A_TIME
+        high = low + max(1, int(np.searchsorted(ends, most, side="right")))
+        parts.append(_surplus(outputs, has.between(low, high), lacks.between(low, high)))
+        low = high
+    row, window = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return row, window
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Rows by the window that has them, and where the rows of each window end, after a 0."""
+
+    rows: IntArray
+    windows: IntArray
+    ends: IntArray
+
+    def between(self, low: int, high: int) -> tuple[IntArray, IntArray]:
+        span = slice(self.ends[low], self.ends[high])
+        return self.rows[span], self.windows[span]
+
+
+def _by_window(windows: IntArray, count: int) -> _Sorted:
+    rows = np.flatnonzero(windows >= 0)
+    rows = rows[np.argsort(windows[rows], kind="stable")]
+    ends = np.cumsum(np.bincount(windows[rows], minlength=count))
+    return _Sorted(rows, windows[rows], np.concatenate([[0], ends]))
+
+
+def _surplus(
+    outputs: pa.Table, having: tuple[IntArray, IntArray], lacking: tuple[IntArray, IntArray]
+) -> tuple[IntArray, IntArray]:
+    """Of some windows alone."""
+    (row, window), (others, other_windows) = having, lacking
+    table = outputs.take(pa.array(np.concatenate([row, others])))
+    columns = [column.combine_chunks() for column in table.columns]
+    equal = equal_rows(np.concatenate([window, other_windows]), columns)
+    here, there = equal[: len(row)], equal[len(row) :]
+    size = int(equal.max(initial=-1)) + 1
+    lacks = np.bincount(there, minlength=size)
+    # Mostly no row is there twice, and none has to be counted.
+    is_single = not len(here) or np.bincount(here, minlength=size).max() <= 1
+    places = np.zeros(len(here), np.int64) if is_single else places_among(here)
+    is_beyond = places >= lacks[here]
+    return row[is_beyond], window[is_beyond]

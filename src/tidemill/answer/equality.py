@@ -11,6 +11,8 @@ before: that is an equivalence, and depends on nothing but the rows that are com
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +23,46 @@ from tidemill.arrays import Array, BoolArray, IntArray
 
 # The relative difference up to which floats are equal.
 TOLERANCE = 1e-9
+# Numbers of classes fit into 64 bits.
+MOST_NUMBERS = 2**62
 
 
 def equal_rows(within: IntArray, columns: Sequence[pa.Array]) -> IntArray:
     """A number for each row: rows of one class of `within` have one if they are equal."""
-    numbers = numbered(within)
+    classes = Classes.of(within)
     # What is exact leaves fewer rows among which floats are compared.
     for column in sorted(columns, key=lambda column: _is_inexact(column.type)):
-        numbers = _narrowed(numbers, column)
-    return numbered(numbers)
+        classes = _narrowed(classes, column)
+    return classes.numbered().numbers
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Rows by the number of their class, which is less than `size`."""
+
+    numbers: IntArray
+    size: int
+
+    @staticmethod
+    def of(numbers: IntArray) -> Classes:
+        low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+        return Classes(numbers - low, high - low + 1)
+
+    def numbered(self) -> Classes:
+        """With small numbers in place of any."""
+        if self.size <= len(self.numbers):
+            return self
+        numbers = numbered(self.numbers)
+        return Classes(numbers, int(numbers.max(initial=-1)) + 1)
+
+    def cut(self, other: Classes) -> Classes:
+        """Rows are in one class if they are in one class of both."""
+        if other.size == 1:
+            return self
+        one, two = self, other
+        if one.size * two.size > MOST_NUMBERS:
+            one, two = one.numbered(), two.numbered()
+        return Classes(one.numbers * two.size + two.numbers, one.size * two.size)
 
 
 def distinct_rows(answers: pa.Table, limit: int | None) -> IntArray:
@@ -59,46 +92,69 @@ def places_among(numbers: IntArray) -> IntArray:
     return places
 
 
-def _is_inexact(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
-
-
 def numbered(values: IntArray) -> IntArray:
     """Small numbers in place of any, from 0 on."""
     return np.asarray(pc.dictionary_encode(pa.array(values)).indices).astype(np.int64)
 
 
-def _narrowed(numbers: IntArray, column: pa.Array) -> IntArray:
-    """Rows keep one number if they are equal in the column too."""
+def _is_inexact(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
+
+
+def _narrowed(classes: Classes, column: pa.Array) -> Classes:
+    """Rows stay in one class if they are equal in the column too."""
     if pa.types.is_floating(column.type):
-        return _by_float(numbers, column)
+        return _by_float(classes.cut(_nulls(column)), column)
     if pa.types.is_struct(column.type):
-        numbers = _by_code(numbers, np.asarray(column.is_null()).astype(np.int64))
-        for inner in column.flatten():
-            numbers = _narrowed(numbers, inner)
-        return numbers
+        return reduce(_narrowed, column.flatten(), classes.cut(_nulls(column)))
     if pa.types.is_list(column.type):
-        return _by_list(numbers, column)
+        return _by_list(classes, column)
+    return classes.cut(_codes(column))
+
+
+def _nulls(column: pa.Array) -> Classes:
+    if not column.null_count:
+        return Classes(np.zeros(len(column), np.int64), 1)
+    return Classes(np.asarray(column.is_null()).astype(np.int64), 2)
+
+
+def _codes(column: pa.Array) -> Classes:
+    """The classes of equal values."""
+    if pa.types.is_integer(column.type):
+        bounds = pc.min_max(column).as_py()
+        low, high = bounds["min"] or 0, bounds["max"] or 0
+        # A range of 64 bits has no number.
+        if high - low < MOST_NUMBERS:
+            values = np.asarray(column.fill_null(low)).astype(np.int64) - low
+            return Classes(values, high - low + 1).cut(_nulls(column))
     codes = pc.dictionary_encode(column, null_encoding="encode").indices
-    return _by_code(numbers, np.asarray(codes).astype(np.int64))
+    return Classes.of(np.asarray(codes).astype(np.int64))
 
 
-def _by_code(numbers: IntArray, codes: IntArray) -> IntArray:
-    if not codes.any():
-        return numbers
-    return numbered(numbers * (int(codes.max()) + 1) + codes)
-
-
-def _by_float(numbers: IntArray, column: pa.Array) -> IntArray:
-    numbers = _by_code(numbers, np.asarray(column.is_null()).astype(np.int64))
+def _by_float(classes: Classes, column: pa.Array) -> Classes:
+    """By values that follow each other closely."""
+    numbers, size = (classes := classes.numbered()).numbers, classes.size
     values = np.asarray(column.fill_null(0).cast(pa.float64()))
+    counts, rows = np.bincount(numbers, minlength=size), np.arange(len(numbers))
+    first, last = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    first[numbers[::-1]], last[numbers] = rows[::-1], rows
+    is_apart = (counts == 2) & ~_close(values[first], values[last])
+    narrowed = numbers.copy()
+    narrowed[last[is_apart]] += size
+    many = np.flatnonzero(counts[numbers] > 2)
+    if len(many):
+        narrowed[many] = _in_order(numbers[many], values[many]) + 2 * size
+    return Classes(narrowed, 2 * size + len(many))
+
+
+def _in_order(numbers: IntArray, values: Array) -> IntArray:
     order = np.lexsort((values, numbers))
     ordered, of = values[order], numbers[order]
     is_next = np.zeros(len(order), np.bool_)
     is_next[1:] = (of[1:] != of[:-1]) | ~_close(ordered[1:], ordered[:-1])
-    narrowed = np.empty(len(order), np.int64)
-    narrowed[order] = np.cumsum(is_next)
-    return narrowed
+    places = np.empty(len(order), np.int64)
+    places[order] = np.cumsum(is_next)
+    return places
 
 
 def _close(left: Array, right: Array) -> BoolArray:
@@ -109,15 +165,17 @@ def _close(left: Array, right: Array) -> BoolArray:
     return is_close
 
 
-def _by_list(numbers: IntArray, column: pa.Array) -> IntArray:
+def _by_list(classes: Classes, column: pa.Array) -> Classes:
     """Element by element, among the rows that have so many."""
     lengths = np.asarray(pc.list_value_length(column).fill_null(-1)).astype(np.int64)
-    numbers = _by_code(numbers, lengths + 1)
+    classes = classes.cut(Classes.of(lengths)).numbered()
     offsets, inner = np.asarray(column.offsets).astype(np.int64), column.values
     for place in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > place)
         elements = inner.take(pa.array(offsets[rows] + place))
-        # Rows of one number are as long as each other, so all of them are among these.
-        numbers[rows] = _narrowed(numbers[rows], elements) + len(numbers)
-        numbers = numbered(numbers)
-    return numbers
+        # Rows of one class are as long as each other, so all of them are among these.
+        among = _narrowed(Classes(classes.numbers[rows], classes.size), elements).numbered()
+        numbers = classes.numbers.copy()
+        numbers[rows] = among.numbers + classes.size
+        classes = Classes(numbers, classes.size + among.size).numbered()
+    return classes
