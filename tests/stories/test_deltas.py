@@ -218,3 +218,19 @@ def test_a_query_resumes_with_an_empty_answer_before(tmp_path: Path) -> None:
     answers = answered_in_runs(tmp_path / "short", f"{pause}; {resume}")
     assert answers["new"] == at((-5, "a"), (-5, "b"), (10, "a"), (10, "b"))
     assert answers["gone"] == at((30, "a"), (60, "b"))
+
+
+def test_changes_are_rows_of_a_stream(tmp_path: Path) -> None:
+    """Who has come, as a stream of answers, counted by the windows of a query over it."""
+    came = """
+    CREATE STREAM came AS SELECT ISTREAM(k) FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+    CREATE QUERY counted INTO out AS
+    SELECT k, COUNT(*) AS times FROM came [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+    """
+    rows = [event(second, "a") for second in (0, 3, 31, 33, 90)]
+    write_files(tmp_path / "in", cut(rows, 3))
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(SCRIPT + came, tmp_path)
+        engine.run("flush")
+    counted = [(start, k) for start, k, _ in delivered(tmp_path, "counted")]
+    assert counted == at((0, "a"), (30, "a"), (90, "a"))
