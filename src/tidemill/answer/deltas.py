@@ -55,18 +55,20 @@ def changes(queries: Sequence[QueryPlan], answers: Sequence[AnsweredWindows]) ->
     slides_us = np.array([query.window.slide_us for query in queries])
     owners, windows = list[IntArray](), [np.zeros((0, 3), np.int64)]
     raised = np.zeros(len(queries), np.int64)
-    for each in answers:
-        request = each.request
+    for answered in answers:
+        request = answered.request
         number = np.array([numbers[name] for name in request.batch.queries])
-        owners.append(number[each.owner])
+        owners.append(number[answered.owner])
         if not request.batch.compared:
             bounds = number[request.owner], request.starts, request.ends
             windows.append(np.stack(bounds, axis=1))
-            np.add.at(raised, number, each.raised)
-    rows = pa.concat_tables([each.merged.rows for each in answers])
+            np.add.at(raised, number, answered.raised)
+    rows = pa.concat_tables([answered.merged.rows for answered in answers])
     delta = queries[0].delta
-    told, owner = _changed(delta, rows, np.concatenate(owners), np.concatenate(windows), slides_us)
-    return Changes(told, np.bincount(owner, minlength=len(queries)), raised)
+    changed, owner = _changed(
+        delta, rows, np.concatenate(owners), np.concatenate(windows), slides_us
+    )
+    return Changes(changed, np.bincount(owner, minlength=len(queries)), raised)
 
 
 def _changed(

@@ -22,14 +22,14 @@ from tidemill.answer.ordering import cut_runs
 from tidemill.arrays import Array, BoolArray, IntArray
 
 # The relative difference up to which floats are equal.
-TOLERANCE = 1e-9
+RELATIVE_TOLERANCE = 1e-9
 # Numbers of classes fit into 64 bits.
 MOST_NUMBERS = 2**62
 
 
 def equal_rows(within: IntArray, columns: Sequence[pa.Array]) -> IntArray:
     """A number for each row: rows of one class of `within` have one if they are equal."""
-    classes = Classes.of(within)
+    classes = RowClasses.of(within)
     # What is exact leaves fewer rows among which floats are compared.
     for column in sorted(columns, key=lambda column: _is_inexact(column.type)):
         classes = _narrowed(classes, column)
@@ -37,32 +37,32 @@ def equal_rows(within: IntArray, columns: Sequence[pa.Array]) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Classes:
+class RowClasses:
     """Rows by the number of their class, which is less than `size`."""
 
     numbers: IntArray
     size: int
 
     @staticmethod
-    def of(numbers: IntArray) -> Classes:
+    def of(numbers: IntArray) -> RowClasses:
         low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-        return Classes(numbers - low, high - low + 1)
+        return RowClasses(numbers - low, high - low + 1)
 
-    def numbered(self) -> Classes:
+    def numbered(self) -> RowClasses:
         """With small numbers in place of any."""
         if self.size <= len(self.numbers):
             return self
         numbers = numbered(self.numbers)
-        return Classes(numbers, int(numbers.max(initial=-1)) + 1)
+        return RowClasses(numbers, int(numbers.max(initial=-1)) + 1)
 
-    def cut(self, other: Classes) -> Classes:
+    def cut(self, other: RowClasses) -> RowClasses:
         """Rows are in one class if they are in one class of both."""
         if other.size == 1:
             return self
-        one, two = self, other
-        if one.size * two.size > MOST_NUMBERS:
-            one, two = one.numbered(), two.numbered()
-        return Classes(one.numbers * two.size + two.numbers, one.size * two.size)
+        if self.size * other.size > MOST_NUMBERS:
+            return self.numbered().cut(other.numbered())
+        numbers = self.numbers * other.size + other.numbers
+        return RowClasses(numbers, self.size * other.size)
 
 
 def distinct_rows(answers: pa.Table, limit: int | None) -> IntArray:
@@ -101,7 +101,7 @@ def _is_inexact(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
-def _narrowed(classes: Classes, column: pa.Array) -> Classes:
+def _narrowed(classes: RowClasses, column: pa.Array) -> RowClasses:
     """Rows stay in one class if they are equal in the column too."""
     if pa.types.is_floating(column.type):
         return _by_float(classes.cut(_nulls(column)), column)
@@ -112,13 +112,13 @@ def _narrowed(classes: Classes, column: pa.Array) -> Classes:
     return classes.cut(_codes(column))
 
 
-def _nulls(column: pa.Array) -> Classes:
+def _nulls(column: pa.Array) -> RowClasses:
     if not column.null_count:
-        return Classes(np.zeros(len(column), np.int64), 1)
-    return Classes(np.asarray(column.is_null()).astype(np.int64), 2)
+        return RowClasses(np.zeros(len(column), np.int64), 1)
+    return RowClasses(np.asarray(column.is_null()).astype(np.int64), 2)
 
 
-def _codes(column: pa.Array) -> Classes:
+def _codes(column: pa.Array) -> RowClasses:
     """The classes of equal values."""
     if pa.types.is_integer(column.type):
         bounds = pc.min_max(column).as_py()
@@ -126,12 +126,12 @@ def _codes(column: pa.Array) -> Classes:
         # A range of 64 bits has no number.
         if high - low < MOST_NUMBERS:
             values = np.asarray(column.fill_null(low)).astype(np.int64) - low
-            return Classes(values, high - low + 1).cut(_nulls(column))
+            return RowClasses(values, high - low + 1).cut(_nulls(column))
     codes = pc.dictionary_encode(column, null_encoding="encode").indices
-    return Classes.of(np.asarray(codes).astype(np.int64))
+    return RowClasses.of(np.asarray(codes).astype(np.int64))
 
 
-def _by_float(classes: Classes, column: pa.Array) -> Classes:
+def _by_float(classes: RowClasses, column: pa.Array) -> RowClasses:
     """By values that follow each other closely."""
     numbers, size = (classes := classes.numbered()).numbers, classes.size
     values = np.asarray(column.fill_null(0).cast(pa.float64()))
@@ -144,7 +144,7 @@ def _by_float(classes: Classes, column: pa.Array) -> Classes:
     many = np.flatnonzero(counts[numbers] > 2)
     if len(many):
         narrowed[many] = _in_order(numbers[many], values[many]) + 2 * size
-    return Classes(narrowed, 2 * size + len(many))
+    return RowClasses(narrowed, 2 * size + len(many))
 
 
 def _in_order(numbers: IntArray, values: Array) -> IntArray:
@@ -160,22 +160,22 @@ def _in_order(numbers: IntArray, values: Array) -> IntArray:
 def _close(left: Array, right: Array) -> BoolArray:
     with np.errstate(invalid="ignore", over="ignore"):
         largest = np.maximum(np.abs(left), np.abs(right))
-        is_near = np.isfinite(largest) & (np.abs(left - right) <= TOLERANCE * largest)
+        is_near = np.isfinite(largest) & (np.abs(left - right) <= RELATIVE_TOLERANCE * largest)
     is_close: BoolArray = is_near | (left == right) | (np.isnan(left) & np.isnan(right))
     return is_close
 
 
-def _by_list(classes: Classes, column: pa.Array) -> Classes:
+def _by_list(classes: RowClasses, column: pa.Array) -> RowClasses:
     """Element by element, among the rows that have so many."""
     lengths = np.asarray(pc.list_value_length(column).fill_null(-1)).astype(np.int64)
-    classes = classes.cut(Classes.of(lengths)).numbered()
+    classes = classes.cut(RowClasses.of(lengths)).numbered()
     offsets, inner = np.asarray(column.offsets).astype(np.int64), column.values
     for place in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > place)
         elements = inner.take(pa.array(offsets[rows] + place))
         # Rows of one class are as long as each other, so all of them are among these.
-        among = _narrowed(Classes(classes.numbers[rows], classes.size), elements).numbered()
+        among = _narrowed(RowClasses(classes.numbers[rows], classes.size), elements).numbered()
         numbers = classes.numbers.copy()
         numbers[rows] = among.numbers + classes.size
-        classes = Classes(numbers, classes.size + among.size).numbered()
+        classes = RowClasses(numbers, classes.size + among.size).numbered()
     return classes

@@ -6,21 +6,25 @@ from collections.abc import Iterator
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.explain.meeting import meeting_lines
 from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
-from tidemill.plan.relation import Relation, Source, TableJoin
+from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.plan.window_join import in_words_of_items
 
 
 def explain_plan(plan: AnyQuery) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
     lines = list(_row_lines(plan)) if isinstance(plan, RowQuery) else _lines(plan)
     joins = [join for part in plan.by_source for join in part.relation.joins]
-    return in_users_words("\n".join(lines), joins)
+    text = in_users_words("\n".join(lines), joins)
+    tree = plan.tree
+    return in_words_of_items(text, tree.names) if isinstance(tree, JoinedWindows) else text
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
@@ -36,6 +40,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
     lines += _trees(plan)
+    lines += _joined(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
@@ -82,6 +87,9 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
     if not plan.parts:
         yield from _tree(plan.tree)
         return
+    if isinstance(plan, QueryPlan) and plan.join:
+        yield from _tree(plan.tree)
+        return
     yield f"  {'from':<11}{plan.tree.title}"
     parts: tuple[AnyQuery, ...] = plan.parts
     for number, part in enumerate(parts, start=1):
@@ -91,6 +99,19 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
             yield f"  {'' if depth else label:<11}{'  ' * depth}{node.title}{note}"
         for line in _said_there(part):
             yield f"  {'':<13}{line}"
+
+
+def _joined(plan: QueryPlan) -> Iterator[str]:
+    """How windows meet, and what the query comes to in each of them."""
+    if plan.join is None:
+        return
+    yield from meeting_lines(plan, plan.join)
+    for side in plan.join.sides:
+        label = f"side {side.name}"
+        for number in side.parts:
+            for line in _said_there(plan.parts[number]):
+                yield f"  {label:<11}{line}"
+                label = ""
 
 
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:

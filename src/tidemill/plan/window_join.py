@@ -7,14 +7,16 @@ of its sides, so the rows of a key are a sum of *terms*: one for each choice of 
 gives. Inner joins have one term. A left join has two: rows with a partner, and rows of the left
 side alone, under the guard that the right one has none.
 
->>> left = JoinTerm((SideRows(), SideRows()))
->>> alone = JoinTerm((SideRows(), None), (Guard(1, SideRows(), exists=False),))
+>>> left = JoinTerm((RowClass(), RowClass()))
+>>> alone = JoinTerm((RowClass(), None), (Guard(1, RowClass(), exists=False),))
 >>> alone.sides
 (0,)
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,7 +25,7 @@ from tidemill.types import Type
 
 
 @dataclass(frozen=True)
-class SideRows:
+class RowClass:
     """The rows of a side whose flags have these values; None: either. Without flags, all rows."""
 
     flags: tuple[bool | None, ...] = ()
@@ -42,7 +44,7 @@ class Guard:
     """A condition on a key: a side has such rows, or it has none."""
 
     side: int
-    rows: SideRows
+    rows: RowClass
     exists: bool
     among: Among = Among.KEY
 
@@ -51,7 +53,7 @@ class Guard:
 class JoinTerm:
     """Rows of the join that are products of such rows of each side; None: NULLs in their place."""
 
-    rows: tuple[SideRows | None, ...]
+    rows: tuple[RowClass | None, ...]
     guards: tuple[Guard, ...] = ()
 
     @property
@@ -96,3 +98,20 @@ class WindowJoin:
     terms: tuple[JoinTerm, ...]
     groups: tuple[tuple[SidePlace, ...], ...]
     calls: tuple[SidePlace | None, ...]
+
+
+_ITEM = re.compile(r"(?<!\w)(`?)_s(\d+)_")
+
+
+def item_prefix(number: int) -> str:
+    """What the columns of a part of FROM begin with in the expressions of the whole query."""
+    return f"_s{number}_"
+
+
+def in_words_of_items(text: str, names: Sequence[str]) -> str:
+    """Columns by the names that the query gives to the parts of FROM.
+
+    >>> in_words_of_items("_s0_src = _s1_client", ["f", "d"])
+    'f.src = d.client'
+    """
+    return _ITEM.sub(lambda match: f"{names[int(match[2])]}.{match[1]}", text)

@@ -1,6 +1,6 @@
 """The windows whose answers are compared with the next ones: those before windows that are due.
 
->>> stints = Stretch("s1", 0, 30), Stretch("s2", 30, 900)
+>>> stints = BasisStint("s1", 0, 30), BasisStint("s2", 30, 900)
 >>> comparison = Comparison(Window(20, 10), Delta.NEW, stints, since_us=0)
 >>> run = Due(("p", "q"), "s2", 20, 10, 30, 2)
 >>> for due in with_compared([run], {"p": comparison}):
@@ -20,7 +20,7 @@ from tidemill.language.statements import Delta, Window
 from tidemill.schedule.due import Due
 
 
-class Stretch(NamedTuple):
+class BasisStint(NamedTuple):
     """The windows that begin in `[from_us, until_us)`, and the basis that answers them."""
 
     basis_id: str
@@ -35,7 +35,7 @@ class Comparison:
 
     window: Window
     delta: Delta
-    stretches: tuple[Stretch, ...]
+    stints: tuple[BasisStint, ...]
     since_us: int
 
     def due(self, runs: Iterable[Due]) -> Iterator[Due]:
@@ -50,16 +50,16 @@ class Comparison:
                 yield from self._placed(run._replace(first_us=before_us, windows=1, compared=True))
 
     def _placed(self, run: Due) -> Iterator[Due]:
-        """The windows of a run by the stretches that they begin in, if there are any."""
-        for stretch in self.stretches:
+        """The windows of a run by the stints that they begin in, if there are any."""
+        for stint in self.stints:
             first, end = (
                 min(max(-((run.first_us - us) // run.slide_us), 0), run.windows)
-                for us in (stretch.from_us, stretch.until_us)
+                for us in (stint.from_us, stint.until_us)
             )
             if first < end:
                 first_us = run.first_us + first * run.slide_us
                 windows = end - first
-                yield run._replace(synopsis=stretch.basis_id, first_us=first_us, windows=windows)
+                yield run._replace(synopsis=stint.basis_id, first_us=first_us, windows=windows)
 
 
 def with_compared(due: Iterable[Due], comparisons: Mapping[str, Comparison]) -> Iterator[Due]:

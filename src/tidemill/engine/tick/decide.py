@@ -33,7 +33,7 @@ from tidemill.schedule import (
     last_instant,
 )
 from tidemill.schedule.askers import Asker
-from tidemill.schedule.comparisons import Comparison, Stretch, with_compared
+from tidemill.schedule.comparisons import BasisStint, Comparison, with_compared
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
@@ -108,12 +108,12 @@ class Decider:
             since_us = self._context.states[query.name].revisions.since_us
             if since_us is None:
                 since_us = register_of(source_names(query.relation), before).watermark_us
-            stretches = tuple(
-                Stretch(basis_id(stint.basis), stint.from_us, stint.until_us)
+            stints = tuple(
+                BasisStint(basis_id(stint.basis), stint.from_us, stint.until_us)
                 for stint in joint_stints_of(self._context.plan, query.name)
             )
             since_us = BEGINNING_US if since_us is None else since_us
-            yield query.name, Comparison(query.window, query.delta, stretches, since_us)
+            yield query.name, Comparison(query.window, query.delta, stints, since_us)
 
     def horizon(self, synopsis_id: str, times: Registers) -> int:
         """Slices that start before this are of no more use, as far as time has come.

@@ -168,13 +168,13 @@ class Deliverer:
             way = batch.delta, id(self._context.sinks[batch.queries[0]]), merged.rows.schema
             groups.setdefault(way, []).append(AnsweredWindows(request, merged, raised))
         for answers in groups.values():
-            names = dict.fromkeys(name for each in answers for name in each.request.batch.queries)
+            names = dict.fromkeys(name for part in answers for name in part.request.batch.queries)
             plans = [self._context.plan.query(name) for name in names]
             changed = changes(plans, answers)
             self._count([(name,) for name in names], changed.counts, changed.raised)
             carried = Batch(turn, tuple(names), changed.counts, changed.rows)
             self._context.sinks[plans[0].name].deliver(carried)
-            self._note_published([each.request for each in answers], carried)
+            self._note_published([part.request for part in answers], carried)
 
     def _with_withdrawn(self, request: WindowRequest, merged: MergedAnswers) -> MergedAnswers:
         """With a row for each window of which nothing is left that was there."""

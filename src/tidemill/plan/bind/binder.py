@@ -10,7 +10,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
-from tidemill.catalog.definitions import priority_of
+from tidemill.catalog.options import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
@@ -41,6 +41,7 @@ from tidemill.plan.bind.distinct import (
     grouped_by_list,
 )
 from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.joined.wholes import bind_window_join
 from tidemill.plan.bind.parts import bind_parts, row_query_of
 from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
@@ -84,8 +85,10 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
+    if query.select.joins_windows:
+        return bind_window_join(query, catalog, environment, _bind_whole)
     stream = bound_stream(query.select.stream, catalog, environment, query.select.stream_place)
-    tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+    tables = tuple(catalog.table(join.name, join.place) for join in query.select.joins)
     if query.select.window is None:
         rows = bind_rows(query, stream.face, environment, tables)
         if not stream.is_union:
@@ -115,6 +118,12 @@ def bind_over(
         return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
 
 
+def _bind_whole(
+    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment
+) -> QueryPlan:
+    return _Binder(query, scope, branch, (), environment, Memo()).plan(())
+
+
 def bind_rows(
     query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> RowQuery:
@@ -141,7 +150,9 @@ class _Binder:
         memo: Memo,
     ) -> None:
         self._memo = memo  # of this scope
-        self._query, self._select = query, grouped_by_list(query.select, scope, _BOUNDS)
+        self._query, self._select = query, query.select
+        if query.select.distinct:
+            self._select = grouped_by_list(query.select, scope, _BOUNDS)
         self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
@@ -157,7 +168,8 @@ class _Binder:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
-        check_comparable(self._select, outputs)
+        if self._select.delta or self._select.distinct:
+            check_comparable(self._select, outputs)
         having = self._having()
         order_by = self._order_by(outputs)
         priority = priority_of(self._query)

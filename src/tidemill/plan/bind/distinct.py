@@ -26,7 +26,7 @@ def grouped_by_list(select: Select, scope: Scope, bounds: Set[str]) -> Select:
     """
     items = [item.expr.tree for item in select.items]
     is_grouped = bool(select.group_by) or select.having is not None
-    if not select.distinct or is_grouped or any(_aggregates(tree, scope) for tree in items):
+    if is_grouped or any(_aggregates(tree, scope) for tree in items):
         return select
     keys, distinct = list[Expr](), False
     for item, tree in zip(select.items, items, strict=True):
@@ -46,7 +46,7 @@ def _aggregates(tree: exp.Expr, scope: Scope) -> bool:
 
 def check_comparable(select: Select, outputs: Iterable[Output]) -> None:
     """Refuses rows of answers that have to be compared and cannot be."""
-    for output in outputs if select.delta or select.distinct else ():
+    for output in outputs:
         if not _is_comparable(output.node.type):
             refuse(
                 "E_TYPE",
