@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tests.stories.streams import (
     COLUMNS,
@@ -29,6 +30,8 @@ SET tick_files = 1;
 CREATE STREAM s ({COLUMNS}) ORDER BY ts SOURCE 'parquet:in' WITH (lateness = '5 seconds');
 CREATE QUERY held AS SELECT k, g, COUNT(*) AS n, SUM(d) AS d, MAX(x) AS x, MIN(f) AS f
 FROM s [RANGE 40 SECONDS SLIDE UP TO 40 SECONDS] GROUP BY k, g;
+CREATE QUERY soft AS SELECT DISTINCT COUNT(*) AS n
+FROM s [RANGE 40 SECONDS SLIDE UP TO 40 SECONDS] GROUP BY k, g ORDER BY n;
 """
 # A list and the rest of the query; Spark has the same for each window.
 QUERIES = {
@@ -75,6 +78,12 @@ def test_distinct_answers_equal_sparks(spark: SparkSession, tmp_path: Path) -> N
         counts = [row[-1] for row in every.to_dict()["rows"]]
         assert [row[-1] for row in once.to_dict()["rows"]] == sorted(set(counts))
         assert len(set(counts)) < len(counts)
+        every_run, each_once = (engine.query(q).answers().to_arrow() for q in ("held", "soft"))
+        last = pc.max(every_run.column("window_end"))
+        runs = [t.filter(pc.equal(t.column("window_end"), last)) for t in (every_run, each_once)]
+        held_counts, once_counts = (table.column("n").to_pylist() for table in runs)
+        assert once_counts == sorted(set(held_counts))
+        assert len(once_counts) < len(held_counts)
 
 
 def creations() -> str:

@@ -15,6 +15,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
+from tidemill.language.names import STREAM_WORDS
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Delta, Select
 
@@ -74,7 +75,7 @@ def _parse_item(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> _Item:
 def at_stream_word(cursor: Cursor) -> bool:
     """True if a word comes next that says what of an answer is delivered."""
     is_restored = cursor.at("ISTREAM", "RESTORE", "(")
-    return is_restored or (cursor.word() in (*_WORDS, "WSTREAM") and cursor.word(1) == "(")
+    return is_restored or (cursor.word() in STREAM_WORDS and cursor.word(1) == "(")
 
 
 def _refuse_words_not_built(cursor: Cursor) -> None:
