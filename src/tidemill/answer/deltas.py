@@ -77,8 +77,11 @@ def _changed(
     """The changes and their owners; of windows the owners, starts and ends."""
     windows = windows[np.lexsort(windows.T[::-1])]
     ends = np.asarray(rows.column(1).combine_chunks().view(pa.int64()))
-    here = _places(windows, owner, ends)
-    there = _places(windows, owner, ends + slides_us[owner])
+    first = _first_of_runs(owner, ends)
+    runs = first, np.diff(first, append=len(ends))
+    owners, ends = owner[first], ends[first]
+    here = _RowsOf.of(*runs, _places(windows, owners, ends), len(windows))
+    there = _RowsOf.of(*runs, _places(windows, owners, ends + slides_us[owners]), len(windows))
     pair = (here, there) if delta is Delta.NEW else (there, here)
     row, window = _all_surplus(rows, len(windows), *pair)
     bounds = bound_columns(*windows[window].T)
@@ -87,26 +90,59 @@ def _changed(
     return pa.table(columns, schema=rows.schema), windows[window, 0]
 
 
+def _first_of_runs(*columns: IntArray) -> IntArray:
+    """Where one of the columns has another value than before: rows of a window follow each other,
+    but for those of other buckets."""
+    is_first = np.ones(len(columns[0]), np.bool_)
+    is_first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return np.flatnonzero(is_first)
+
+
 def _places(windows: IntArray, owner: IntArray, ends: IntArray) -> IntArray:
-    """The place of each row's window among the windows; -1: it is not there."""
+    """The places of other owners' and ends' windows among the windows; -1: it is not there."""
     if not len(windows):
         return np.full(len(ends), -1)
     codes = numbered(np.concatenate([windows[:, 2], ends]))
     owners = np.concatenate([windows[:, 0], owner])
     keys = owners * (int(codes.max()) + 1) + codes
-    of_windows, of_rows = keys[: len(windows)], keys[len(windows) :]
+    of_windows, of_others = keys[: len(windows)], keys[len(windows) :]
     order = np.argsort(of_windows)
-    place = np.minimum(np.searchsorted(of_windows[order], of_rows), len(windows) - 1)
-    return np.where(of_windows[order][place] == of_rows, order[place], -1)
+    place = np.minimum(np.searchsorted(of_windows[order], of_others), len(windows) - 1)
+    return np.where(of_windows[order][place] == of_others, order[place], -1)
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """Rows by the window that has them, and where the rows of each window end, after a 0."""
+
+    rows: IntArray
+    windows: IntArray
+    ends: IntArray
+
+    @staticmethod
+    def of(first: IntArray, lengths: IntArray, places: IntArray, windows: int) -> _RowsOf:
+        """Of runs of rows, with the place of the window of each."""
+        runs = np.flatnonzero(places >= 0)
+        runs = runs[np.argsort(places[runs], kind="stable")]
+        lengths, places = lengths[runs], places[runs]
+        until = np.cumsum(lengths)
+        rows = np.repeat(first[runs] - (until - lengths), lengths)
+        counts = np.bincount(places, weights=lengths, minlength=windows).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return _RowsOf(rows + np.arange(len(rows)), np.repeat(places, lengths), ends)
+
+    def between(self, low: int, high: int) -> tuple[IntArray, IntArray]:
+        """The rows of these windows, and whose they are."""
+        span = slice(self.ends[low], self.ends[high])
+        return self.rows[span], self.windows[span]
 
 
 def _all_surplus(
-    rows: pa.Table, windows: int, having: IntArray, lacking: IntArray
+    rows: pa.Table, windows: int, has: _RowsOf, lacks: _RowsOf
 ) -> tuple[IntArray, IntArray]:
     """The rows that windows have beyond as many equal ones as they have in the other answer, and
     those windows, in their order."""
     outputs = rows.select(range(_BOUNDS, rows.num_columns)).combine_chunks()
-    has, lacks = _by_window(having, windows), _by_window(lacking, windows)
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     low = 0
     while low < windows:
@@ -118,26 +154,6 @@ def _all_surplus(
         low = high
     row, window = (np.concatenate(column) for column in zip(*parts, strict=True))
     return row, window
-
-
-@dataclass(frozen=True)
-class _Sorted:
-    """Rows by the window that has them, and where the rows of each window end, after a 0."""
-
-    rows: IntArray
-    windows: IntArray
-    ends: IntArray
-
-    def between(self, low: int, high: int) -> tuple[IntArray, IntArray]:
-        span = slice(self.ends[low], self.ends[high])
-        return self.rows[span], self.windows[span]
-
-
-def _by_window(windows: IntArray, count: int) -> _Sorted:
-    rows = np.flatnonzero(windows >= 0)
-    rows = rows[np.argsort(windows[rows], kind="stable")]
-    ends = np.cumsum(np.bincount(windows[rows], minlength=count))
-    return _Sorted(rows, windows[rows], np.concatenate([[0], ends]))
 
 
 def _surplus(

@@ -4,8 +4,9 @@ Floats are equal if they follow each other so closely among the rows that are eq
 before: that is an equivalence, and depends on nothing but the rows that are compared.
 
 >>> close = pa.array([0.1 + 0.2, 0.3, 0.4, None])
->>> equal_rows(np.zeros(4, np.int64), [close]).tolist()
-[0, 0, 1, 2]
+>>> one, other, *rest = equal_rows(np.zeros(4, np.int64), [close]).tolist()
+>>> one == other, len({one, *rest})
+(True, 3)
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from tidemill.arrays import Array, BoolArray, IntArray
 
 # The relative difference up to which floats are equal.
 RELATIVE_TOLERANCE = 1e-9
+# An array by number may be so much longer than the rows: that is sooner than to number them anew.
+SPARSE = 4
 # Numbers of classes fit into 64 bits.
 MOST_NUMBERS = 2**62
 
 
 def equal_rows(within: IntArray, columns: Sequence[pa.Array]) -> IntArray:
-    """A number for each row: rows of one class of `within` have one if they are equal."""
+    """A number for each row, a few times as large as rows are many at most: rows of one class of
+    `within` have one if they are equal."""
     classes = RowClasses.of(within)
     # What is exact leaves fewer rows among which floats are compared.
     for column in sorted(columns, key=lambda column: _is_inexact(column.type)):
@@ -50,7 +54,7 @@ class RowClasses:
 
     def numbered(self) -> RowClasses:
         """With small numbers in place of any."""
-        if self.size <= len(self.numbers):
+        if self.size <= SPARSE * len(self.numbers):
             return self
         numbers = numbered(self.numbers)
         return RowClasses(numbers, int(numbers.max(initial=-1)) + 1)
