@@ -8,9 +8,9 @@ import numpy as np
 
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked, plan_of
+from tidemill.answer.answering import answer
 from tidemill.answer.request import QueryBatch, WindowRequest, answer_requests
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import answer
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import AcceptedRow
 from tidemill.state.pieces import read_bucket

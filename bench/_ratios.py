@@ -1,15 +1,17 @@
-"""A row of the table: what is measured, what it is measured by, and how often that it may be."""
+"""Tables of ratios. A row: what is measured, what it is measured by, and how often that it may
+be."""
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from _harness import tell
+from _harness import print_table, tell, write_json
 from _processor import processor_seconds
 from _rows import Shape, make_files
 
@@ -118,3 +120,52 @@ def run_script(
     finally:
         shutil.rmtree(home)
     return used_s + registered_s * registering, reports[0]
+
+
+def run_table(prog: str, doc: str, ratios: Sequence[Ratio], rows: int) -> None:
+    """A benchmark that is such a table, from its options to its results; `rows` are those of the
+    input unless told."""
+    named = {ratio.name: ratio for ratio in ratios}
+    options = _options(prog, doc, named, rows)
+    bench = Bench(Path(tempfile.mkdtemp(prefix="tidemill-bench-")), options.rows)
+    try:
+        table = [measure(ratio, bench, options.repeats) for ratio in options.only]
+    finally:
+        shutil.rmtree(bench.scratch, ignore_errors=True)
+    _report(table, options)
+
+
+def _options(prog: str, doc: str, ratios: Mapping[str, Ratio], rows: int) -> argparse.Namespace:
+    def chosen(text: str) -> list[Ratio]:
+        names = text.split(",")
+        if unknown := sorted(set(names) - ratios.keys()):
+            raise argparse.ArgumentTypeError(f"no row {unknown[0]}; rows: {', '.join(ratios)}")
+        return [ratios[name] for name in names]
+
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog=prog, description=doc, formatter_class=formatter)
+    parser.add_argument("--rows", type=int, default=rows)
+    names = f"rows of the table with commas: {', '.join(ratios)}"
+    parser.add_argument("--only", type=chosen, default=list(ratios.values()), help=names)
+    parser.add_argument("--repeats", type=int, default=3, help="rounds after one of warm-up")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def _report(rows: Sequence[Row], options: argparse.Namespace) -> None:
+    lines = []
+    for row in rows:
+        amounts = [f"{amount:.2f} {row.ratio.unit}" for amount in row.medians]
+        bound = f"{row.ratio.most:.2f}{'' if row.holds else ' not met'}"
+        lines.append([row.ratio.title, *amounts, f"{row.value:.2f}", bound])
+    print_table(f"{options.rows:,} rows", ["what", "measured", "by", "ratio", "at most"], lines)
+    if options.json:
+        told = {row.ratio.name: _as_data(row) for row in rows}
+        write_json(options.json, {"rows": options.rows, "ratios": told})
+
+
+def _as_data(row: Row) -> dict[str, object]:
+    """The figures of a row; ways to measure are no data."""
+    data = asdict(row)
+    data["ratio"] = {"title": row.ratio.title, "most": row.ratio.most, "unit": row.ratio.unit}
+    return {**data, "medians": row.medians, "value": row.value}
