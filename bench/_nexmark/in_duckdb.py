@@ -13,6 +13,7 @@ import duckdb
 from _nexmark.scripts import EXAMPLES
 
 _TEN_SECONDS = "TIME_BUCKET(INTERVAL 10 SECONDS, dateTime)"
+_LAST_MINUTE = "{row}.dateTime >= ends - INTERVAL 1 MINUTE AND {row}.dateTime < ends"
 _DAY = "DATE_TRUNC('day', dateTime)::TIMESTAMP"
 _RANKS = ("price < 10000", "price >= 10000 AND price < 1000000", "price >= 1000000")
 
@@ -32,19 +33,28 @@ DUCKDB = {
     "q0": "SELECT auction, bidder, price, dateTime, extra FROM bid",
     "q1": "SELECT auction, bidder, 0.908 * price, dateTime, extra FROM bid",
     "q2": "SELECT auction, price FROM bid WHERE auction % 123 = 0",
+    "q3": f"""
+        WITH a AS (SELECT *, {_TEN_SECONDS} + INTERVAL 10 SECONDS AS ends FROM auction)
+        SELECT a.ends - INTERVAL 1 MINUTE, a.ends, p.name, p.city, p.state, a.id
+        FROM a JOIN person AS p ON a.seller = p.id AND {_LAST_MINUTE.format(row="p")}
+        WHERE a.category = 10 AND p.state IN ('OR', 'ID', 'CA')""",
     "q5": """
         WITH hops AS (
-          SELECT auction, UNNEST(GENERATE_SERIES(0, 4)) AS back,
-                 TIME_BUCKET(INTERVAL 2 SECONDS, dateTime) - back * INTERVAL 2 SECONDS AS start
+          SELECT auction, UNNEST(GENERATE_SERIES(1, 5)) AS steps,
+                 TIME_BUCKET(INTERVAL 2 SECONDS, dateTime) + steps * INTERVAL 2 SECONDS AS ends
           FROM bid),
-        counts AS (SELECT start, auction, COUNT(*) AS num FROM hops GROUP BY start, auction)
-        SELECT start, start + INTERVAL 10 SECONDS, auction, num FROM counts
-        QUALIFY ROW_NUMBER() OVER (PARTITION BY start ORDER BY num DESC, auction) = 1""",
+        counts AS (SELECT ends, auction, COUNT(*) AS num FROM hops GROUP BY ends, auction)
+        SELECT ends - INTERVAL 2 SECONDS, ends, auction, num FROM counts
+        QUALIFY num = MAX(num) OVER (PARTITION BY ends)""",
     "q7": f"""
         SELECT {_TEN_SECONDS} AS start, start + INTERVAL 10 SECONDS,
                auction, price, bidder, dateTime, extra
-        FROM bid QUALIFY ROW_NUMBER() OVER (
-          PARTITION BY start ORDER BY price DESC, auction, bidder, dateTime, extra) = 1""",
+        FROM bid QUALIFY price = MAX(price) OVER (PARTITION BY start)""",
+    "q8": f"""
+        WITH people AS (SELECT *, {_TEN_SECONDS} AS start FROM person),
+        sellers AS (SELECT DISTINCT seller, {_TEN_SECONDS} AS start FROM auction)
+        SELECT start, start + INTERVAL 10 SECONDS, id, name
+        FROM people JOIN sellers USING (start) WHERE id = seller""",
     "q10": """
         SELECT auction, bidder, price, dateTime, extra,
                STRFTIME(dateTime, '%Y-%m-%d'), STRFTIME(dateTime, '%H:%M') FROM bid""",
@@ -71,6 +81,13 @@ DUCKDB = {
         SELECT {_DAYS}, auction, STRFTIME(start, '%Y-%m-%d'), {_counts("COUNT(*)")},
                MIN(price), MAX(price), AVG(price), SUM(price)
         FROM bid GROUP BY start, auction""",
+    "q20": f"""
+        WITH b AS (SELECT *, {_TEN_SECONDS} + INTERVAL 10 SECONDS AS ends FROM bid)
+        SELECT b.ends - INTERVAL 1 MINUTE, b.ends,
+               b.* EXCLUDE (ends), a.itemName, a.description, a.initialBid, a.reserve, a.dateTime,
+               a.expires, a.seller, a.category, a.extra, COUNT(*)
+        FROM b JOIN auction AS a ON b.auction = a.id AND {_LAST_MINUTE.format(row="a")}
+        WHERE a.category = 10 GROUP BY ALL""",
     "q21": f"""
         SELECT auction, bidder, price, channel, COALESCE(
                  CAST(LIST_POSITION(['apple', 'google', 'facebook', 'baidu'], LOWER(channel)) - 1
@@ -88,8 +105,10 @@ def open_house(data: Path, threads: int, before: str = "TRUE") -> duckdb.DuckDBP
     connection = duckdb.connect(config={"threads": threads})
     connection.execute("SET TimeZone = 'UTC'")
     for table, condition in (("person", "TRUE"), ("auction", "TRUE"), ("bid", before)):
+        columns = ("dateTime", "expires") if table == "auction" else ("dateTime",)
+        times = ", ".join(f"{column}::TIMESTAMP AS {column}" for column in columns)
         connection.execute(
-            f"CREATE VIEW {table} AS SELECT * REPLACE (dateTime::TIMESTAMP AS dateTime)"
+            f"CREATE VIEW {table} AS SELECT * REPLACE ({times})"
             f" FROM '{data}/{table}/*.parquet' WHERE {condition}"
         )
     connection.execute(
