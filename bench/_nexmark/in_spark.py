@@ -19,6 +19,11 @@ class SparkQuery:
     sql: str
     top: str | None = None  # the column by which the first row of each window is taken
 
+    @property
+    def is_by_row(self) -> bool:
+        """True if each row is answered by itself."""
+        return "window(" not in self.sql
+
     def job(self) -> dict[str, object]:
         return {"sql": self.sql, "top": self.top, "limit": 1}
 

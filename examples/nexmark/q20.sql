@@ -1,7 +1,7 @@
 -- q20, expand bid with auction: bids on auctions of category 10, with what the auction says.
 -- The published query keeps all bids and auctions for ever and gives a row as the second of a pair comes. Here, every ten
--- seconds, the bids of those seconds meet the auctions of the last minute; all bids of a generated stream of 200 events a
--- second or more are on such. Bids that agree in every column are one row, and `bids` says how many they are.
+-- seconds, the bids of those seconds meet the auctions of the last minute; in a generated stream of 200 events a second
+-- or more every bid is on one of these. Bids that agree in every column are one row, and `bids` says how many they are.
 
 CREATE STREAM auction (
   id BIGINT, itemName STRING, description STRING, initialBid BIGINT, reserve BIGINT, dateTime TIMESTAMP,

@@ -1,6 +1,7 @@
 -- q3, local item suggestion: who sells in OR, ID or CA in category 10, and in which auctions?
 -- The published query keeps all people and auctions for ever and gives a row as the second of a pair comes. Here, every
--- ten seconds, the auctions of those seconds meet the people of the last minute.
+-- ten seconds, the auctions of those seconds meet the people of the last minute, who are all sellers that there can be
+-- in a generated stream of 1,000 events a second or more.
 
 CREATE STREAM person (
   id BIGINT, name STRING, emailAddress STRING, creditCard STRING, city STRING, state STRING, dateTime TIMESTAMP,

@@ -8,16 +8,20 @@ import sys
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute
 import pytest
 from _nexmark.in_duckdb import DUCKDB, open_house
-from _nexmark.scripts import copy_tables, over_files, query_names
+from _nexmark.in_spark import SPARK
+from _nexmark.scripts import EXAMPLES, copy_tables, over_files, query_names
 
 from tidemill import Engine
 from tidemill.clock import ManualClock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Rows = list[tuple[Any, ...]]
 EVENTS = 60_000
@@ -84,6 +88,19 @@ def test_bids_are_counted_by_bidder_whenever_they_arrive(
     counts = answers["q12"].group_by("bidder").aggregate([("bid_count", "sum")])
     assert counts.num_rows > 100
     check_equal(rows_of(counts), in_duckdb(data, "q12"))
+
+
+@pytest.mark.parametrize("query", [query for query, said in SPARK.items() if said.is_by_row])
+def test_the_peer_of_the_benchmark_is_asked_the_same(
+    spark: SparkSession, data: Path, query: str
+) -> None:
+    """In one batch, where its words mean what they mean over a stream."""
+    spark.read.parquet(str(data / "bid")).createOrReplaceTempView("bid")
+    side = spark.read.csv(str(EXAMPLES / "data" / "side_input.csv"), header=True)
+    side.createOrReplaceTempView("side_input")
+    rows = spark.sql(SPARK[query].sql).toArrow()
+    assert rows.num_rows > 0
+    check_equal(rows_of(rows), in_duckdb(data, query))
 
 
 @pytest.mark.parametrize(
