@@ -1,6 +1,6 @@
 -- q5, hot items: the auctions with the most bids in the last ten seconds, every two seconds.
--- The counts of ten seconds are answers of the instant at which these end, so the window of two seconds that ends then has
--- them and no others. `window_end` is the end of the ten seconds.
+-- The counts of ten seconds are answers of the instant at which these end, so the window of two seconds that ends then
+-- has them and no others. `window_end` is the end of the ten seconds.
 
 CREATE STREAM bid (
   auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, dateTime TIMESTAMP, extra STRING

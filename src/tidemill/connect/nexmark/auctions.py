@@ -10,12 +10,9 @@ from tidemill.arrays import FloatArray, IntArray
 from tidemill.connect.nexmark.events import (
     AUCTION,
     CYCLE_EVENTS,
-    FIRST_ID,
-    HOT_SPAN,
+    Choice,
     EventCut,
-    among_newest,
     event_times_us,
-    hot_or_not,
 )
 from tidemill.connect.nexmark.texts import padding, spans_of, texts_of
 
@@ -51,12 +48,8 @@ def expires_us(cut: EventCut) -> IntArray:
 
 
 def seller(cut: EventCut) -> IntArray:
-    """The first of each hundred people is hot while they are the newest."""
-    heat, which = cut.draws("seller", 2)
-    newest = cut.newest_person
-    other = among_newest(newest, cut.model.active_people, which)
-    hot = newest // HOT_SPAN * HOT_SPAN
-    return FIRST_ID + hot_or_not(cut.model.hot_sellers, heat, hot, other)
+    people = Choice(cut.model.active_people, cut.model.hot_sellers)
+    return people.ids(cut.newest_person, cut.draws("seller", 2))
 
 
 def category(cut: EventCut) -> IntArray:

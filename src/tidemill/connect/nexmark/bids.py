@@ -9,13 +9,7 @@ import pyarrow as pa
 
 from tidemill.arrays import FloatArray, IntArray
 from tidemill.connect.nexmark.auctions import price_of
-from tidemill.connect.nexmark.events import (
-    FIRST_ID,
-    HOT_SPAN,
-    EventCut,
-    among_newest,
-    hot_or_not,
-)
+from tidemill.connect.nexmark.events import Choice, EventCut
 from tidemill.connect.nexmark.texts import padding, spans_of, texts_of
 
 # Half of the bids come by these, the others by one of many.
@@ -26,21 +20,14 @@ _NUMBER_BYTES = 32
 
 
 def auction(cut: EventCut) -> IntArray:
-    """The first of each hundred auctions is hot while they are the newest."""
-    heat, which = cut.draws("auction", 2)
-    newest = cut.newest_auction
-    other = among_newest(newest, cut.model.in_flight, which)
-    hot = newest // HOT_SPAN * HOT_SPAN
-    return FIRST_ID + hot_or_not(cut.model.hot_auctions, heat, hot, other)
+    auctions = Choice(cut.model.in_flight, cut.model.hot_auctions)
+    return auctions.ids(cut.newest_auction, cut.draws("auction", 2))
 
 
 def bidder(cut: EventCut) -> IntArray:
-    """The second of each hundred people is hot, so hot bidders are not hot sellers."""
-    heat, which = cut.draws("bidder", 2)
-    newest = cut.newest_person
-    other = among_newest(newest, cut.model.active_people, which)
-    hot = np.minimum(newest // HOT_SPAN * HOT_SPAN + 1, newest)
-    return FIRST_ID + hot_or_not(cut.model.hot_bidders, heat, hot, other)
+    """The hot one is the second of its hundred, so it is not the hot seller."""
+    people = Choice(cut.model.active_people, cut.model.hot_bidders, hot=1)
+    return people.ids(cut.newest_person, cut.draws("bidder", 2))
 
 
 def price(cut: EventCut) -> IntArray:

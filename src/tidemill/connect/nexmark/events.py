@@ -119,12 +119,19 @@ def event_times_us(model: NexmarkModel, numbers: IntArray) -> IntArray:
     return times_us
 
 
-def among_newest(newest: IntArray, most: int, draws: FloatArray) -> IntArray:
-    """One of the newest things, of which there are `most` at most; `newest` counts from 0."""
-    count = np.minimum(newest + 1, most)
-    return newest - (draws * count).astype(np.int64)
+@dataclass(frozen=True)
+class Choice:
+    """The things that rows name: one of the newest `most`, or, in all but one of `ratio` rows, the
+    hot one, which stands at place `hot` of the newest `HOT_SPAN`."""
 
+    most: int
+    ratio: int
+    hot: int = 0
 
-def hot_or_not(ratio: int, draws: FloatArray, hot: IntArray, other: IntArray) -> IntArray:
-    """The hot one for all but one in `ratio` rows."""
-    return np.where(draws * ratio >= 1, hot, other)
+    def ids(self, newest: IntArray, draws: FloatArray) -> IntArray:
+        """The ids named where `newest` things, counted from 0, are there; two lines of draws."""
+        heat, which = draws
+        count = np.minimum(newest + 1, self.most)
+        other = newest - (which * count).astype(np.int64)
+        hot = np.minimum(newest // HOT_SPAN * HOT_SPAN + self.hot, newest)
+        return FIRST_ID + np.where(heat * self.ratio >= 1, hot, other)
