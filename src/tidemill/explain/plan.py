@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.explain.meeting import meeting_lines
 from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
@@ -39,7 +40,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
     lines += _trees(plan)
-    lines += _meeting(plan)
+    lines += _joined(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
@@ -96,30 +97,17 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
             yield f"  {'':<13}{line}"
 
 
-def _meeting(plan: QueryPlan) -> Iterator[str]:
+def _joined(plan: QueryPlan) -> Iterator[str]:
     """How windows meet, and what the query comes to in each of them."""
     if plan.join is None:
         return
-    yield f"  {'joined':<11}from slices: no row of the join is made"
-    yield f"  {'instants':<11}{_instants(plan.window)}"
-    firsts = [plan.parts[side.parts[0]] for side in plan.join.sides]
-    for place, kind in enumerate(plan.join.key):
-        keys = (part.keys[place].scalar.sql for part in firsts)
-        names = (side.name for side in plan.join.sides)
-        pairs = (f"{key} of {name}" for key, name in zip(keys, names, strict=True))
-        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
+    yield from meeting_lines(plan, plan.join)
     for side in plan.join.sides:
+        label = f"side {side.name}"
         for number in side.parts:
-            label = f"side {side.name}"
             for line in _said_there(plan.parts[number]):
                 yield f"  {label:<11}{line}"
                 label = ""
-
-
-def _instants(window: Window) -> str:
-    if window.is_soft:
-        return "updates that all streams have; all windows end there"
-    return f"every {render_duration(window.slide_us)}; all windows end there"
 
 
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -12,8 +12,8 @@ from tidemill.errors import Place
 from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.plan.bind.joined.conditions import refuse_mixed
 from tidemill.plan.bind.joined.meeting import Meeting
-from tidemill.plan.bind.joined.nulls import OfNulls, of_nulls
-from tidemill.plan.bind.joined.sides import Item, sides_of
+from tidemill.plan.bind.joined.nulls import of_nulls
+from tidemill.plan.bind.joined.sides import FromItem, sides_of
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions import IGNORE_NULLS, Signatures
 from tidemill.plan.query import AggregateCall, Key
@@ -26,14 +26,19 @@ _COUNTED_HINT = "COUNT(*) counts rows of the join"
 _SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
 
 
+PlaceOfCall = Callable[[AggregateCall], Place | None]
+"""An aggregate ⇒ where the text of the query has it."""
+
+
 @dataclass
-class Places:
+class PartPlaces:
     """Enters keys and calls into the sides that they are about, and says where they stand."""
 
     meeting: Meeting
-    items: Sequence[Item]
+    items: Sequence[FromItem]
     signatures: Signatures
     giving: Sequence[int]  # the sides that give rows in some term
+    place_of: PlaceOfCall
     keys: list[list[str]] = field(default_factory=list)  # of each side, join key and flags first
     calls: list[list[AggregateCall]] = field(default_factory=list)
 
@@ -55,10 +60,11 @@ class Places:
         self._check_nulls(side, key.scalar, place)
         return (self._key(side, key.scalar.sql),)
 
-    def call(self, call: AggregateCall, place: Place | None) -> SidePlace | None:
+    def call(self, call: AggregateCall) -> SidePlace | None:
         """The place of an aggregate; None for one that counts rows of the join."""
         if not call.arguments:
             return None
+        place = self.place_of(call)
         if not self.signatures.by_name[call.function].scales:
             refuse_mixed(f"{call.function} over a join", _SCALED_HINT, place)
         trees = [parse_tree(scalar.sql) for scalar in call.arguments]
@@ -104,7 +110,7 @@ class Places:
     def _check_nulls(self, side: int, scalar: Scalar, place: Place | None) -> None:
         """What is grouped by or aggregated of a side without rows is NULL."""
         nullable = side in self.meeting.nullable
-        if nullable and of_nulls(parse_tree(scalar.sql)) is not OfNulls.NULL:
+        if nullable and of_nulls(parse_tree(scalar.sql)) is not None:
             _refuse_nulls(scalar, place)
 
 

@@ -1,0 +1,206 @@
+"""Blocks of the dense kernel: looks by keys, or looks alone where the query has no groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tidemill.aggregates import Encoded
+from tidemill.aggregates.encoded import concatenate_encoded
+from tidemill.aggregates.lanes import KernelLane
+from tidemill.answer.joined.inputs import SideWindows
+from tidemill.answer.joined.keyed import DenseKeys, KeyedJoin
+from tidemill.answer.joined.matrices import SideMatrix
+from tidemill.answer.joined.products import Probe, Products
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.plan.window_join import Among, Guard
+from tidemill.state.layouts.dense import BLOCK_CELLS, MOST_CELLS
+from tidemill.state.layouts.lane_values import CombinedValues
+
+# Looks by keys behind a block of looks alone: a side has 32 MiB of counts of them.
+MOST_TOTALLED = 2**22
+
+
+class DenseJoin:
+    """The sides of a join as matrices by the keys that may have rows."""
+
+    def __init__(self, join: KeyedJoin, keys: DenseKeys, windows: Sequence[SideWindows]) -> None:
+        self.lanes, self.keys, self._join, self._is_met = join.lanes, len(keys), join, keys.is_met
+        self.sides = [
+            SideMatrix(side, of_side, keys.place[numbers], len(keys))
+            for side, of_side, numbers in zip(join.sides, windows, join.keys.numbers, strict=True)
+        ]
+
+    def products(self, probe: Probe) -> Products:
+        terms = self._join.join.terms
+        return Products(terms, self.lanes, self.sides, self._by_look, self._is_met, probe)
+
+    @cached_property
+    def _by_look(self) -> dict[Guard, BoolArray]:
+        guards = {guard for term in self._join.join.terms for guard in term.guards}
+        return {guard: self._holds(guard) for guard in guards if guard.among is not Among.KEY}
+
+    def _holds(self, guard: Guard) -> BoolArray:
+        """By look, of a guard that does not look at a key."""
+        side, keys = self.sides[guard.side], self._join.keys
+        if guard.among is Among.WINDOW:
+            return np.asarray(side.has_rows == guard.exists)
+        is_null = keys.numbers[guard.side] == keys.of_nulls(guard.side)
+        return np.asarray(side.has_rows_of(is_null) == guard.exists)
+
+    @property
+    def fits(self) -> bool:
+        """Whether matrices are no larger than those of a dense layout."""
+        return all(side.slices * self.keys <= MOST_CELLS for side in self.sides)
+
+    def cells(self) -> int:
+        """The cells of all matrices, of slices and of windows."""
+        return (self.looks + sum(side.slices for side in self.sides)) * self.keys
+
+    @property
+    def looks(self) -> int:
+        return len(self.sides[0].lo)
+
+    def blocks(self, look: IntArray, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
+        """Windows, of which `look` tells where they look, some of them at a time."""
+        most = BLOCK_CELLS if has_groups else MOST_TOTALLED
+        for windows in _in_steps(np.arange(len(look)), most // max(1, self.keys)):
+            looks = look[windows]
+            if has_groups:
+                yield KeyedBlock(self, windows, looks)
+            else:
+                yield TotalBlock(self, windows[:, None], looks[:, None])
+
+
+def _in_steps(looks: IntArray, step: int) -> Iterator[IntArray]:
+    for first in range(0, len(looks), max(1, step)):
+        yield looks[first : first + max(1, step)]
+
+
+@dataclass(frozen=True)
+class _Looks:
+    """All keys of some looks."""
+
+    looks: IntArray
+    keys: int
+
+    @property
+    def look(self) -> IntArray:
+        return self.looks[:, None]
+
+    @property
+    def key(self) -> IntArray:
+        return np.arange(self.keys)[None, :]
+
+    def lane(self, side: SideMatrix, number: int) -> CombinedValues:
+        return side.windows(number, self.looks)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """One key of each of some looks."""
+
+    look: IntArray
+    key: IntArray
+
+    def lane(self, side: SideMatrix, number: int) -> CombinedValues:
+        return side.at(number, self.look, self.key)
+
+
+class KeyedBlock:
+    """Some looks by all keys; the group of a cell is its key."""
+
+    def __init__(self, join: DenseJoin, windows: IntArray, looks: IntArray) -> None:
+        self._join, self._looks, probe = join, looks, _Looks(looks, join.keys)
+        self.products = join.products(probe)
+        self.shape = (len(looks), join.keys)
+        self.window, self.group = windows[:, None], probe.key
+
+    @cached_property
+    def present(self) -> BoolArray | None:
+        present = self.products.present
+        return None if present.all() else present.reshape(self.shape)
+
+    def lane(self, number: int) -> CombinedValues:
+        return self.products.lane(number)
+
+    def at(self, cells: IntArray) -> PlacedBlock:
+        row, key = np.divmod(cells, self._join.keys)
+        return PlacedBlock(self._join, self.window[row, 0], self._looks[row], key)
+
+
+class PlacedBlock:
+    """Some looks and keys with rows."""
+
+    present: BoolArray | None = None
+
+    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray, key: IntArray) -> None:
+        self._join, self.window, self._look, self.group = join, window, look, key
+        self.shape = (len(look),)
+
+    @cached_property
+    def _products(self) -> Products:
+        return self._join.products(_Places(self._look, self.group))
+
+    def lane(self, number: int) -> CombinedValues:
+        return self._products.lane(number)
+
+    def at(self, cells: IntArray) -> PlacedBlock:
+        places = (numbers[cells] for numbers in (self.window, self._look, self.group))
+        return PlacedBlock(self._join, *places)
+
+
+class TotalBlock:
+    """Some looks, each with one group: the rows of all keys."""
+
+    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray) -> None:
+        self._join, self.window, self._look, self.shape = join, window, look, window.shape
+        self.group = np.zeros_like(window)
+
+    @cached_property
+    def _blocks(self) -> list[KeyedBlock]:
+        looks = self._look.ravel()
+        runs = [*_in_steps(looks, self._step)] or [looks]
+        return [KeyedBlock(self._join, run, run) for run in runs]
+
+    @property
+    def _step(self) -> int:
+        return BLOCK_CELLS // max(1, self._join.keys)
+
+    @cached_property
+    def present(self) -> BoolArray | None:
+        rows = [block.products.present.reshape(block.shape).any(axis=1) for block in self._blocks]
+        present = np.concatenate(rows)
+        return None if present.all() else present.reshape(self.shape)
+
+    def lane(self, number: int) -> CombinedValues:
+        lane = self._join.lanes.lanes[number]
+        assert isinstance(lane, KernelLane)
+        totals = concatenate_encoded([_total(lane, block, number) for block in self._blocks])
+        return totals.values, totals.valid
+
+    def at(self, cells: IntArray) -> TotalBlock:
+        return TotalBlock(self._join, self.window.ravel()[cells], self._look.ravel()[cells])
+
+
+def _total(lane: KernelLane, block: KeyedBlock, number: int) -> Encoded:
+    """The lane of each look of the block, from all its keys."""
+    values, valid = block.lane(number)
+    present, (looks, keys) = block.present, block.shape
+    if values.ndim == 1 and lane.algebra.combine is np.add:
+        known = valid if present is None else _both(valid, present.ravel())
+        values = values if known is None else np.where(known, values, 0)
+        totals = values.reshape(block.shape).sum(axis=1)
+        if valid is None or known is None:
+            return Encoded(totals, None)
+        is_known: BoolArray = np.any(known.reshape(block.shape), axis=1)
+        return Encoded(totals, is_known)
+    rows = np.arange(looks * keys) if present is None else np.flatnonzero(present)
+    return lane.combined(Encoded(values, valid), rows // keys, looks, rows)
+
+
+def _both(valid: BoolArray | None, present: BoolArray) -> BoolArray:
+    return present if valid is None else valid & present
