@@ -32,6 +32,7 @@ FLOORS = {
     "README.md": 2,
     "docs/aggregates.md": 5,
     "docs/language.md": 16,
+    "docs/nexmark.md": 3,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 9,
