@@ -24,6 +24,7 @@ from tidemill.language.statements import (
     OrderItem,
     Select,
     SelectItem,
+    Subquery,
     Window,
 )
 
@@ -48,7 +49,7 @@ def parse_select(cursor: Cursor) -> Select:
     _refuse_star(items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
-    where, subqueries = parse_where(cursor)
+    where, subqueries = _parse_where(cursor)
     return Select(
         items,
         stream,
@@ -115,6 +116,13 @@ def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) 
             refuse_not_built(
                 "SELECT * over a window" if window else "SELECT * with words", text, item.place
             )
+
+
+def _parse_where(cursor: Cursor) -> tuple[Expr | None, tuple[Subquery, ...]]:
+    """Most conditions are about rows alone, and are one expression."""
+    if cursor.has_ahead("SELECT"):
+        return parse_where(cursor)
+    return cursor.expression() if cursor.take("WHERE") else None, ()
 
 
 def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:

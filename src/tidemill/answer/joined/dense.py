@@ -20,6 +20,9 @@ from tidemill.plan.window_join import Among, Guard
 from tidemill.state.layouts.dense import BLOCK_CELLS, MOST_CELLS
 from tidemill.state.layouts.lane_values import CombinedValues
 
+# Looks by keys in a block. Each lane is made of them in one pass or two, so that to finish a block
+# costs more than memory that is not at hand: with 2^17 of them it all took half as long again.
+MOST_KEYED = 2**20
 # Looks by keys behind a block of looks alone: a side has 32 MiB of counts of them.
 MOST_TOTALLED = 2**22
 
@@ -66,8 +69,10 @@ class DenseJoin:
 
     def blocks(self, look: IntArray, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
         """Windows, of which `look` tells where they look, some of them at a time."""
-        most = BLOCK_CELLS if has_groups else MOST_TOTALLED
-        for windows in _in_steps(np.arange(len(look)), most // max(1, self.keys)):
+        most = MOST_KEYED if has_groups else MOST_TOTALLED
+        # Windows that end together read the same totals, which are then at hand.
+        by_end = np.argsort(self.sides[0].hi[look], kind="stable")
+        for windows in _in_steps(by_end, most // max(1, self.keys)):
             looks = look[windows]
             if has_groups:
                 yield KeyedBlock(self, windows, looks)

@@ -84,7 +84,8 @@ class Registry:
             self.binder.stream(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
-            check_windows(statement.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -109,7 +110,8 @@ class Registry:
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
-            check_windows(run.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
             return replace(plan.answered_once(), priority=priority)
         refuse(
             "E_WINDOW",

@@ -113,9 +113,9 @@ def bind_over(
 
 
 def _bind_whole(
-    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment
+    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment, memo: Memo
 ) -> QueryPlan:
-    return _Binder(query, scope, branch, (), environment, Memo()).plan(())
+    return _Binder(query, scope, branch, (), environment, memo).plan(())
 
 
 def bind_rows(

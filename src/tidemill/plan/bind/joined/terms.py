@@ -4,7 +4,7 @@ Every condition is about one side. It is a *flag* of that side's rows at first; 
 terms and all guards ask for can be a condition on the side's rows at once, and is no flag.
 
 >>> on, where = RowCondition(1, "b.x > 1", False), RowCondition(1, "b.y IS NULL", True)
->>> joined = joined_by(starting(0), TermStep("LEFT", 1, frozenset((0,)), right=(on,)))
+>>> joined = joined_by(starting(0), TermStep("LEFT", 1, frozenset([frozenset([0])]), right=(on,)))
 >>> terms = settled(passing(joined, (where,)), 2)
 >>> terms.always
 ((), ('b.x > 1',))
@@ -50,13 +50,13 @@ class UndecidedError(Exception):
 class TermStep:
     """A side that comes in, and when a row of it and one of the others are partners.
 
-    Their keys are equal, those of the sides in `equal_to` among them, so that these give rows;
-    and the conditions on either hold.
+    Their keys are equal, and one of each of the sets of sides in `equal_to` gives rows; and the
+    conditions on either hold.
     """
 
     kind: Kind
     side: int
-    equal_to: frozenset[int] = frozenset()
+    equal_to: frozenset[frozenset[int]] = frozenset()
     left: tuple[RowCondition, ...] = ()
     right: tuple[RowCondition, ...] = ()
 
@@ -102,6 +102,10 @@ class Draft:
             return None
         rows = {**self.rows, condition.side: signs | {(condition.sql, holds)}}
         return replace(self, rows=rows).consistent()
+
+    def has(self, present: Iterable[frozenset[int]]) -> bool:
+        """True if one side of each set gives rows."""
+        return all(sides & self.rows.keys() for sides in present)
 
     def beside(self, side: int, signs: Signs) -> Draft | None:
         """The products with rows of a further side."""
@@ -167,10 +171,10 @@ def joined_by(drafts: Sequence[Draft], step: TermStep) -> list[Draft]:
 def passing(
     drafts: Iterable[Draft],
     conditions: Iterable[RowCondition] = (),
-    present: frozenset[int] = frozenset(),
+    present: frozenset[frozenset[int]] = frozenset(),
 ) -> list[Draft]:
-    """The terms whose rows pass conditions of WHERE, and have rows of these sides."""
-    passed = [draft for draft in drafts if present <= draft.rows.keys()]
+    """The terms whose rows pass conditions of WHERE, and have rows of one of each of these."""
+    passed = [draft for draft in drafts if draft.has(present)]
     for condition in conditions:
         passed = _present(_passes(draft, condition) for draft in passed)
     return passed
@@ -227,7 +231,7 @@ def _rows(signs: Signs, flags: Sequence[str]) -> RowClass:
 
 def _divided(draft: Draft, step: TermStep) -> tuple[list[Draft], list[Draft]]:
     """The rows that may have a partner, and those that have none whatever the new side has."""
-    if not step.equal_to <= draft.rows.keys():
+    if not draft.has(step.equal_to):
         return [], [draft]
     others = list[Draft]()
     for condition in step.left:
