@@ -186,6 +186,7 @@ EXPECTED = {  # rows in, late, malformed, answers
     "sensors.sql": (13, 1, 1, 11),
     "corrections.sql": (13, 0, 1, 10),
     "rfid.sql": (10, 0, 0, 8),
+    "crossings.sql": (5_798, 0, 0, 33),
     "bursts.sql": (35_620, 6_107, 0, 6_127),
     "promises.sql": (24, 0, 0, 32),
     "alerts.sql": (13, 0, 1, 15),
