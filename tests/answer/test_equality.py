@@ -64,5 +64,5 @@ def equal(left: Any, right: Any) -> bool:
 @pytest.mark.parametrize("scale", [1.0, 1e300, 1e-300, -1e9])
 def test_floats_are_equal_within_a_billionth(scale: float) -> None:
     near, far = scale * (1 + 0.9e-9), scale * (1 + 1.1e-9)
-    assert len(set(equal_rows(RowClasses.one(2), [pa.array([scale, near])]).tolist())) == 1
-    assert len(set(equal_rows(RowClasses.one(2), [pa.array([scale, far])]).tolist())) == 2
+    assert len(set(equal_rows(RowClasses.single(2), [pa.array([scale, near])]).tolist())) == 1
+    assert len(set(equal_rows(RowClasses.single(2), [pa.array([scale, far])]).tolist())) == 2

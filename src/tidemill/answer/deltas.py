@@ -152,7 +152,7 @@ def _all_surplus(
     columns = [column.combine_chunks() for column in rows.columns[_BOUNDS:]]
     # What is exact is the same whatever it is compared with.
     exact = [column for column in columns if not is_inexact(column.type)]
-    classes = equal_classes(RowClasses.one(len(rows)), exact)
+    classes = equal_classes(RowClasses.single(len(rows)), exact)
     rest = [column for column in columns if is_inexact(column.type)]
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     low = 0
@@ -178,8 +178,8 @@ def _surplus(
     (row, window), (others, other_windows) = having, lacking
     rows = np.concatenate([row, others])
     of_windows = RowClasses.of(np.concatenate([window, other_windows]))
-    taken = [column.take(pa.array(rows)) for column in columns]
-    equal = equal_rows(classes.at(rows).cut(of_windows), taken)
+    outputs = [column.take(pa.array(rows)) for column in columns]
+    equal = equal_rows(classes.at(rows).cut(of_windows), outputs)
     here, there = equal[: len(row)], equal[len(row) :]
     size = int(equal.max(initial=-1)) + 1
     lacks = np.bincount(there, minlength=size)

@@ -4,7 +4,7 @@ Floats are equal if they follow each other so closely among the rows that are eq
 before: that is an equivalence, and depends on nothing but the rows that are compared.
 
 >>> close = pa.array([0.1 + 0.2, 0.3, 0.4, None])
->>> one, other, *rest = equal_rows(RowClasses.one(4), [close]).tolist()
+>>> one, other, *rest = equal_rows(RowClasses.single(4), [close]).tolist()
 >>> one == other, len({one, *rest})
 (True, 3)
 """
@@ -38,7 +38,7 @@ class RowClasses:
     size: int
 
     @staticmethod
-    def one(rows: int) -> RowClasses:
+    def single(rows: int) -> RowClasses:
         """One class of so many rows."""
         return RowClasses(np.zeros(rows, np.int64), 1)
 
@@ -90,7 +90,7 @@ def distinct_rows(answers: pa.Table, limit: int | None) -> IntArray:
     """Of rows of answers that are equal, bounds and all, the first; with a limit of each window so
     many, whose rows follow one another then."""
     columns = [column.combine_chunks() for column in answers.columns]
-    equal = equal_rows(RowClasses.one(len(answers)), columns)
+    equal = equal_rows(RowClasses.single(len(answers)), columns)
     rows = np.flatnonzero(places_among(equal) == 0)
     if limit is None:
         return rows
@@ -131,7 +131,7 @@ def _narrowed(classes: RowClasses, column: pa.Array) -> RowClasses:
 
 def _nulls(column: pa.Array) -> RowClasses:
     if not column.null_count:
-        return RowClasses.one(len(column))
+        return RowClasses.single(len(column))
     return RowClasses(np.asarray(column.is_null()).astype(np.int64), 2)
 
 
