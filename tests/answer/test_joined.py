@@ -14,7 +14,7 @@ from tests.answer import joins
 from tests.answer.joins import CALLS, KINDS, RandomSide, call_of, can_be_scaled
 from tests.scan.arrays.rows import VALUES, same
 from tidemill.aggregates import lanes_behind
-from tidemill.answer.joined import sparse
+from tidemill.answer.joined import dense, sparse
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.window_join import SidePlace, WindowJoin
 from tidemill.reference.window_joins import group_key, joined_groups
@@ -90,11 +90,11 @@ LOOK = st.tuples(st.sampled_from((0, 0, 1, -1)), TIMES, TIMES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("most", [sparse.MOST_ROWS, 3])
+@pytest.mark.parametrize("in_parts", [False, True])
 @settings(max_examples=25)
 @given(data=st.data())
 def test_joins_equal_every_row_beside_every_other(
-    kind: str, most: int, data: st.DataObject
+    kind: str, in_parts: bool, data: st.DataObject
 ) -> None:
     terms, flags = KINDS[kind]
     compared = data.draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
@@ -111,7 +111,10 @@ def test_joins_equal_every_row_beside_every_other(
     join = joins.join_of(terms, key, sides, groups, tuple(places))
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sparse, "MOST_ROWS", most)
+        if in_parts:
+            patched.setattr(sparse, "MOST_ROWS", 3)
+            for bound in ("MOST_CELLS", "MOST_KEYED", "MOST_TOTALLED", "BLOCK_CELLS"):
+                patched.setattr(dense, bound, 3)
         by_layout = [
             joins.kernel_groups(join, kinds, calls, sides, looks, layout) for layout in LAYOUTS
         ]

@@ -5,11 +5,11 @@ Blocks of the join are evaluated as those of windows of one stream are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tidemill.answer.answering import Evaluation
+from tidemill.answer.answering import MOST_READ, Evaluation
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
 from tidemill.answer.joined.joined import JoinedChunk, joined_chunks
 from tidemill.answer.joined.looks import Looks, looks_of
@@ -29,16 +29,52 @@ def answer_joined(
     """The answers to each window request, in their order."""
     evaluations = [Evaluation(request) for request in answer_requests(requests)]
     looks, look_of = looks_of([each.evaluations for each in evaluations])
-    seen = [_seen(joined, side, cells, looks) for side, cells in enumerate(sides)]
     lanes = JoinedLanes(
         tuple(key.slot.type for key in joined.synopsis.keys), joined.synopsis.lanes, joined.lanes
     )
-    sides_seen, windows = zip(*seen, strict=True)
-    for chunk in joined_chunks(joined.join, lanes, sides_seen, windows):
-        for evaluation, look in zip(evaluations, look_of, strict=True):
-            _evaluate(joined, evaluation, chunk, look)
+    for batch in _batches(looks, sides):
+        number = np.full(len(looks), -1)
+        number[batch] = np.arange(len(batch))
+        seen = [_seen(joined, side, cells, looks.at(batch)) for side, cells in enumerate(sides)]
+        sides_seen, windows = zip(*seen, strict=True)
+        for chunk in joined_chunks(joined.join, lanes, sides_seen, windows):
+            for evaluation, look in zip(evaluations, look_of, strict=True):
+                _evaluate(joined, evaluation, chunk, number[look])
     answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
     return [answers[place] for place in range(len(requests))]
+
+
+def _batches(looks: Looks, sides: Sequence[Cells | None]) -> Iterator[IntArray]:
+    """Looks whose readings have up to `MOST_READ` cells between them, or as many as there are."""
+    most = max(MOST_READ, sum(len(cells) for cells in sides if cells is not None))
+    sizes = _sizes(looks, sides)
+    seen, size, numbers = set[tuple[int, JointReading]](), 0, list[int]()
+    for number, reading in enumerate(looks.readings):
+        of_sides = set(enumerate(reading.sides))
+        more = sum(sizes[index] for index in of_sides - seen)
+        if numbers and size + more > most:
+            yield looks.of_readings(numbers)
+            seen, size, numbers = set(), 0, []
+            more = sum(sizes[index] for index in of_sides)
+        seen |= of_sides
+        size += more
+        numbers.append(number)
+    if numbers:
+        yield looks.of_readings(numbers)
+
+
+def _sizes(looks: Looks, sides: Sequence[Cells | None]) -> dict[tuple[int, JointReading], int]:
+    """By side and what is read of it, the number of cells."""
+    sizes: dict[tuple[int, JointReading], int] = {}
+    for side, cells in enumerate(sides):
+        readings = {reading.sides[side] for reading in looks.readings}
+        if cells is None:
+            sizes |= {(side, reading): 0 for reading in readings}
+            continue
+        count = np.bincount(cells.signature, minlength=len(cells.signatures))
+        for reading in readings:
+            sizes[side, reading] = int(count[reading.matches(cells.signatures)].sum())
+    return sizes
 
 
 def _evaluate(

@@ -11,10 +11,11 @@ import numpy as np
 from tidemill.aggregates import Encoded
 from tidemill.aggregates.encoded import concatenate_encoded
 from tidemill.aggregates.lanes import KernelLane
-from tidemill.answer.joined.inputs import SideWindows
+from tidemill.answer.joined.inputs import JoinedLanes, SideWindows
 from tidemill.answer.joined.keyed import DenseKeys, KeyedJoin
-from tidemill.answer.joined.matrices import SideMatrix
+from tidemill.answer.joined.matrices import SideAxis, SideMatrix
 from tidemill.answer.joined.products import Probe, Products
+from tidemill.answer.joined.sections import sections
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.window_join import Among, Guard
 from tidemill.state.layouts.dense import BLOCK_CELLS, MOST_CELLS
@@ -28,56 +29,89 @@ MOST_TOTALLED = 2**22
 
 
 class DenseJoin:
-    """The sides of a join as matrices by the keys that may have rows."""
+    """The sides of a join by the keys that may have rows."""
 
     def __init__(self, join: KeyedJoin, keys: DenseKeys, windows: Sequence[SideWindows]) -> None:
-        self.lanes, self.keys, self._join, self._is_met = join.lanes, len(keys), join, keys.is_met
-        self.sides = [
-            SideMatrix(side, of_side, keys.place[numbers], len(keys))
+        self.join, self.keys, self.is_met = join, len(keys), keys.is_met
+        self.axes = [
+            SideAxis(side, of_side, keys.place[numbers], len(keys))
             for side, of_side, numbers in zip(join.sides, windows, join.keys.numbers, strict=True)
         ]
-
-    def products(self, probe: Probe) -> Products:
-        terms = self._join.join.terms
-        return Products(terms, self.lanes, self.sides, self._by_look, self._is_met, probe)
+        readings = [of_side.readings for of_side in windows]
+        # Windows that end together read the same totals, which are then at hand.
+        order = np.lexsort((windows[0].ends_us, *readings))
+        self._rank = np.empty(len(order), np.int64)
+        self._rank[order] = np.arange(len(order))
 
     @cached_property
-    def _by_look(self) -> dict[Guard, BoolArray]:
-        guards = {guard for term in self._join.join.terms for guard in term.guards}
+    def by_look(self) -> dict[Guard, BoolArray]:
+        """The guards that do not look at a key, and whether they hold."""
+        guards = {guard for term in self.join.join.terms for guard in term.guards}
         return {guard: self._holds(guard) for guard in guards if guard.among is not Among.KEY}
 
     def _holds(self, guard: Guard) -> BoolArray:
-        """By look, of a guard that does not look at a key."""
-        side, keys = self.sides[guard.side], self._join.keys
+        side, keys = self.axes[guard.side], self.join.keys
         if guard.among is Among.WINDOW:
             return np.asarray(side.has_rows == guard.exists)
         is_null = keys.numbers[guard.side] == keys.of_nulls(guard.side)
         return np.asarray(side.has_rows_of(is_null) == guard.exists)
 
-    @property
-    def fits(self) -> bool:
-        """Whether matrices are no larger than those of a dense layout."""
-        return all(side.slices * self.keys <= MOST_CELLS for side in self.sides)
-
-    def cells(self) -> int:
-        """The cells of all matrices, of slices and of windows."""
-        return (self.looks + sum(side.slices for side in self.sides)) * self.keys
-
-    @property
-    def looks(self) -> int:
-        return len(self.sides[0].lo)
+    def cells(self) -> tuple[int, int]:
+        """The cells of all matrices: those of slices, and those of looks."""
+        sections = self._sections(np.argsort(self._rank))
+        slices = sum(last - first for _, spans in sections for first, last in spans)
+        return slices * self.keys, len(self._rank) * self.keys
 
     def blocks(self, look: IntArray, has_groups: bool) -> Iterator[KeyedBlock | TotalBlock]:
         """Windows, of which `look` tells where they look, some of them at a time."""
-        most = MOST_KEYED if has_groups else MOST_TOTALLED
-        # Windows that end together read the same totals, which are then at hand.
-        by_end = np.argsort(self.sides[0].hi[look], kind="stable")
-        for windows in _in_steps(by_end, most // max(1, self.keys)):
-            looks = look[windows]
-            if has_groups:
-                yield KeyedBlock(self, windows, looks)
-            else:
-                yield TotalBlock(self, windows[:, None], looks[:, None])
+        step = (MOST_KEYED if has_groups else MOST_TOTALLED) // max(1, self.keys)
+        here = np.flatnonzero(look >= 0)
+        by_rank = here[np.argsort(self._rank[look[here]], kind="stable")]
+        for places, spans in self._sections(look[by_rank]):
+            section = self._section(tuple(spans))
+            for windows in _in_steps(by_rank[places], step):
+                if has_groups:
+                    yield KeyedBlock(section, windows, look[windows])
+                else:
+                    yield TotalBlock(section, windows[:, None], look[windows][:, None])
+
+    def _sections(self, look: IntArray) -> Iterator[tuple[slice, list[tuple[int, int]]]]:
+        """Runs of looks, and for each the slices of each side that hold all their windows."""
+        whole = [(0, axis.slices) for axis in self.axes]
+        if all(axis.slices * self.keys <= MOST_CELLS for axis in self.axes):
+            yield slice(0, len(look)), whole
+            return
+        bounds = [(axis.lo[look], axis.hi[look]) for axis in self.axes]
+        yield from sections(bounds, MOST_CELLS // self.keys)
+
+    def _section(self, spans: tuple[tuple[int, int], ...]) -> Section:
+        """One at a time is kept: the next windows lie further on."""
+        if self._made is None or self._made[0] != spans:
+            sides = [SideMatrix(axis, *span) for axis, span in zip(self.axes, spans, strict=True)]
+            self._made = spans, Section(self, sides)
+        return self._made[1]
+
+    _made: tuple[tuple[tuple[int, int], ...], Section] | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some slices of each side as matrices."""
+
+    join: DenseJoin
+    sides: Sequence[SideMatrix]
+
+    @property
+    def keys(self) -> int:
+        return self.join.keys
+
+    @property
+    def lanes(self) -> JoinedLanes:
+        return self.join.join.lanes
+
+    def products(self, probe: Probe) -> Products:
+        join, terms = self.join, self.join.join.join.terms
+        return Products(terms, self.lanes, self.sides, join.by_look, join.is_met, probe)
 
 
 def _in_steps(looks: IntArray, step: int) -> Iterator[IntArray]:
@@ -118,7 +152,7 @@ class _Places:
 class KeyedBlock:
     """Some looks by all keys; the group of a cell is its key."""
 
-    def __init__(self, join: DenseJoin, windows: IntArray, looks: IntArray) -> None:
+    def __init__(self, join: Section, windows: IntArray, looks: IntArray) -> None:
         self._join, self._looks, probe = join, looks, _Looks(looks, join.keys)
         self.products = join.products(probe)
         self.shape = (len(looks), join.keys)
@@ -142,7 +176,7 @@ class PlacedBlock:
 
     present: BoolArray | None = None
 
-    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray, key: IntArray) -> None:
+    def __init__(self, join: Section, window: IntArray, look: IntArray, key: IntArray) -> None:
         self._join, self.window, self._look, self.group = join, window, look, key
         self.shape = (len(look),)
 
@@ -161,7 +195,7 @@ class PlacedBlock:
 class TotalBlock:
     """Some looks, each with one group: the rows of all keys."""
 
-    def __init__(self, join: DenseJoin, window: IntArray, look: IntArray) -> None:
+    def __init__(self, join: Section, window: IntArray, look: IntArray) -> None:
         self._join, self.window, self._look, self.shape = join, window, look, window.shape
         self.group = np.zeros_like(window)
 

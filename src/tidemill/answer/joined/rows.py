@@ -30,7 +30,7 @@ class RowsChunk:
     lanes: tuple[Lane, ...]
 
     def blocks(self, look: IntArray) -> Iterator[RowsBlock]:
-        """The windows that look at these cells."""
+        """The windows that look at these cells, and no others."""
         slices = self.cells.slices
         place = np.minimum(np.searchsorted(slices, look), len(slices) - 1)
         windows = np.flatnonzero(slices[place] == look)

@@ -111,7 +111,7 @@ def _refuse_emit(select: Select) -> None:
 
 def _refuse_rows(select: Select, scope: Scope) -> None:
     """Refuses a list of plain rows: from slices there are groups alone."""
-    if select.group_by or select.having is not None:
+    if select.group_by or select.having is not None or select.distinct:
         return
     trees = (scope.resolve(item.expr, names_beside_columns(select)) for item in select.items)
     if not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates)):
