@@ -236,7 +236,7 @@ def queries_table(catalog: Catalog, states: QueryStates, waits: Mapping[Name, Wa
 
 def _query_row(query: CreateQuery, catalog: Catalog, states: QueryStates) -> tuple[Any, ...]:
     state = states.get(query.name, QueryState())
-    relation = (query.select.stream, *(join.table for join in query.select.joins))
+    relation = (*query.select.streams, *query.select.tables)
     window, counts = query.select.window, (state.answers, state.raised)
     return (query.name, _state(query, catalog), relation, window, query.into, *counts)
 

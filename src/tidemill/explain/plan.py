@@ -12,15 +12,18 @@ from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
-from tidemill.plan.relation import Relation, Source, TableJoin
+from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.plan.window_join import in_words_of_items
 
 
 def explain_plan(plan: AnyQuery) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
     lines = list(_row_lines(plan)) if isinstance(plan, RowQuery) else _lines(plan)
     joins = [join for part in plan.by_source for join in part.relation.joins]
-    return in_users_words("\n".join(lines), joins)
+    text = in_users_words("\n".join(lines), joins)
+    tree = plan.tree
+    return in_words_of_items(text, tree.names) if isinstance(tree, JoinedWindows) else text
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
@@ -36,6 +39,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
     lines += _trees(plan)
+    lines += _meeting(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
@@ -78,6 +82,9 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
     if not plan.parts:
         yield from _tree(plan.tree)
         return
+    if isinstance(plan, QueryPlan) and plan.join:
+        yield from _tree(plan.tree)
+        return
     yield f"  {'from':<11}{plan.tree.title}"
     parts: tuple[AnyQuery, ...] = plan.parts
     for number, part in enumerate(parts, start=1):
@@ -87,6 +94,32 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
             yield f"  {'' if depth else label:<11}{'  ' * depth}{node.title}{note}"
         for line in _said_there(part):
             yield f"  {'':<13}{line}"
+
+
+def _meeting(plan: QueryPlan) -> Iterator[str]:
+    """How windows meet, and what the query comes to in each of them."""
+    if plan.join is None:
+        return
+    yield f"  {'joined':<11}from slices: no row of the join is made"
+    yield f"  {'instants':<11}{_instants(plan.window)}"
+    firsts = [plan.parts[side.parts[0]] for side in plan.join.sides]
+    for place, kind in enumerate(plan.join.key):
+        keys = (part.keys[place].scalar.sql for part in firsts)
+        names = (side.name for side in plan.join.sides)
+        pairs = (f"{key} of {name}" for key, name in zip(keys, names, strict=True))
+        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
+    for side in plan.join.sides:
+        for number in side.parts:
+            label = f"side {side.name}"
+            for line in _said_there(plan.parts[number]):
+                yield f"  {label:<11}{line}"
+                label = ""
+
+
+def _instants(window: Window) -> str:
+    if window.is_soft:
+        return "updates that all streams have; all windows end there"
+    return f"every {render_duration(window.slide_us)}; all windows end there"
 
 
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:

@@ -7,14 +7,16 @@ of its sides, so the rows of a key are a sum of *terms*: one for each choice of 
 gives. Inner joins have one term. A left join has two: rows with a partner, and rows of the left
 side alone, under the guard that the right one has none.
 
->>> left = JoinTerm((SideRows(), SideRows()))
->>> alone = JoinTerm((SideRows(), None), (Guard(1, SideRows(), exists=False),))
+>>> left = Term((Rows(), Rows()))
+>>> alone = Term((Rows(), None), (Guard(1, Rows(), exists=False),))
 >>> alone.sides
 (0,)
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,7 +25,7 @@ from tidemill.types import Type
 
 
 @dataclass(frozen=True)
-class SideRows:
+class Rows:
     """The rows of a side whose flags have these values; None: either. Without flags, all rows."""
 
     flags: tuple[bool | None, ...] = ()
@@ -42,16 +44,16 @@ class Guard:
     """A condition on a key: a side has such rows, or it has none."""
 
     side: int
-    rows: SideRows
+    rows: Rows
     exists: bool
     among: Among = Among.KEY
 
 
 @dataclass(frozen=True)
-class JoinTerm:
+class Term:
     """Rows of the join that are products of such rows of each side; None: NULLs in their place."""
 
-    rows: tuple[SideRows | None, ...]
+    rows: tuple[Rows | None, ...]
     guards: tuple[Guard, ...] = ()
 
     @property
@@ -61,7 +63,7 @@ class JoinTerm:
 
 
 @dataclass(frozen=True)
-class JoinSide:
+class Side:
     """One window of the join. Each of its parts has the keys: join key, flags, groups.
 
     A key with a NULL in it meets no other side. A side that EXISTS or IN looks at gives no rows
@@ -75,7 +77,7 @@ class JoinSide:
 
 
 @dataclass(frozen=True)
-class SidePlace:
+class Place:
     """A key of the parts of a side, or one of their aggregates, by its place there."""
 
     side: int
@@ -92,7 +94,24 @@ class WindowJoin:
     """
 
     key: tuple[Type, ...]  # what the join keys of all sides are widened to
-    sides: tuple[JoinSide, ...]
-    terms: tuple[JoinTerm, ...]
-    groups: tuple[tuple[SidePlace, ...], ...]
-    calls: tuple[SidePlace | None, ...]
+    sides: tuple[Side, ...]
+    terms: tuple[Term, ...]
+    groups: tuple[tuple[Place, ...], ...]
+    calls: tuple[Place | None, ...]
+
+
+_ITEM = re.compile(r"(?<!\w)(`?)_s(\d+)_")
+
+
+def item_prefix(number: int) -> str:
+    """What the columns of a part of FROM begin with in the expressions of the whole query."""
+    return f"_s{number}_"
+
+
+def in_words_of_items(text: str, names: Sequence[str]) -> str:
+    """Columns by the names that the query gives to the parts of FROM.
+
+    >>> in_words_of_items("_s0_src = _s1_client", ["f", "d"])
+    'f.src = d.client'
+    """
+    return _ITEM.sub(lambda match: f"{names[int(match[2])]}.{match[1]}", text)

@@ -35,6 +35,7 @@ from tidemill.plan.bind.clauses import (
     with_updates,
 )
 from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.joined.wholes import bind_window_join
 from tidemill.plan.bind.parts import bind_parts, row_query_of
 from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
@@ -78,8 +79,10 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
+    if query.select.joins_windows:
+        return bind_window_join(query, catalog, environment, _bind_whole)
     stream = bound_stream(query.select.stream, catalog, environment, query.select.stream_place)
-    tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+    tables = tuple(catalog.table(join.name, join.place) for join in query.select.joins)
     if query.select.window is None:
         rows = bind_rows(query, stream.face, environment, tables)
         if not stream.is_union:
@@ -107,6 +110,12 @@ def bind_over(
     with in_own_words(scope):
         memo = Memo() if joins else memo
         return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
+
+
+def _bind_whole(
+    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment
+) -> QueryPlan:
+    return _Binder(query, scope, branch, (), environment, Memo()).plan(())
 
 
 def bind_rows(

@@ -85,7 +85,7 @@ class ScopeEntry:
 
 
 def table_entry(clause: JoinClause, table: Table, join: str) -> ScopeEntry:
-    qualifier, merged = Name(clause.alias or clause.table), frozenset(map(Name, clause.using))
+    qualifier, merged = Name(clause.qualifier), frozenset(map(Name, clause.using))
     return ScopeEntry(qualifier, "table", table.name, by_name(table.columns), join, merged)
 
 

@@ -1,0 +1,126 @@
+"""Where the groups and the aggregates of a query over several windows stand among its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot import exp
+
+from tidemill.errors import Place as TextPlace
+from tidemill.language.expressions.trees import parse_tree, to_sql
+from tidemill.plan.bind.joined.conditions import refuse_mixed
+from tidemill.plan.bind.joined.meeting import Meeting
+from tidemill.plan.bind.joined.nulls import OfNulls, of_nulls
+from tidemill.plan.bind.joined.sides import Item, sides_of
+from tidemill.plan.expressions import Scalar
+from tidemill.plan.functions import IGNORE_NULLS, Signatures
+from tidemill.plan.query import AggregateCall, Key
+from tidemill.plan.window_join import Place
+
+_GROUP_HINT = "group by expressions of one window each"
+_ARGUMENT_HINT = "an argument is about one window; combine several aggregates: SUM(a.x) + SUM(b.y)"
+_NULLS_HINT = "aggregate or group by the plain column, and deal with NULLs in the select list"
+_COUNTED_HINT = "COUNT(*) counts rows of the join"
+_SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
+
+
+@dataclass
+class Places:
+    """Enters keys and calls into the sides that they are about, and says where they stand."""
+
+    meeting: Meeting
+    items: Sequence[Item]
+    signatures: Signatures
+    giving: Sequence[int]  # the sides that give rows in some term
+    keys: list[list[str]] = field(default_factory=list)  # of each side, join key and flags first
+    calls: list[list[AggregateCall]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for side, flags in enumerate(self.meeting.rows.flags):
+            join_key = [scalar.sql for scalar in self.meeting.key.of(side)]
+            self.keys.append([*join_key, *map(flag_text, flags)])
+            self.calls.append([])
+
+    def group(self, key: Key, place: TextPlace | None) -> tuple[Place, ...]:
+        """The places of a key of the query."""
+        tree = parse_tree(key.scalar.sql)
+        sides = sides_of(tree, self.items)
+        if len(sides) > 1:
+            return self._common(tree, place)
+        if not sides:
+            return tuple(self._key(side, key.scalar.sql) for side in self.giving)
+        (side,) = sides
+        self._check_nulls(side, key.scalar, place)
+        return (self._key(side, key.scalar.sql),)
+
+    def call(self, call: AggregateCall, place: TextPlace | None) -> Place | None:
+        """The place of an aggregate; None for one that counts rows of the join."""
+        if not call.arguments:
+            return None
+        if not self.signatures.by_name[call.function].scales:
+            refuse_mixed(f"{call.function} over a join", _SCALED_HINT, place)
+        trees = [parse_tree(scalar.sql) for scalar in call.arguments]
+        sides = {side for tree in trees for side in sides_of(tree, self.items)}
+        if len(sides) > 1:
+            refuse_mixed(f"{call.function} of several windows", _ARGUMENT_HINT, place)
+        side = next(iter(sides)) if sides else self._always(call, place)
+        for scalar in call.arguments:
+            self._check_nulls(side, scalar, place)
+        if side in self.meeting.nullable and _sees_nulls(call, self.signatures):
+            refuse_mixed(f"{call.function} of a window that may have no partner", _SEES_HINT, place)
+        if call not in self.calls[side]:
+            self.calls[side].append(call)
+        return Place(side, self.calls[side].index(call))
+
+    def _key(self, side: int, text: str) -> Place:
+        if text not in self.keys[side]:
+            self.keys[side].append(text)
+        return Place(side, self.keys[side].index(text))
+
+    def _common(self, tree: exp.Expr, place: TextPlace | None) -> tuple[Place, ...]:
+        """COALESCE of the join key of several sides, as USING of a full join has it."""
+        if isinstance(tree, exp.Anonymous) and tree.name.upper() == "COALESCE":
+            places = tuple(self._keys_of(tree.expressions))
+            if len(places) == len(tree.expressions) and len({p.place for p in places}) == 1:
+                return places
+        refuse_mixed("GROUP BY of an expression of several windows", _GROUP_HINT, place)
+
+    def _keys_of(self, trees: Sequence[exp.Expr]) -> Iterator[Place]:
+        for tree in trees:
+            (side, *more), text = sides_of(tree, self.items), to_sql(tree)
+            join_key = [scalar.sql for scalar in self.meeting.key.of(side)]
+            if not more and text in join_key:
+                yield Place(side, join_key.index(text))
+
+    def _always(self, call: AggregateCall, place: TextPlace | None) -> int:
+        """A side that gives rows in every term, for an argument that is about none."""
+        for side in self.giving:
+            if side not in self.meeting.nullable:
+                return side
+        refuse_mixed(f"{call.function} of a constant over such a join", _COUNTED_HINT, place)
+
+    def _check_nulls(self, side: int, scalar: Scalar, place: TextPlace | None) -> None:
+        """What is grouped by or aggregated of a side without rows is NULL."""
+        nullable = side in self.meeting.nullable
+        if nullable and of_nulls(parse_tree(scalar.sql)) is not OfNulls.NULL:
+            _refuse_nulls(scalar, place)
+
+
+_SEES_HINT = "say IGNORE NULLS behind the call"
+
+
+def flag_text(condition: str) -> str:
+    """A flag, as the key of a part: whether a condition holds."""
+    return f"({condition}) <=> TRUE"
+
+
+def _sees_nulls(call: AggregateCall, signatures: Signatures) -> bool:
+    """True if rows whose argument is NULL may change the result."""
+    names = [parameter.name for parameter in signatures.by_name[call.function].parameters]
+    return IGNORE_NULLS in names and not call.parameters[names.index(IGNORE_NULLS)]
+
+
+def _refuse_nulls(scalar: Scalar, place: TextPlace | None) -> NoReturn:
+    refuse_mixed(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)
