@@ -41,9 +41,9 @@ def pieces_of(rows: Sequence[tuple[object, int]], cuts: Sequence[int], key_type:
     return tuple(pieces)
 
 
-def results_of(span: WindowJoinSpan, most_runs: int, most_results: int) -> list[Pairing]:
+def results_of(span: WindowJoinSpan, most_results: int) -> list[Pairing]:
     pairings = list[Pairing]()
-    for block in span.blocks(most_runs):
+    for block in span.blocks():
         rows = 0
         for batch in batches_of(block, most_results):
             rows += len(batch)
@@ -89,8 +89,8 @@ def test_any_cuts_of_time_give_what_nested_loops_give(
     held = tuple(HeldSide(range_us, pieces) for range_us, _, pieces in sides)
     results = list[Pairing]()
     for first_us, until_us in zip(edges, edges[1:], strict=False):
-        span = WindowJoinSpan(held, first_us, until_us, goes)
-        results += results_of(span, most_runs, most_results)
+        span = WindowJoinSpan(held, first_us, until_us, goes, most_runs)
+        results += results_of(span, most_results)
     assert Counter(results) == Counter(pairs_that_come(plain))
 
 
@@ -109,20 +109,21 @@ def test_equal_times_join_once_and_rows_a_range_apart_do_not():
     left = pieces_of([("a", 10)], [], TEXTS)
     right = pieces_of([("a", 10), ("a", 20), ("a", 19)], [], TEXTS)
     span = WindowJoinSpan((HeldSide(10, left), HeldSide(5, right)), 0, 100)
-    assert results_of(span, 100, 100) == [Pairing(10, 15, (0, 0)), Pairing(19, 20, (0, 2))]
+    assert results_of(span, 100) == [Pairing(10, 15, (0, 0)), Pairing(19, 20, (0, 2))]
 
 
 def test_the_heaviest_key_is_named_before_a_row_is_made():
     left = pieces_of([("a", 1), ("b", 1), ("b", 2)], [1], TEXTS)
     right = pieces_of([("a", 2), ("b", 2), ("b", 3), ("b", 3)], [2], TEXTS)
-    (block,) = WindowJoinSpan((HeldSide(10, left), HeldSide(10, right)), 0, 100).blocks()
-    key, count = block.heaviest()
-    assert (key.to_pylist(), count, block.results) == ([{"_0": "b"}], 6, 7)
+    for most_runs in (100, 1):
+        sides = HeldSide(10, left), HeldSide(10, right)
+        span = WindowJoinSpan(sides, 0, 100, most_runs=most_runs)
+        key, count = span.heaviest()
+        assert (key.to_pylist(), count, span.results) == ([{"_0": "b"}], 6, 7)
 
 
 def test_products_beyond_64_bits_are_counted_as_many():
     rows = [("a", 1)] * 70_000
     piece = pieces_of(rows, [], TEXTS)
     sides = tuple(HeldSide(10, piece) for _ in range(5))
-    (block,) = WindowJoinSpan(sides, 0, 100).blocks()
-    assert block.results == window_join.MOST_COUNTED
+    assert WindowJoinSpan(sides, 0, 100).results == window_join.MOST_COUNTED

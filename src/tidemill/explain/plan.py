@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
@@ -13,8 +13,10 @@ from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
+from tidemill.plan.row_join import RowJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.plan.window_join import in_words_of_items
+from tidemill.types import Type
 
 
 def explain_plan(plan: AnyQuery) -> str:
@@ -29,6 +31,8 @@ def explain_plan(plan: AnyQuery) -> str:
 def _row_lines(plan: RowQuery) -> Iterator[str]:
     yield _title(plan)
     yield from _trees(plan)
+    if plan.join is not None:
+        yield from _row_join(plan, plan.join)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
     for column in plan.columns:
@@ -82,7 +86,7 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
     if not plan.parts:
         yield from _tree(plan.tree)
         return
-    if isinstance(plan, QueryPlan) and plan.join:
+    if plan.join is not None:
         yield from _tree(plan.tree)
         return
     yield f"  {'from':<11}{plan.tree.title}"
@@ -103,17 +107,49 @@ def _meeting(plan: QueryPlan) -> Iterator[str]:
     yield f"  {'joined':<11}from slices: no row of the join is made"
     yield f"  {'instants':<11}{_instants(plan.window)}"
     firsts = [plan.parts[side.parts[0]] for side in plan.join.sides]
-    for place, kind in enumerate(plan.join.key):
-        keys = (part.keys[place].scalar.sql for part in firsts)
-        names = (side.name for side in plan.join.sides)
-        pairs = (f"{key} of {name}" for key, name in zip(keys, names, strict=True))
-        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
+    keys = [[key.scalar.sql for key in part.keys] for part in firsts]
+    yield from _join_key(plan.join.key, [side.name for side in plan.join.sides], keys)
     for side in plan.join.sides:
         for number in side.parts:
-            label = f"side {side.name}"
-            for line in _said_there(plan.parts[number]):
-                yield f"  {label:<11}{line}"
-                label = ""
+            yield from _side(side.name, plan.parts[number])
+
+
+def _row_join(plan: RowQuery, join: RowJoin) -> Iterator[str]:
+    """How rows meet, what is held of each side, and what a result is made of."""
+    yield f"  {'joined':<11}row by row: each result once, as its {_driver(join)}"
+    yield f"  {'pattern':<11}weak: each result ends when its first row does, known when it comes"
+    firsts = [plan.parts[side.parts[0]] for side in join.sides]
+    keys = [[column.scalar.sql for column in part.columns] for part in firsts]
+    yield from _join_key(join.key, [side.name for side in join.sides], keys)
+    for side in join.sides:
+        for number in side.parts:
+            yield from _side(side.name, plan.parts[number])
+    for slot in join.slots:
+        side = join.sides[slot.side]
+        text = plan.parts[side.parts[0]].columns[slot.column].scalar.sql
+        yield f"  {'value':<11}{slot.slot.name} {slot.slot.type} = {text} of {side.name}"
+    yield from (f"  where      {node}" for node in join.conditions)
+    yield from (f"  output     {slot.name} {slot.type}" for slot in join.bounds)
+    yield from (f"  output     {o.name} {o.node.type} = {o.node}" for o in join.outputs)
+
+
+def _driver(join: RowJoin) -> str:
+    return "first row goes" if join.goes else "youngest row comes"
+
+
+def _join_key(
+    types: Sequence[Type], names: Sequence[str], keys: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    for place, kind in enumerate(types):
+        pairs = (f"{key[place]} of {name}" for key, name in zip(keys, names, strict=True))
+        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
+
+
+def _side(name: str, part: QueryPlan | RowQuery) -> Iterator[str]:
+    label = f"side {name}"
+    for line in _said_there(part):
+        yield f"  {label:<11}{line}"
+        label = ""
 
 
 def _instants(window: Window) -> str:
@@ -126,6 +162,8 @@ def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:
     if part.where:
         yield f"where {_scalar(part.where)}"
     if isinstance(part, RowQuery):
+        if part.key:
+            yield f"holds {', '.join(column.scalar.sql for column in part.columns)}"
         return
     yield from (f"{key.slot.name} = {_scalar(key.scalar)}" for key in part.keys)
     yield from (f"{call.slot.name} = {call.sql}" for call in part.aggregates)

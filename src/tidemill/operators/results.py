@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import pyarrow as pa
 
-from tidemill.arrays import Array, IntArray
+from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.operators.loops import fill_side
 from tidemill.operators.window_join import Block, HeldSide
 
@@ -27,6 +27,11 @@ class JoinBatch:
 
     def __len__(self) -> int:
         return len(self.instants_us)
+
+    def only(self, chosen: BoolArray) -> JoinBatch:
+        """Some of the results."""
+        pieces, places = (tuple(a[chosen] for a in b) for b in (self.pieces, self.places))
+        return JoinBatch(self.sides, self.instants_us[chosen], pieces, places)
 
     def column(self, side: int, place: int) -> pa.Array:
         """A column of the rows of a side."""

@@ -12,7 +12,7 @@ Results are counted first. The runs of a driver then say what they are, however 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,7 @@ from tidemill.state.keyed_rows import KeyedRows
 MOST_RUNS = 1 << 24
 # No count of results is told beyond this.
 MOST_COUNTED = 1 << 62
-_SAMPLED = 64
+_SAMPLED, _COUNT = 64, "_count"
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,31 @@ class WindowJoinSpan:
     first_us: int
     until_us: int
     goes: bool = False
+    most_runs: int = MOST_RUNS
 
-    def blocks(self, most_runs: int = MOST_RUNS) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """What comes or goes, in order of time, as many drivers at a time as fit."""
-        for first_us, until_us in self._cuts(most_runs):
-            yield _block(WindowJoinSpan(self.sides, first_us, until_us, self.goes))
+        if len(self._parts) == 1:
+            yield self._only_block
+            return
+        yield from map(_block, self._parts)
+
+    @property
+    def results(self) -> int:
+        """How many there are, or `MOST_COUNTED` if that is less."""
+        return min(sum(block.results for block in self.blocks()), MOST_COUNTED)
+
+    def heaviest(self) -> tuple[pa.Table, int]:
+        """The key with the most results, as a row, and how many those are."""
+        totals = _totals(pa.concat_tables([block.by_key() for block in self.blocks()]))
+        names = totals.column_names[:-1]
+        order = [(_COUNT, "descending"), *((name, "ascending") for name in names)]
+        top = totals.sort_by(order).slice(0, 1)
+        return top.select(names), int(top.column(_COUNT)[0].as_py())
+
+    @cached_property
+    def _only_block(self) -> Block:
+        return _block(self._parts[0])
 
     @cached_property
     def pieces(self) -> tuple[tuple[int, KeyedRows], ...]:
@@ -78,7 +98,14 @@ class WindowJoinSpan:
         low, high = (piece.count_before(us - shift_us) for us in (self.first_us, self.until_us))
         return low, high
 
-    def _cuts(self, most_runs: int) -> list[tuple[int, int]]:
+    @cached_property
+    def _parts(self) -> tuple[WindowJoinSpan, ...]:
+        return tuple(
+            replace(self, first_us=first_us, until_us=until_us)
+            for first_us, until_us in self._cuts()
+        )
+
+    def _cuts(self) -> list[tuple[int, int]]:
         """The span, or parts of it with fewer drivers."""
         instants_us, count = list[IntArray](), 0
         for side, piece in self.pieces:
@@ -86,7 +113,7 @@ class WindowJoinSpan:
             instants_us.append(piece.times_us[piece.by_time[low:high:_SAMPLED]])
             instants_us[-1] = instants_us[-1] + self.shift_us(side)
             count += high - low
-        parts = -(-count * len(self.pieces) // most_runs)
+        parts = -(-count * len(self.pieces) // self.most_runs)
         if not count:
             return []
         sample_us = np.sort(np.concatenate(instants_us))
@@ -112,25 +139,24 @@ class Block:
         total = float(self.counts.sum(dtype=np.float64))
         return int(self.counts.sum()) if total < MOST_COUNTED else MOST_COUNTED
 
-    def heaviest(self) -> tuple[pa.Table, int]:
-        """The key with the most results, as a row, and how many those are."""
-        keys, counts, is_open = list[pa.Table](), list[IntArray](), self.counts > 0
+    def by_key(self) -> pa.Table:
+        """The keys, and how many results have each."""
+        tables, is_open = list[pa.Table](), self.counts > 0
         for run, piece in enumerate(self.span.sides[0].pieces):
             driver = np.flatnonzero(is_open & (self.highs[run] > self.lows[run]))
             is_open[driver] = False
             groups = np.searchsorted(piece.first, self.lows[run, driver], side="right") - 1
-            keys.append(piece.key_at(groups))
-            counts.append(self.counts[driver])
-        return _heaviest(pa.concat_tables(keys), np.concatenate(counts))
+            keys = piece.key_at(groups)
+            keys = keys.rename_columns([f"_{number}" for number in range(keys.num_columns)])
+            tables.append(keys.append_column(_COUNT, pa.array(self.counts[driver].astype(float))))
+        return _totals(pa.concat_tables(tables))
 
 
-def _heaviest(keys: pa.Table, counts: IntArray) -> tuple[pa.Table, int]:
-    names = [f"_{number}" for number in range(keys.num_columns)]
-    keys = keys.rename_columns(names).append_column("count", pa.array(counts))
-    totals = keys.group_by(names).aggregate([("count", "sum")])
-    order = [("count_sum", "descending"), *((name, "ascending") for name in names)]
-    top = totals.sort_by(order).slice(0, 1)
-    return top.select(names), int(top.column("count_sum")[0].as_py())
+def _totals(counts: pa.Table) -> pa.Table:
+    """The sum of the counts of each key."""
+    names = counts.column_names[:-1]
+    totals = counts.group_by(names).aggregate([(_COUNT, "sum")])
+    return totals.select([*names, f"{_COUNT}_sum"]).rename_columns([*names, _COUNT])
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class SideParts:
     def _part(self, branch: Branch, number: int) -> QueryPlan:
         scope, joins, _ = self.side.scope_of(branch, self.environment)
         with in_own_words(scope):
-            said = _Said(self.side.words(scope), ScalarBinder(scope, self.environment.type_of))
+            said = Said(self.side.words(scope), ScalarBinder(scope, self.environment.type_of))
             where = said.where(branch, self.text.where)
             keys = tuple(map(said.scalar, self.text.keys))
             calls = tuple(map(said.call, self.text.aggregates))
@@ -85,7 +85,7 @@ def _renumbered(calls: Sequence[AggregateCall]) -> Iterator[AggregateCall]:
 
 
 @dataclass(frozen=True)
-class _Said:
+class Said:
     """Says in the words of a branch what is said in those of the whole query."""
 
     words: Scope

@@ -12,7 +12,7 @@ from tidemill.errors import Place, TidemillError, refuse
 from tidemill.language.statements import CreateQuery, Select, Window
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed
+from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed, refuse_mixing
 from tidemill.plan.bind.joined.instants import (
     Instants,
     NamedWindow,
@@ -24,11 +24,13 @@ from tidemill.plan.bind.joined.meeting import Clauses, meeting_of
 from tidemill.plan.bind.joined.parts import SideParts, SideText
 from tidemill.plan.bind.joined.places import Places
 from tidemill.plan.bind.joined.relations import FromReader
+from tidemill.plan.bind.joined.rows import bind_row_join, is_continuous
 from tidemill.plan.bind.joined.sides import BoundSide
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
 from tidemill.plan.bind.scope import Scope, aggregate_calls
 from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Union, WindowOf
+from tidemill.plan.row_query import AnyQuery
 from tidemill.plan.window_join import Side, WindowJoin, in_words_of_items
 
 BindWhole = Callable[[CreateQuery, Scope, Branch, Environment], QueryPlan]
@@ -40,15 +42,21 @@ _ROWS_HINT = "aggregate them, as COUNT(*), or GROUP BY what is selected"
 
 def bind_window_join(
     query: CreateQuery, catalog: Catalog, environment: Environment, bind_whole: BindWhole
-) -> QueryPlan:
-    """The plan of a query over several windows, or why it cannot be answered from slices."""
+) -> AnyQuery:
+    """The plan of a query over several windows, or why it cannot be answered from slices.
+
+    Rows of windows that do not slide are joined one by one.
+    """
     reader = FromReader(query, catalog, environment)
     with _in_own_words(reader):
         _refuse_clauses(query.select)
         reader.read()
         scope = reader.scope()
-        _refuse_rows(query.select, scope)
         clauses = _clauses(reader, query.select)
+        if is_continuous(query.select, scope):
+            return bind_row_join(query, environment, reader, scope, clauses)
+        _refuse_rows(query.select, scope)
+        refuse_mixing(clauses.mixed)
         binder = _JoinBinder(query, environment, reader, scope, clauses)
         return binder.plan(bind_whole)
 
