@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidemill.operators import window_join
 from tidemill.operators.results import batches_of
 from tidemill.operators.window_join import HeldSide, WindowJoinSpan
 from tidemill.reference.window_pairs import Pairing, SideOfPairs, pairs_that_come
-from tidemill.state import keyed_rows
+from tidemill.state import buckets, keyed_rows
 from tidemill.state.keyed_rows import KeyedRows
 
 END_US = 40
 TEXTS = pa.string()
-KEYS = {TEXTS: [None, "a", "b", "c"], pa.float64(): [None, -0.0, 0.0, float("nan"), 1.5]}
+KEYS: dict[pa.DataType, list[object]] = {
+    TEXTS: [None, "a", "b", "c"],
+    pa.float64(): [None, -0.0, 0.0, float("nan"), 1.5],
+}
 
 
 def plain_key(key: object) -> object:
@@ -32,7 +36,7 @@ def pieces_of(rows: Sequence[tuple[object, int]], cuts: Sequence[int], key_type:
     """The rows as pieces; each is known by its number."""
     edges = [0, *sorted(cut % (len(rows) + 1) for cut in cuts), len(rows)]
     pieces = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         keys = pa.array([key for key, _ in rows[low:high]], key_type)
         table = pa.table({"k": keys, "n": pa.array(range(low, high), pa.int64())})
         piece = KeyedRows.of(table, np.array([t for _, t in rows[low:high]], np.int64), keys=1)
@@ -53,7 +57,8 @@ def results_of(span: WindowJoinSpan, most_results: int) -> list[Pairing]:
             assert batch.instants_us.tolist() == instants == sorted(instants)
             bounds = zip(batch.begins_us.tolist(), batch.ends_us.tolist(), strict=True)
             pairings += [
-                Pairing(*bound, key) for bound, key in zip(bounds, zip(*numbers), strict=True)
+                Pairing(*bound, key)
+                for bound, key in zip(bounds, zip(*numbers, strict=True), strict=True)
             ]
         assert rows == block.results
     return pairings
@@ -72,37 +77,34 @@ def joins(draw: st.DrawFn):
     return sides, [-100, *sorted(edges), END_US]
 
 
-@pytest.mark.parametrize("hash_values", [2**64, 1, 2])
+@pytest.fixture(params=[2**64, 1, 2])
+def hash_values(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many hashes are given to all keys: different ones may share theirs."""
+    if request.param < 2**64:
+        few = np.uint64(request.param)
+        hashes_of = buckets.hashes_of
+        monkeypatch.setattr(keyed_rows, "hashes_of", lambda keys: hashes_of(keys) % few)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("hash_values")
 @pytest.mark.parametrize("goes", [False, True])
-@settings(max_examples=150)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(join=joins(), most_runs=st.integers(1, 40), most_results=st.integers(1, 9))
 def test_any_cuts_of_time_give_what_nested_loops_give(
-    join, most_runs: int, most_results: int, goes: bool, hash_values: int
+    join, most_runs: int, most_results: int, goes: bool
 ):
     sides, edges = join
     plain = [
-        SideOfPairs(
-            range_us, tuple((plain_key(key), t, n) for n, (key, t) in enumerate(rows))
-        )
+        SideOfPairs(range_us, tuple((plain_key(key), t, n) for n, (key, t) in enumerate(rows)))
         for range_us, rows, _ in sides
     ]
     held = tuple(HeldSide(range_us, pieces) for range_us, _, pieces in sides)
     results = list[Pairing]()
-    for first_us, until_us in zip(edges, edges[1:], strict=False):
+    for first_us, until_us in pairwise(edges):
         span = WindowJoinSpan(held, first_us, until_us, goes, most_runs)
         results += results_of(span, most_results)
     assert Counter(results) == Counter(pairs_that_come(plain))
-
-
-@pytest.fixture(autouse=True)
-def _few_hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
-    """Different keys may have one hash."""
-    values = request.node.callspec.params.get("hash_values", 2**64) if hasattr(
-        request.node, "callspec"
-    ) else 2**64
-    if values < 2**64:
-        hashes_of = keyed_rows.hashes_of
-        monkeypatch.setattr(keyed_rows, "hashes_of", lambda keys: hashes_of(keys) % np.uint64(values))
 
 
 def test_equal_times_join_once_and_rows_a_range_apart_do_not():

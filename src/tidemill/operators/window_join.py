@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -119,7 +120,7 @@ class WindowJoinSpan:
         sample_us = np.sort(np.concatenate(instants_us))
         inner = np.unique(sample_us[np.arange(1, parts) * len(sample_us) // parts]).tolist()
         edges = [self.first_us, *(us for us in inner if us > self.first_us), self.until_us]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(pairwise(edges))
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,7 @@ def _block(span: WindowJoinSpan) -> Block:
         highs[run, drivers_slots] = drivers.places + 1
         for other, (side, piece) in enumerate(span.pieces):
             if side != drivers.side and len(drivers.places):
-                _find_partners(
-                    span, drivers, side, piece, drivers_slots, lows[other], highs[other]
-                )
+                _find_partners(span, drivers, side, piece, drivers_slots, lows[other], highs[other])
     sizes = np.empty((len(span.sides), len(instants_us)), np.int64)
     counts = count_results(lows, highs, span.first_runs, sizes, MOST_COUNTED)
     return Block(span, instants_us, lows, highs, sizes, counts)
@@ -209,9 +208,7 @@ def _drivers(span: WindowJoinSpan, side: int, piece: KeyedRows) -> _Drivers:
     return _Drivers(side, piece, places, (np.cumsum(is_driver) - 1)[in_time])
 
 
-def _in_order(
-    span: WindowJoinSpan, several: Sequence[_Drivers]
-) -> tuple[IntArray, list[IntArray]]:
+def _in_order(span: WindowJoinSpan, several: Sequence[_Drivers]) -> tuple[IntArray, list[IntArray]]:
     """The instants of all drivers in order, and for each piece where its drivers stand in it.
 
     Of equal instants those of an earlier side come first, then those of an earlier piece.
@@ -245,9 +242,7 @@ def _find_partners(
     partners = _equal_keys(drivers.piece, distinct, piece)[number]
     low_us, high_us = span.reach_us(drivers.side, side)
     times_us, others_us = drivers.times_us, piece.times_us
-    find_runs(
-        times_us, partners, low_us, high_us, piece.first, others_us, slots, lows, highs
-    )
+    find_runs(times_us, partners, low_us, high_us, piece.first, others_us, slots, lows, highs)
 
 
 def _runs_of_equal(groups: IntArray) -> tuple[IntArray, IntArray]:
@@ -283,6 +278,7 @@ def _are_equal(left: pa.Table, right: pa.Table) -> BoolArray:
 def _equal_values(column: pa.Array, other: pa.Array) -> BoolArray:
     if pa.types.is_floating(column.type):
         values, others = column.to_numpy(), other.to_numpy()
-        return (values == others) | (np.isnan(values) & np.isnan(others))
+        either: BoolArray = (values == others) | (np.isnan(values) & np.isnan(others))
+        return either
     equal: BoolArray = pa.compute.equal(column, other).to_numpy(zero_copy_only=False)
     return equal

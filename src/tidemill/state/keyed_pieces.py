@@ -70,10 +70,9 @@ class KeyedPieces:
         return tuple(self._waiting(p, waiting_us) for p in pieces if p is not None)
 
     def _without_dead(self, number: int, live_us: int) -> Piece | None:
-        dead = self.rows[number].count_before(live_us)
-        return self._as_one([number], live_us) if 2 * dead > len(self.rows[number]) else (
-            self.pieces[number]
-        )
+        rows = self.rows[number]
+        is_mostly_dead = 2 * rows.count_before(live_us) > len(rows)
+        return self._as_one([number], live_us) if is_mostly_dead else self.pieces[number]
 
     def _as_one(self, numbers: Sequence[int], live_us: int) -> Piece | None:
         """One new piece with what is of use in some of them."""

@@ -48,9 +48,7 @@ class JoinAnswerer:
         self, tick: int, before: Registers, after: Registers, versions: Versions
     ) -> RowAnswer:
         held = [
-            KeyedPieces(
-                self._root / feed.id, len(self._join.key), versions[source].of(feed.id)
-            )
+            KeyedPieces(self._root / feed.id, len(self._join.key), versions[source].of(feed.id))
             for feed, source in zip(self._feeds, self._sources, strict=True)
         ]
         since_us = register_of(self._sources, before).watermark_us
@@ -74,9 +72,7 @@ class JoinAnswerer:
         waiting_us = until_us + 1 - self._query.leaves_us(part)
         return self._feeds[part], pieces.rest(live_us, waiting_us, most)
 
-    def _span(
-        self, held: Sequence[KeyedPieces], since_us: int, until_us: int
-    ) -> WindowJoinSpan:
+    def _span(self, held: Sequence[KeyedPieces], since_us: int, until_us: int) -> WindowJoinSpan:
         """What comes from the one watermark on and before the other; what goes by the other."""
         sides = tuple(
             HeldSide(side.range_us, tuple(rows for part in side.parts for rows in held[part].rows))

@@ -144,9 +144,7 @@ class _SlotBinder:
         node = type_placed(expr, tree, types, self.environment.type_of)
         if not is_vectorised(node):
             hint = "combine columns of several windows by arithmetic, comparisons, AND, OR and CASE"
-            refuse(
-                "E_NOT_BUILT", f"{what} needs a function over results", hint=hint, place=place
-            )
+            refuse("E_NOT_BUILT", f"{what} needs a function over results", hint=hint, place=place)
         return node
 
     def _to_slot(self, node: exp.Expr) -> exp.Expr:
@@ -180,7 +178,7 @@ class _RowJoinBinder:
         keys = [[s.sql for s in self.meeting.key.of(side.number)] for side in self.reader.sides]
         slots = _SlotBinder(self.reader, self.scope, self.environment, keys)
         bounds = RowJoin((), (), (), (), goes=goes).bounds
-        outputs = tuple(self._outputs(slots, tuple(slot.name for slot in bounds)))
+        outputs = tuple(self._outputs(slots, (bounds[0].name, bounds[1].name)))
         conditions = tuple(map(slots.condition, self.clauses.mixed))
         parts, sides = list[RowQuery](), list[RowSide]()
         for side in self.reader.sides:
@@ -217,9 +215,7 @@ class _RowJoinBinder:
     def _output(self, slots: _SlotBinder, item: SelectItem, name: str) -> Output:
         return slots.output(name, item.expr, self.scope.resolve(item.expr).unnest())
 
-    def _part(
-        self, side: BoundSide, branch: Branch, columns: list[str], number: int
-    ) -> RowQuery:
+    def _part(self, side: BoundSide, branch: Branch, columns: list[str], number: int) -> RowQuery:
         """What is held of a side over one branch of its stream."""
         scope, joins, _ = side.scope_of(branch, self.environment)
         with in_own_words(scope):
