@@ -20,6 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, commands
+from tests.stories.silence import SECOND_US, Steps, Story
 from tidemill.cli import app
 from tidemill.clock import ManualClock
 from tidemill.engine import COMPILING, Engine, RunReport
@@ -185,6 +186,7 @@ EXPECTED = {  # rows in, late, malformed, answers
     "corrections.sql": (13, 0, 1, 10),
     "rfid.sql": (10, 0, 0, 8),
     "bursts.sql": (35_620, 6_107, 0, 6_127),
+    "promises.sql": (24, 0, 0, 32),
     "alerts.sql": (13, 0, 1, 15),
     "replay.sql": (13, 0, 1, 14),
     "aggregates/decay.sql": (29_734, 0, 0, 27),
@@ -226,3 +228,29 @@ def check_example(name: str, folder: Path) -> None:
     assert (*counts, sum(report.queries.values())) == EXPECTED[name]
     assert all(report.queries.values())
     assert not report.skipped_files
+
+
+def test_the_example_of_promises_answers_while_the_doors_are_silent(folder: Path) -> None:
+    """Their last row is of 8:00:09, so 8:00:10 is promised three seconds after it came."""
+    story = Story(folder / "home", Steps(until_s=2))
+
+    def waits() -> dict[str, tuple[str, int]]:
+        shown = {row["query"]: row["waits for"] for row in story.ask("SHOW QUERIES")}
+        eight_us = 1_772_352_000 * SECOND_US
+        return {name: (w.source, (w.until_us - eight_us) // SECOND_US) for name, w in shown.items()}
+
+    story.run((EXAMPLES / "promises.sql").read_text())
+    assert waits() == {
+        "power": ("meters", 40),
+        "liveliest": ("doors", 10),
+        "in_order": ("doors", 9),
+    }
+    story.clock.until_s = 40
+    story.run()
+    assert story.answered("power") == [(0, 3)]
+    assert story.answered("liveliest") == [(3, 1), (13, 1), (23, 1)]
+    assert sum(rows for _, rows in story.answered("in_order")) == 23
+    assert {row["source"]: row["word"] for row in story.ask("SHOW SOURCES")} == {
+        "meters": "lateness",
+        "doors": "skew",
+    }

@@ -19,16 +19,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.laws.kills import KilledError, killed
 from tests.laws.test_unions import (
     FILES,
     LATENESS,
     SOURCES,
     Files,
-    KilledError,
     Row,
     Twin,
     answers,
-    killed,
     write,
 )
 from tidemill.engine import Engine
@@ -242,7 +241,8 @@ def test_who_holds_a_join_back_is_named(tmp_path: Path) -> None:
         (queries,) = engine.ask("SHOW QUERIES")
         waits = {row[0]: row[-1] for row in queries.rows}  # type: ignore[union-attr]
         came = len(engine.query("pairs").answers())
-    # Those of a and b wait for b, which has come to 18 s; its row of 22 s comes next, and goes as the next one, too.
+    # Those of a and b wait for b, which has come to 18 s. Its row of 22 s comes next; the first
+    # result to go next is one with that row, too.
     assert report.streams["b"]["watermark_us"] == 18_000_000
     assert (waits["pairs"].source, waits["pairs"].until_us) == ("b", 22_000_001)
     assert (waits["pairs_gone"].source, waits["pairs_gone"].until_us) == ("b", 27_000_000)
@@ -282,8 +282,9 @@ def test_cuts_of_the_input_change_no_row(tmp_path: Path) -> None:
         engine.sql(f"SET tick_files = {files_a_tick};{STREAMS}{SCRIPT}", folder)
         numbers, twin = count(), Twin()
         for run, (place, source) in product(range(10), enumerate(SOURCES)):
-            rows = [((run * 7 + n * (5 + place)) % 9 + run * 4, n % 3) for n in range(12)]
-            _add(folder, twin, [(source, rows)], numbers)  # type: ignore[list-item]
+            times = ((run * 7 + n * (5 + place)) % 9 + run * 4 for n in range(12))
+            file = [(time, n % 3) for n, time in enumerate(times)]
+            _add(folder, twin, [(source, file)], numbers)  # type: ignore[list-item]
             if runs > 1 and source == "c":
                 engine.close()
                 engine = Engine(folder / "home")

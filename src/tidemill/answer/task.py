@@ -11,10 +11,14 @@ from pathlib import Path
 
 from tidemill.aggregates.user import take_told
 from tidemill.answer.answering import answer
-from tidemill.answer.joint import JointSynopsis
+from tidemill.answer.joined.answering import answer_joined
+from tidemill.answer.joined.looks import span_of_sides
+from tidemill.answer.joined.synopsis import JoinedSynopsis, joined_synopsis
+from tidemill.answer.joint import JointSynopsis, joint_synopsis
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers, merge_buckets, stage
 from tidemill.failpoints import Failpoint
+from tidemill.plan.query import QueryPlan
 from tidemill.state.cells import Cells, joined, merged, rolled_up
 from tidemill.state.pieces import Piece, read_bucket, write_piece
 from tidemill.state.synopsis import Synopsis
@@ -48,7 +52,7 @@ class AnswerTask:
     snapshot_from_us: int | None  # write what is live from here on as one new piece
     keys: tuple[str, ...] | None  # the columns to roll groups up to; None: all
     # Over several synopses, which are read as one, the pieces of each.
-    joint: JointSynopsis | None = None
+    joint: JointSynopsis | JoinedSynopsis | None = None
     by_part: tuple[tuple[Piece, ...], ...] = ()
 
     @property
@@ -132,7 +136,7 @@ def answer_tasks(
 def joint_tasks(
     folders: AnswerFolders,
     tick: int,
-    joint: JointSynopsis,
+    joint: JointSynopsis | JoinedSynopsis,
     pieces: Sequence[Sequence[Piece]],
     requests: Sequence[WindowRequest],
     in_buckets: bool,
@@ -159,26 +163,38 @@ def joint_tasks(
     ]
 
 
+def synopsis_over(
+    name: str, queries: Sequence[QueryPlan], synopses: Sequence[Synopsis]
+) -> JointSynopsis | JoinedSynopsis:
+    """What queries of several parts, which have one wording, read of these synopses."""
+    if queries[0].join is None:
+        return joint_synopsis(name, queries, synopses)
+    return joined_synopsis(name, queries, synopses)
+
+
 def run_task(task: AnswerTask) -> TaskResult:
-    cells = _read_cells(task)
-    answers = [
+    cells, answers = _answered(task)
+    handed_over = [
         _handed_over(task, request, bucket_answers)
-        for request, bucket_answers in zip(
-            task.requests, answer(task.synopsis, cells, task.requests), strict=True
-        )
+        for request, bucket_answers in zip(task.requests, answers, strict=True)
     ]
     task.folders.failpoint.reach("answer", task.tick)
-    return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells), take_told())
+    return TaskResult(task.synopsis.id, tuple(handed_over), _snapshot(task, cells), take_told())
 
 
-def _read_cells(task: AnswerTask) -> Cells | None:
-    """The cells that some request or the snapshot needs, and no others; None of no pieces."""
+def _answered(task: AnswerTask) -> tuple[Cells | None, list[BucketAnswers]]:
+    """The answers, and the cells of which a snapshot may be taken; None of none."""
     if task.joint is None:
-        return _read_pieces(task, task.synopsis, task.pieces, task.keys)
-    parts = zip(task.joint.parts, task.by_part, strict=True)
-    return task.joint.joined(
-        [_read_pieces(task, part.synopsis, pieces, part.coarser) for part, pieces in parts]
-    )
+        cells = _read_pieces(task, task.synopsis, task.pieces, task.keys)
+        return cells, answer(task.synopsis, cells, task.requests)
+    by_part = [
+        _read_pieces(task, part.synopsis, pieces, part.coarser)
+        for part, pieces in zip(task.joint.parts, task.by_part, strict=True)
+    ]
+    if isinstance(task.joint, JoinedSynopsis):
+        return None, answer_joined(task.joint, task.joint.cells(by_part), task.requests)
+    cells = task.joint.joined(by_part)
+    return cells, answer(task.synopsis, cells, task.requests)
 
 
 def _read_pieces(
@@ -202,6 +218,8 @@ def _read_pieces(
 
 
 def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
+    if isinstance(task.joint, JoinedSynopsis):
+        return span_of_sides(task.requests)
     spans = [request.span_us for request in task.requests]
     lows, highs = [low for low, _ in spans], [high for _, high in spans]
     if task.snapshot_from_us is not None:

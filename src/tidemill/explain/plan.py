@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.explain.meeting import meeting_lines, row_meeting_lines
 from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
@@ -16,7 +17,6 @@ from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
 from tidemill.plan.row_join import RowJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.plan.window_join import in_words_of_items
-from tidemill.types import Type
 
 
 def explain_plan(plan: AnyQuery) -> str:
@@ -43,7 +43,7 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
     lines += _trees(plan)
-    lines += _meeting(plan)
+    lines += _joined(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
@@ -100,62 +100,35 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
             yield f"  {'':<13}{line}"
 
 
-def _meeting(plan: QueryPlan) -> Iterator[str]:
+def _joined(plan: QueryPlan) -> Iterator[str]:
     """How windows meet, and what the query comes to in each of them."""
     if plan.join is None:
         return
-    yield f"  {'joined':<11}from slices: no row of the join is made"
-    yield f"  {'instants':<11}{_instants(plan.window)}"
-    firsts = [plan.parts[side.parts[0]] for side in plan.join.sides]
-    keys = [[key.scalar.sql for key in part.keys] for part in firsts]
-    yield from _join_key(plan.join.key, [side.name for side in plan.join.sides], keys)
+    yield from meeting_lines(plan, plan.join)
     for side in plan.join.sides:
-        for number in side.parts:
-            yield from _side(side.name, plan.parts[number])
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
 
 
 def _row_join(plan: RowQuery, join: RowJoin) -> Iterator[str]:
     """How rows meet, what is held of each side, and what a result is made of."""
-    yield f"  {'joined':<11}row by row: each result once, as its {_driver(join)}"
-    yield f"  {'pattern':<11}weak: each result ends when its first row does, known when it comes"
-    firsts = [plan.parts[side.parts[0]] for side in join.sides]
-    keys = [[column.scalar.sql for column in part.columns] for part in firsts]
-    yield from _join_key(join.key, [side.name for side in join.sides], keys)
+    yield from row_meeting_lines(plan, join)
     for side in join.sides:
-        for number in side.parts:
-            yield from _side(side.name, plan.parts[number])
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
     for slot in join.slots:
-        side = join.sides[slot.side]
-        text = plan.parts[side.parts[0]].columns[slot.column].scalar.sql
-        yield f"  {'value':<11}{slot.slot.name} {slot.slot.type} = {text} of {side.name}"
+        first = join.sides[slot.side]
+        text = plan.parts[first.parts[0]].columns[slot.column].scalar.sql
+        yield f"  {'value':<11}{slot.slot.name} {slot.slot.type} = {text} of {first.name}"
     yield from (f"  where      {node}" for node in join.conditions)
     yield from (f"  output     {slot.name} {slot.type}" for slot in join.bounds)
     yield from (f"  output     {o.name} {o.node.type} = {o.node}" for o in join.outputs)
 
 
-def _driver(join: RowJoin) -> str:
-    return "first row goes" if join.goes else "youngest row comes"
-
-
-def _join_key(
-    types: Sequence[Type], names: Sequence[str], keys: Sequence[Sequence[str]]
-) -> Iterator[str]:
-    for place, kind in enumerate(types):
-        pairs = (f"{key[place]} of {name}" for key, name in zip(keys, names, strict=True))
-        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
-
-
-def _side(name: str, part: QueryPlan | RowQuery) -> Iterator[str]:
+def _sides(name: str, parts: Sequence[QueryPlan | RowQuery]) -> Iterator[str]:
     label = f"side {name}"
-    for line in _said_there(part):
-        yield f"  {label:<11}{line}"
-        label = ""
-
-
-def _instants(window: Window) -> str:
-    if window.is_soft:
-        return "updates that all streams have; all windows end there"
-    return f"every {render_duration(window.slide_us)}; all windows end there"
+    for part in parts:
+        for line in _said_there(part):
+            yield f"  {label:<11}{line}"
+            label = ""
 
 
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:

@@ -58,6 +58,10 @@ def _has_subquery(cursor: Cursor) -> bool:
 
 def _clause(cursor: Cursor, ends: tuple[str, ...]) -> Iterator[int]:
     """The places of the tokens up to one of the words, or a bracket that was opened before."""
+    return (index for index, _ in _clause_by_depth(cursor, ends))
+
+
+def _clause_by_depth(cursor: Cursor, ends: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     depth = betweens = 0
     for index in range(cursor.index, len(cursor.tokens)):
         word = cursor.word(index - cursor.index)
@@ -67,7 +71,7 @@ def _clause(cursor: Cursor, ends: tuple[str, ...]) -> Iterator[int]:
         depth += word in _DEEPER
         if depth == 0:
             betweens += (word == "BETWEEN") - (word == "AND")
-        yield index
+        yield index, depth
 
 
 def _parse_exists(cursor: Cursor) -> Subquery | None:
@@ -82,9 +86,9 @@ def _parse_exists(cursor: Cursor) -> Subquery | None:
 def _parse_in(cursor: Cursor) -> Subquery | None:
     """`subject [NOT] IN (SELECT …)`."""
     start = cursor.index
-    for index in _clause(cursor, ("AND", *_ENDS)):
+    for index, depth in _clause_by_depth(cursor, ("AND", *_ENDS)):
         ahead = index - start
-        if cursor.word(ahead) == "IN" and cursor.word(ahead + 2) == "SELECT":
+        if depth == 0 and cursor.word(ahead) == "IN" and cursor.word(ahead + 2) == "SELECT":
             negated = cursor.word(ahead - 1) == "NOT"
             end = index - negated
             subject = _read(cursor.tokens[start:end], cursor.text)

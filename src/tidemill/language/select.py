@@ -15,6 +15,7 @@ from tidemill.language.relations import (
     parse_alias,
     parse_from,
     parse_joins,
+    parse_length,
     refuse_other_relations,
 )
 from tidemill.language.select_head import check_head, parse_head
@@ -27,7 +28,6 @@ from tidemill.language.statements import (
     SelectItem,
     Window,
 )
-from tidemill.language.window import parse_length
 
 _Item = TypeVar("_Item")
 SETS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")

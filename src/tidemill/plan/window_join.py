@@ -7,8 +7,8 @@ of its sides, so the rows of a key are a sum of *terms*: one for each choice of 
 gives. Inner joins have one term. A left join has two: rows with a partner, and rows of the left
 side alone, under the guard that the right one has none.
 
->>> left = Term((Rows(), Rows()))
->>> alone = Term((Rows(), None), (Guard(1, Rows(), exists=False),))
+>>> left = JoinTerm((RowClass(), RowClass()))
+>>> alone = JoinTerm((RowClass(), None), (Guard(1, RowClass(), exists=False),))
 >>> alone.sides
 (0,)
 """
@@ -25,7 +25,7 @@ from tidemill.types import Type
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowClass:
     """The rows of a side whose flags have these values; None: either. Without flags, all rows."""
 
     flags: tuple[bool | None, ...] = ()
@@ -44,16 +44,16 @@ class Guard:
     """A condition on a key: a side has such rows, or it has none."""
 
     side: int
-    rows: Rows
+    rows: RowClass
     exists: bool
     among: Among = Among.KEY
 
 
 @dataclass(frozen=True)
-class Term:
+class JoinTerm:
     """Rows of the join that are products of such rows of each side; None: NULLs in their place."""
 
-    rows: tuple[Rows | None, ...]
+    rows: tuple[RowClass | None, ...]
     guards: tuple[Guard, ...] = ()
 
     @property
@@ -63,7 +63,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Side:
+class JoinSide:
     """One window of the join. Each of its parts has the keys: join key, flags, groups.
 
     A key with a NULL in it meets no other side. A side that EXISTS or IN looks at gives no rows
@@ -77,7 +77,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Place:
+class SidePlace:
     """A key of the parts of a side, or one of their aggregates, by its place there."""
 
     side: int
@@ -94,10 +94,10 @@ class WindowJoin:
     """
 
     key: tuple[Type, ...]  # what the join keys of all sides are widened to
-    sides: tuple[Side, ...]
-    terms: tuple[Term, ...]
-    groups: tuple[tuple[Place, ...], ...]
-    calls: tuple[Place | None, ...]
+    sides: tuple[JoinSide, ...]
+    terms: tuple[JoinTerm, ...]
+    groups: tuple[tuple[SidePlace, ...], ...]
+    calls: tuple[SidePlace | None, ...]
 
 
 _ITEM = re.compile(r"(?<!\w)(`?)_s(\d+)_")

@@ -13,13 +13,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-PlainRow = tuple[Hashable, int, Hashable]
+PlainRow = tuple[Hashable, float, Hashable]
 """The key of a row (None: it meets nobody), its time, and what it is known by."""
 
 
 @dataclass(frozen=True)
 class SideOfPairs:
-    range_us: int
+    range_us: float
     rows: tuple[PlainRow, ...]
 
 
@@ -27,8 +27,8 @@ class SideOfPairs:
 class Pairing:
     """A result, and the instants between which it lives."""
 
-    from_us: int
-    until_us: int
+    from_us: float
+    until_us: float
     rows: tuple[Hashable, ...]
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.definitions import priority_of_select
 from tidemill.catalog.differences import check_advance
 from tidemill.catalog.handed import answering_query
+from tidemill.catalog.options import priority_of_select
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidemill.answer.joint import joint_synopsis
+from tidemill.answer.joined.synopsis import way_of_joining
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
-from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks, joint_tasks
+from tidemill.answer.task import (
+    AnswerTask,
+    TaskResult,
+    answer_tasks,
+    joint_tasks,
+    synopsis_over,
+)
 from tidemill.catalog import Stream
 from tidemill.engine.tick.bases import Basis, BasisReaders, Versions, bases_with
 from tidemill.engine.tick.context import AnswerContext
@@ -16,7 +22,6 @@ from tidemill.engine.tick.stints import JointStint, basis_id
 from tidemill.language.names import Name
 from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import Relation
 from tidemill.schedule import Due, parts_of_due
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
@@ -44,7 +49,7 @@ class Answerer:
             _JointAnswerer(context, basis, f"{basis_id(basis.synopses)}#{number}", group)
             for basis in bases
             if len(basis.synopses) > 1
-            for number, group in enumerate(_by_union(readers[basis.synopses]))
+            for number, group in enumerate(_by_wording(readers[basis.synopses]))
         ]
         self._stream = stream.key
 
@@ -112,7 +117,7 @@ class _SynopsisAnswerer:
 
 
 class _JointAnswerer:
-    """The tasks of the queries of one union over one basis."""
+    """The tasks of the queries of one union, or of one way of joining, over one basis."""
 
     def __init__(
         self, context: AnswerContext, basis: Basis, name: str, readers: BasisReaders
@@ -120,10 +125,10 @@ class _JointAnswerer:
         self._context, self._basis = context, basis
         synopses = [context.plan.synopsis(key) for key in basis.synopses]
         queries = list({query.name: query for query, _ in readers}.values())
-        self._joint = joint = joint_synopsis(name, queries, synopses)
+        self._joint = joint = synopsis_over(name, queries, synopses)
         buckets = {context.buckets[key] for key in basis.synopses}
         self._in_buckets = joint.is_aligned and len(buckets) == 1
-        reading = {q.name: joint.reading(stint.readings) for q, stint in reversed(readers)}
+        reading = {q.name: joint.reading(q, stint.readings) for q, stint in reversed(readers)}
         is_parted = self._in_buckets and buckets != {1}
         self._batches = QueryBatches(
             context, basis_id(basis.synopses), readers, reading, is_parted=is_parted
@@ -139,11 +144,12 @@ class _JointAnswerer:
         return joint_tasks(folders, tick, self._joint, pieces, requests, self._in_buckets)
 
 
-def _by_union(readers: BasisReaders) -> list[BasisReaders]:
-    """The readers of each union: their queries have one wording."""
-    groups: dict[Relation, list[tuple[QueryPlan, JointStint]]] = {}
+def _by_wording(readers: BasisReaders) -> list[BasisReaders]:
+    """The readers of each union, and those that join alike: their queries have one wording."""
+    groups: dict[Hashable, list[tuple[QueryPlan, JointStint]]] = {}
     for query, stint in readers:
-        groups.setdefault(query.relation, []).append((query, stint))
+        wording = way_of_joining(query) if query.join else query.relation
+        groups.setdefault(wording, []).append((query, stint))
     return [tuple(group) for group in groups.values()]
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
-from tidemill.catalog.definitions import priority_of
+from tidemill.catalog.options import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem

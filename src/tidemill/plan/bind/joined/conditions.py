@@ -9,12 +9,13 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.errors import Place, refuse
+from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
-from tidemill.plan.bind.joined.keys import Equality, Operand
-from tidemill.plan.bind.joined.nulls import of_nulls
-from tidemill.plan.bind.joined.sides import Item, sides_of
-from tidemill.plan.bind.joined.terms import Condition
+from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand
+from tidemill.plan.bind.joined.nulls import truth_of_nulls
+from tidemill.plan.bind.joined.sides import FromItem, sides_of
+from tidemill.plan.bind.joined.terms import RowCondition
 from tidemill.plan.bind.scope import place_in
 from tidemill.plan.expressions import Scalar
 
@@ -30,9 +31,13 @@ class SideCondition:
     tree: exp.Expr
     place: Place | None
 
-    @property
-    def condition(self) -> Condition:
-        return Condition(self.side, self.scalar.sql, of_nulls(self.tree).truth)
+    def on_rows(self, key: JoinKey) -> RowCondition:
+        """As a condition on rows that meet under a key."""
+        # The normal form has fewer kinds of trees than the text.
+        of_nulls = truth_of_nulls(parse_tree(self.scalar.sql))
+        texts = [f"{scalar.sql} IS NULL" for scalar in key.of(self.side)]
+        partners = {**dict.fromkeys(texts, False), **{f"NOT {text}": True for text in texts}}
+        return RowCondition(self.side, self.scalar.sql, of_nulls, partners.get(self.scalar.sql))
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,6 @@ class Conjuncts:
             (*self.mixed, *other.mixed),
         )
 
-    def about(self, *sides: int) -> tuple[Condition, ...]:
-        """The conditions on rows of these sides."""
-        return tuple(c.condition for c in self.conditions if c.side in sides)
-
     @property
     def compared(self) -> frozenset[int]:
         """The sides that equalities are about."""
@@ -75,7 +76,7 @@ class ConditionReader:
     """Reads the conditions of one clause; one about no side at all is given to `default`."""
 
     scalars: ScalarBinder
-    items: Sequence[Item]
+    items: Sequence[FromItem]
     clause: str
     default: int
     hint: str = ""
@@ -103,6 +104,8 @@ class ConditionReader:
         check_condition(self.clause, scalar.type, place)
         if len(sides) > 1:
             return Conjuncts(mixed=(MixedCondition(self.clause, expr, tree, place),))
+        if not sides and truth_of_nulls(tree):
+            return Conjuncts()
         side = next(iter(sides), self.default)
         return Conjuncts((), (SideCondition(side, scalar, tree, place),))
 

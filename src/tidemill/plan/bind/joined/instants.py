@@ -67,7 +67,7 @@ def instants_of(windows: Sequence[NamedWindow]) -> Instants:
     return Instants(first.window)
 
 
-def longest(windows: Sequence[NamedWindow]) -> int:
+def longest_range_us(windows: Sequence[NamedWindow]) -> int:
     """The length of the longest window of FROM, whose start is that of an answer."""
     return max(named.window.range_us for named in windows if named.counted)
 
@@ -76,13 +76,13 @@ def _refuse_apart(first: NamedWindow, other: NamedWindow) -> NoReturn:
     refuse(
         "E_WINDOW",
         f"the windows of {first.name} and {other.name} end at different instants",
-        detail="\n".join(ruler((first, other))),
+        detail="\n".join(ends_of((first, other))),
         hint=f"leave SLIDE and START out of one: {other.name} then ends where {first.name} does",
         place=other.window.place,
     )
 
 
-def ruler(windows: Sequence[NamedWindow]) -> list[str]:
+def ends_of(windows: Sequence[NamedWindow]) -> list[str]:
     """The first ends of each window after midnight, on one line each."""
     width = max(len(named.name) for named in windows)
     return [f"{named.name:<{width}}  {_ends(named)}" for named in windows]

@@ -122,7 +122,7 @@ class Classes:
         return self.root(operand)
 
 
-def join_key(equalities: Sequence[Equality], names: Sequence[str]) -> JoinKey:
+def common_key(equalities: Sequence[Equality], names: Sequence[str]) -> JoinKey:
     """The key that equalities give to sides of these names, or why there is none."""
     classes = Classes(equalities)
     components = []
@@ -134,8 +134,8 @@ def join_key(equalities: Sequence[Equality], names: Sequence[str]) -> JoinKey:
         if missing := [name for side, name in enumerate(names) if side not in by_side]:
             _refuse_partial(members[0], missing)
         firsts = tuple(by_side[side] for side in range(len(names)))
-        known = frozenset(operand.name for operand in operands)
-        components.append(Component(firsts, _type(members), known))
+        equals = frozenset(operand.name for operand in operands)
+        components.append(Component(firsts, _type(members), equals))
     return JoinKey(tuple(components))
 
 

@@ -13,12 +13,12 @@ from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.joined.conditions import Conjuncts, MixedCondition, SideCondition
-from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, join_key
+from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, common_key
 from tidemill.plan.bind.joined.relations import JoinStep
 from tidemill.plan.bind.joined.terms import (
     Draft,
     Settled,
-    Step,
+    TermStep,
     UndecidedError,
     crossed,
     joined_by,
@@ -86,34 +86,34 @@ class Meeting:
 
 def meeting_of(clauses: Clauses, names: Sequence[str], scalars: ScalarBinder) -> Meeting:
     """The meeting of sides of these names, or why it cannot be told from their keys."""
-    key = join_key(clauses.equalities, names)
+    key = common_key(clauses.equalities, names)
     _check_links(clauses, key)
     keyed = clauses.keyed(key, scalars)
     try:
-        rows = settled(_drafts(keyed), len(names))
+        rows = settled(_drafts(keyed, key), len(names))
     except UndecidedError as error:
         _refuse_undecided(error, keyed.conditions)
     return Meeting(key, rows, keyed.conditions)
 
 
-def _drafts(clauses: Clauses) -> list[Draft]:
+def _drafts(clauses: Clauses, key: JoinKey) -> list[Draft]:
     drafts: list[Draft] | None = None
     for first, steps in clauses.groups:
         group = starting(first)
         for step in steps:
-            group = joined_by(group, _step(step))
+            group = joined_by(group, _step(step, key))
         drafts = group if drafts is None else crossed(drafts, group)
     where = clauses.where
-    conditions = (condition.condition for condition in where.conditions)
+    conditions = (condition.on_rows(key) for condition in where.conditions)
     drafts = passing(drafts or [], conditions, where.compared)
     for look in clauses.looks:
-        drafts = joined_by(drafts, _step(look))
+        drafts = joined_by(drafts, _step(look, key))
     return drafts
 
 
-def _step(step: JoinStep) -> Step:
-    conditions = [condition.condition for condition in step.on.conditions]
-    return Step(
+def _step(step: JoinStep, key: JoinKey) -> TermStep:
+    conditions = [condition.on_rows(key) for condition in step.on.conditions]
+    return TermStep(
         step.kind,
         step.side,
         step.on.compared - {step.side},

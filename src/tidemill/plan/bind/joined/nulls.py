@@ -1,25 +1,40 @@
 """What an expression is where all columns are NULL, as those of a side without rows are.
 
 >>> from tidemill.language.expressions.trees import parse_tree
->>> of_nulls(parse_tree("x > 1")), of_nulls(parse_tree("x IS NULL OR y > 1"))
-(<OfNulls.NULL: 'null'>, <OfNulls.TRUE: 'true'>)
->>> of_nulls(parse_tree("COALESCE(x, 0)")), of_nulls(parse_tree("f(x)"))
-(<OfNulls.VALUE: 'value'>, <OfNulls.UNKNOWN: 'unknown'>)
+>>> print(of_nulls(parse_tree("x > 1")), of_nulls(parse_tree("x IS NULL OR y > 1")))
+None True
+>>> of_nulls(parse_tree("COALESCE(x, 0)")), of_nulls(parse_tree("COALESCE(x, 0) > 5"))
+(Decimal('0'), False)
+>>> of_nulls(parse_tree("f(x)"))
+<NullOutcome.UNKNOWN: 'unknown'>
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from enum import Enum
+from typing import Any
 
 from sqlglot import exp
+
+
+class NullOutcome(Enum):
+    """What is not known in full: that a value is not NULL, or nothing at all."""
+
+    VALUE = "value"
+    UNKNOWN = "unknown"
+
+
+OfNulls = None | bool | Decimal | str | NullOutcome
 
 # NULL wherever an operand is.
 _STRICT = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.BitwiseNot),
     *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.Cast, exp.TryCast),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.RegexpLike),
-    *(exp.Between, exp.Extract, exp.Dot, exp.Bracket),
+    *(exp.Extract, exp.Dot, exp.Bracket),
 )
 _STRICT_FUNCTIONS = frozenset(
     (
@@ -29,130 +44,140 @@ _STRICT_FUNCTIONS = frozenset(
         "TRY_ADD TRY_SUBTRACT TRY_MULTIPLY TRY_DIVIDE SPLIT_PART STARTSWITH ENDSWITH CONTAINS"
     ).split()
 )
-_CHOICES = ("COALESCE", "NVL", "IFNULL")
-
-
-class OfNulls(Enum):
-    """The outcome: NULL, a truth value, another value, or what cannot be told."""
-
-    NULL = "null"
-    TRUE = "true"
-    FALSE = "false"
-    VALUE = "value"
-    UNKNOWN = "unknown"
-
-    @property
-    def truth(self) -> bool | None:
-        """Whether a condition passes rows; None if it cannot be told."""
-        return None if self is OfNulls.UNKNOWN else self is OfNulls.TRUE
+_NO_OPERANDS = (exp.DataType, exp.Identifier, exp.Var)
+_ORDER: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+}
 
 
 def of_nulls(tree: exp.Expr) -> OfNulls:
-    """The outcome of a resolved tree over columns that are all NULL."""
-    if isinstance(tree, exp.Paren):
-        return of_nulls(tree.this)
-    if isinstance(tree, exp.Column | exp.Null):
-        return OfNulls.NULL
-    if isinstance(tree, exp.Boolean):
-        return _truth(bool(tree.this))
-    if isinstance(tree, exp.Literal):
-        return OfNulls.VALUE
-    if isinstance(tree, exp.Not):
-        return _negated(of_nulls(tree.this))
-    if isinstance(tree, exp.And | exp.Or):
-        return _joined(tree)
-    if isinstance(tree, exp.Is):
-        return _is(tree)
-    if isinstance(tree, exp.NullSafeEQ):
-        return _same(of_nulls(tree.this), of_nulls(tree.expression))
-    if isinstance(tree, exp.In) and of_nulls(tree.this) is OfNulls.NULL:
-        return OfNulls.NULL
-    if isinstance(tree, exp.Case):
-        return _case(tree)
-    return _called(tree)
+    """The value of a resolved tree over columns that are all NULL, as far as it can be told."""
+    rule = next((_RULES[kind] for kind in type(tree).__mro__ if kind in _RULES), _strict)
+    return rule(tree)
+
+
+def truth_of_nulls(tree: exp.Expr) -> bool | None:
+    """Whether a condition passes such rows; None if it cannot be told."""
+    value = of_nulls(tree)
+    return None if isinstance(value, NullOutcome) else value is True
+
+
+def _strict(tree: exp.Expr) -> OfNulls:
+    if not isinstance(tree, _STRICT):
+        return NullOutcome.UNKNOWN
+    operands = [part for part in tree.iter_expressions() if not isinstance(part, _NO_OPERANDS)]
+    return _null_of_any(operands)
+
+
+def _null_of_any(operands: Iterable[exp.Expr]) -> OfNulls:
+    return None if any(of_nulls(operand) is None for operand in operands) else NullOutcome.UNKNOWN
+
+
+def _literal(tree: exp.Expr) -> OfNulls:
+    return str(tree.this) if tree.args.get("is_string") else Decimal(str(tree.this))
+
+
+def _compared(tree: exp.Expr) -> OfNulls:
+    left, right = of_nulls(tree.this), of_nulls(tree.expression)
+    if left is None or right is None:
+        return None
+    is_known = isinstance(left, Decimal | str) and type(left) is type(right)
+    return _ORDER[type(tree)](left, right) if is_known else NullOutcome.UNKNOWN
 
 
 def _called(tree: exp.Expr) -> OfNulls:
-    """An operator or a function of its operands."""
-    name = str(tree.name).upper() if isinstance(tree, exp.Anonymous) else ""
-    if name in _CHOICES:
-        return _first(map(of_nulls, tree.expressions))
-    if name in ("ISNULL", "ISNOTNULL") and len(tree.expressions) == 1:
-        is_null = _same(of_nulls(tree.expressions[0]), OfNulls.NULL)
-        return is_null if name == "ISNULL" else _negated(is_null)
-    if name == "IF" and len(tree.expressions) == 3:
-        condition, yes, no = tree.expressions
+    name, arguments = str(tree.name).upper(), tree.expressions
+    if name in ("COALESCE", "NVL", "IFNULL"):
+        return next((v for v in map(of_nulls, arguments) if v is not None), None)
+    if name in ("ISNULL", "ISNOTNULL") and len(arguments) == 1:
+        is_null = _is_null(of_nulls(arguments[0]))
+        return is_null if name == "ISNULL" else _opposite(is_null)
+    if name == "IF" and len(arguments) == 3:
+        condition, yes, no = arguments
         return _chosen(condition, yes, lambda: of_nulls(no))
-    if not isinstance(tree, _STRICT) and name not in _STRICT_FUNCTIONS:
-        return OfNulls.UNKNOWN
-    operands = [part for part in tree.iter_expressions() if not isinstance(part, _NO_OPERANDS)]
-    if any(of_nulls(operand) is OfNulls.NULL for operand in operands):
-        return OfNulls.NULL
-    return OfNulls.UNKNOWN
+    return _null_of_any(arguments) if name in _STRICT_FUNCTIONS else NullOutcome.UNKNOWN
 
 
-_NO_OPERANDS = (exp.DataType, exp.Identifier, exp.Var)
+def _opposite(value: OfNulls) -> OfNulls:
+    return not value if isinstance(value, bool) else value
 
 
-def _truth(value: bool) -> OfNulls:
-    return OfNulls.TRUE if value else OfNulls.FALSE
+def _is_null(value: OfNulls) -> OfNulls:
+    return NullOutcome.UNKNOWN if value is NullOutcome.UNKNOWN else value is None
 
 
-def _negated(outcome: OfNulls) -> OfNulls:
-    return {OfNulls.TRUE: OfNulls.FALSE, OfNulls.FALSE: OfNulls.TRUE}.get(outcome, outcome)
-
-
-def _joined(tree: exp.And | exp.Or) -> OfNulls:
-    """AND is false where either side is, OR true; else NULL goes before what is not known."""
-    deciding, other = OfNulls.FALSE, OfNulls.TRUE
-    if isinstance(tree, exp.Or):
-        deciding, other = other, deciding
-    sides = {of_nulls(tree.this), of_nulls(tree.expression)}
-    if deciding in sides:
+def _joined(tree: exp.Expr) -> OfNulls:
+    """AND is false where either side is, OR true; else what is not known goes before NULL."""
+    deciding = isinstance(tree, exp.Or)
+    values = [of_nulls(tree.this), of_nulls(tree.expression)]
+    if any(value is deciding for value in values):
         return deciding
-    if sides == {other}:
-        return other
-    return OfNulls.NULL if sides <= {OfNulls.NULL, other} else OfNulls.UNKNOWN
+    if any(isinstance(value, NullOutcome) for value in values):
+        return NullOutcome.UNKNOWN
+    return None if None in values else not deciding
 
 
-def _is(tree: exp.Is) -> OfNulls:
-    outcome = of_nulls(tree.this)
-    if outcome is OfNulls.UNKNOWN:
-        return outcome
-    if isinstance(tree.expression, exp.Boolean):
-        if outcome is OfNulls.VALUE:
-            return OfNulls.UNKNOWN
-        return _truth(outcome is _truth(bool(tree.expression.this)))
-    return _truth(outcome is OfNulls.NULL)
+def _is(tree: exp.Expr) -> OfNulls:
+    value = of_nulls(tree.this)
+    if not isinstance(tree.expression, exp.Boolean):
+        return _is_null(value)
+    return (
+        NullOutcome.UNKNOWN
+        if isinstance(value, NullOutcome)
+        else value is bool(tree.expression.this)
+    )
 
 
-def _same(left: OfNulls, right: OfNulls) -> OfNulls:
-    if OfNulls.UNKNOWN in (left, right) or OfNulls.NULL not in (left, right):
-        return OfNulls.UNKNOWN
-    return _truth(left is right)
+def _same(tree: exp.Expr) -> OfNulls:
+    left, right = of_nulls(tree.this), of_nulls(tree.expression)
+    if NullOutcome.UNKNOWN in (left, right) or (left is not None and right is not None):
+        return NullOutcome.UNKNOWN
+    return left is right
 
 
-def _first(outcomes: Iterable[OfNulls]) -> OfNulls:
-    """The first that is not NULL."""
-    return next((outcome for outcome in outcomes if outcome is not OfNulls.NULL), OfNulls.NULL)
+def _of_subject(tree: exp.Expr) -> OfNulls:
+    return None if of_nulls(tree.this) is None else NullOutcome.UNKNOWN
 
 
-def _case(tree: exp.Case) -> OfNulls:
+def _case(tree: exp.Expr) -> OfNulls:
     if tree.this is not None:
-        return OfNulls.UNKNOWN
-    arms, default = list(tree.args["ifs"]), tree.args.get("default")
+        return NullOutcome.UNKNOWN
+    return _first_arm(list(tree.args["ifs"]), tree.args.get("default"))
 
-    def rest(place: int) -> OfNulls:
-        if place < len(arms):
-            arm = arms[place]
-            return _chosen(arm.this, arm.args["true"], lambda: rest(place + 1))
-        return OfNulls.NULL if default is None else of_nulls(default)
 
-    return rest(0)
+def _first_arm(arms: list[exp.Expr], default: exp.Expr | None) -> OfNulls:
+    if not arms:
+        return None if default is None else of_nulls(default)
+    arm, *rest = arms
+    return _chosen(arm.this, arm.args["true"], lambda: _first_arm(rest, default))
 
 
 def _chosen(condition: exp.Expr, yes: exp.Expr, no: Callable[[], OfNulls]) -> OfNulls:
-    passes = of_nulls(condition).truth
+    passes = truth_of_nulls(condition)
     if passes is None:
-        return OfNulls.UNKNOWN
+        return NullOutcome.UNKNOWN
     return of_nulls(yes) if passes else no()
+
+
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr], OfNulls]] = {
+    exp.Paren: lambda tree: of_nulls(tree.this),
+    exp.Column: lambda _: None,
+    exp.Null: lambda _: None,
+    exp.Boolean: lambda tree: bool(tree.this),
+    exp.Literal: _literal,
+    exp.Not: lambda tree: _opposite(of_nulls(tree.this)),
+    exp.And: _joined,
+    exp.Or: _joined,
+    exp.Is: _is,
+    exp.NullSafeEQ: _same,
+    exp.In: _of_subject,
+    exp.Between: _of_subject,
+    exp.Case: _case,
+    exp.Anonymous: _called,
+    **dict.fromkeys(_ORDER, _compared),
+}

@@ -12,7 +12,7 @@ from tidemill.language.statements import Expr, Window
 from tidemill.plan.bind.branch import Branch, joins_met, narrowed, source_of, tree_over
 from tidemill.plan.bind.clauses import ScalarBinder, predicate_of
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.joined.places import Places
+from tidemill.plan.bind.joined.places import PartPlaces
 from tidemill.plan.bind.joined.sides import BoundSide
 from tidemill.plan.bind.scope import Scope, in_own_words
 from tidemill.plan.expressions import Scalar, Slot
@@ -32,7 +32,7 @@ class SideText:
     aggregates: tuple[AggregateCall, ...]
 
     @staticmethod
-    def of(places: Places, side: int) -> SideText:
+    def of(places: PartPlaces, side: int) -> SideText:
         always = places.meeting.rows.always[side]
         return SideText(always, tuple(places.keys[side]), tuple(places.calls[side]))
 
@@ -41,7 +41,7 @@ class SideText:
 class SideParts:
     """Makes the parts of one side, one for each branch of its stream."""
 
-    whole: QueryPlan
+    plan: QueryPlan
     side: BoundSide
     text: SideText
     window: Window
@@ -62,9 +62,9 @@ class SideParts:
             clauses, extent_of = self.side.query.select.joins, self.environment.extent_of
             met = joins_met(branch, joins, self.side.tables, clauses, extent_of)
         return replace(
-            self.whole,
-            name=part_name(self.whole.name, number),
-            part_of=self.whole.name,
+            self.plan,
+            name=part_name(self.plan.name, number),
+            part_of=self.plan.name,
             relation=join_all(source_of(branch.source), met.values()),
             tree=tree_over(branch, joins, met),
             window=self.window,

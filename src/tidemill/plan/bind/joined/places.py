@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.errors import Place as TextPlace
+from tidemill.errors import Place
 from tidemill.language.expressions.trees import parse_tree, to_sql
 from tidemill.plan.bind.joined.conditions import refuse_mixed
 from tidemill.plan.bind.joined.meeting import Meeting
-from tidemill.plan.bind.joined.nulls import OfNulls, of_nulls
-from tidemill.plan.bind.joined.sides import Item, sides_of
+from tidemill.plan.bind.joined.nulls import of_nulls
+from tidemill.plan.bind.joined.sides import FromItem, sides_of
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions import IGNORE_NULLS, Signatures
 from tidemill.plan.query import AggregateCall, Key
-from tidemill.plan.window_join import Place
+from tidemill.plan.window_join import SidePlace
 
 _GROUP_HINT = "group by expressions of one window each"
 _ARGUMENT_HINT = "an argument is about one window; combine several aggregates: SUM(a.x) + SUM(b.y)"
@@ -26,14 +26,19 @@ _COUNTED_HINT = "COUNT(*) counts rows of the join"
 _SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
 
 
+PlaceOfCall = Callable[[AggregateCall], Place | None]
+"""An aggregate ⇒ where the text of the query has it."""
+
+
 @dataclass
-class Places:
+class PartPlaces:
     """Enters keys and calls into the sides that they are about, and says where they stand."""
 
     meeting: Meeting
-    items: Sequence[Item]
+    items: Sequence[FromItem]
     signatures: Signatures
     giving: Sequence[int]  # the sides that give rows in some term
+    place_of: PlaceOfCall
     keys: list[list[str]] = field(default_factory=list)  # of each side, join key and flags first
     calls: list[list[AggregateCall]] = field(default_factory=list)
 
@@ -43,7 +48,7 @@ class Places:
             self.keys.append([*join_key, *map(flag_text, flags)])
             self.calls.append([])
 
-    def group(self, key: Key, place: TextPlace | None) -> tuple[Place, ...]:
+    def group(self, key: Key, place: Place | None) -> tuple[SidePlace, ...]:
         """The places of a key of the query."""
         tree = parse_tree(key.scalar.sql)
         sides = sides_of(tree, self.items)
@@ -55,10 +60,11 @@ class Places:
         self._check_nulls(side, key.scalar, place)
         return (self._key(side, key.scalar.sql),)
 
-    def call(self, call: AggregateCall, place: TextPlace | None) -> Place | None:
+    def call(self, call: AggregateCall) -> SidePlace | None:
         """The place of an aggregate; None for one that counts rows of the join."""
         if not call.arguments:
             return None
+        place = self.place_of(call)
         if not self.signatures.by_name[call.function].scales:
             refuse_mixed(f"{call.function} over a join", _SCALED_HINT, place)
         trees = [parse_tree(scalar.sql) for scalar in call.arguments]
@@ -72,14 +78,14 @@ class Places:
             refuse_mixed(f"{call.function} of a window that may have no partner", _SEES_HINT, place)
         if call not in self.calls[side]:
             self.calls[side].append(call)
-        return Place(side, self.calls[side].index(call))
+        return SidePlace(side, self.calls[side].index(call))
 
-    def _key(self, side: int, text: str) -> Place:
+    def _key(self, side: int, text: str) -> SidePlace:
         if text not in self.keys[side]:
             self.keys[side].append(text)
-        return Place(side, self.keys[side].index(text))
+        return SidePlace(side, self.keys[side].index(text))
 
-    def _common(self, tree: exp.Expr, place: TextPlace | None) -> tuple[Place, ...]:
+    def _common(self, tree: exp.Expr, place: Place | None) -> tuple[SidePlace, ...]:
         """COALESCE of the join key of several sides, as USING of a full join has it."""
         if isinstance(tree, exp.Anonymous) and tree.name.upper() == "COALESCE":
             places = tuple(self._keys_of(tree.expressions))
@@ -87,24 +93,24 @@ class Places:
                 return places
         refuse_mixed("GROUP BY of an expression of several windows", _GROUP_HINT, place)
 
-    def _keys_of(self, trees: Sequence[exp.Expr]) -> Iterator[Place]:
+    def _keys_of(self, trees: Sequence[exp.Expr]) -> Iterator[SidePlace]:
         for tree in trees:
             (side, *more), text = sides_of(tree, self.items), to_sql(tree)
             join_key = [scalar.sql for scalar in self.meeting.key.of(side)]
             if not more and text in join_key:
-                yield Place(side, join_key.index(text))
+                yield SidePlace(side, join_key.index(text))
 
-    def _always(self, call: AggregateCall, place: TextPlace | None) -> int:
+    def _always(self, call: AggregateCall, place: Place | None) -> int:
         """A side that gives rows in every term, for an argument that is about none."""
         for side in self.giving:
             if side not in self.meeting.nullable:
                 return side
         refuse_mixed(f"{call.function} of a constant over such a join", _COUNTED_HINT, place)
 
-    def _check_nulls(self, side: int, scalar: Scalar, place: TextPlace | None) -> None:
+    def _check_nulls(self, side: int, scalar: Scalar, place: Place | None) -> None:
         """What is grouped by or aggregated of a side without rows is NULL."""
         nullable = side in self.meeting.nullable
-        if nullable and of_nulls(parse_tree(scalar.sql)) is not OfNulls.NULL:
+        if nullable and of_nulls(parse_tree(scalar.sql)) is not None:
             _refuse_nulls(scalar, place)
 
 
@@ -122,5 +128,5 @@ def _sees_nulls(call: AggregateCall, signatures: Signatures) -> bool:
     return IGNORE_NULLS in names and not call.parameters[names.index(IGNORE_NULLS)]
 
 
-def _refuse_nulls(scalar: Scalar, place: TextPlace | None) -> NoReturn:
+def _refuse_nulls(scalar: Scalar, place: Place | None) -> NoReturn:
     refuse_mixed(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)

@@ -15,8 +15,8 @@ from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.joined.conditions import ConditionReader, Conjuncts, refuse_mixed
 from tidemill.plan.bind.joined.sides import (
     BoundSide,
-    Item,
-    ItemScope,
+    FromItem,
+    FromScope,
     check_qualifier,
     sides_of,
 )
@@ -24,7 +24,8 @@ from tidemill.plan.bind.joined.terms import Kind
 from tidemill.plan.bind.scope import Scope, ScopeEntry, table_entry
 from tidemill.plan.bind.streams import bound_stream, query_scope
 
-_WINDOW = "give it one: JOIN {name} [RANGE r]; all windows end where the one with SLIDE does"
+_WINDOW = "give it one: {name} [RANGE r]; all windows end where the one with SLIDE does"
+_COMMA = "ON names what stands behind the last comma; compare with what stands before in WHERE"
 _NO_SIDE = -1
 _OUTER_HINT = "write LEFT JOIN, or join the table before the outer join"
 _TABLE_HINT = "compare the table with columns of one stream; others go into WHERE"
@@ -48,8 +49,9 @@ class FromReader:
     catalog: Catalog
     environment: Environment
     sides: list[BoundSide] = field(default_factory=list)
-    items: list[Item] = field(default_factory=list)
+    items: list[FromItem] = field(default_factory=list)
     entries: list[ScopeEntry] = field(default_factory=list)  # that a later clause may name
+    absent: list[ScopeEntry] = field(default_factory=list)  # of semi and anti joins
     groups: list[tuple[int, list[JoinStep]]] = field(default_factory=list)
     _nullable: set[int] = field(default_factory=set)  # sides that may have NULLs for rows
     _begin: int = 0  # the first of the entries that a condition in FROM may name
@@ -72,7 +74,7 @@ class FromReader:
         """What may be named: all that is visible, or these."""
         visible = self.entries if entries is None else entries
         signatures = self.environment.signatures
-        return ItemScope(tuple(self.items), tuple(visible), signatures).scope
+        return FromScope(tuple(self.items), (*visible, *self.absent), signatures).scope
 
     def scalars(self, entries: list[ScopeEntry] | None = None) -> ScalarBinder:
         return ScalarBinder(self.scope(entries), self.environment.type_of)
@@ -87,7 +89,7 @@ class FromReader:
         select = Select((), name, qualifier, window, stream_place=place)
         query = replace(self.query, select=select)
         scope, _, _ = query_scope(query, stream.face, self.environment, ())
-        item = Item(len(self.items), number, scope.visible[0])
+        item = FromItem(len(self.items), number, scope.visible[0])
         self.items.append(item)
         side = BoundSide(number, qualifier, window, stream, query, (), (item,), place)
         self.sides.append(side)
@@ -138,6 +140,8 @@ class FromReader:
     def _show(self, clause: JoinClause, entry: ScopeEntry) -> None:
         """What later clauses may name; a side that is only looked at is not among it."""
         if clause.kind in ("LEFT SEMI", "LEFT ANTI"):
+            why = f"{clause.kind} JOIN looks into {clause.qualifier}, and gives none of its columns"
+            self.absent.append(replace(entry, hidden=True, absent=why))
             return
         if clause.kind in ("RIGHT", "FULL") and clause.using:
             self._merge(clause, entry)
@@ -166,7 +170,8 @@ class FromReader:
 
     def _condition(self, clause: JoinClause, side: int, entry: ScopeEntry) -> Conjuncts:
         before = self.entries[self._begin :]
-        scalars = self.scalars([*before, replace(entry, merged=frozenset())])
+        apart = (replace(e, hidden=True, absent=_COMMA) for e in self.entries[: self._begin])
+        scalars = self.scalars([*apart, *before, replace(entry, merged=frozenset())])
         reader = ConditionReader(scalars, self.items, "ON", side, _NO_GROUPS)
         conditions = reader.read(clause.on)
         for written in clause.using:
@@ -184,7 +189,7 @@ class FromReader:
         select = replace(side.query.select, joins=(*side.query.select.joins, clause))
         query, tables = replace(side.query, select=select), (*side.tables, table)
         scope, _, _ = query_scope(query, side.stream.face, self.environment, tables)
-        item = Item(len(self.items), number, scope.visible[-1])
+        item = FromItem(len(self.items), number, scope.visible[-1])
         self.items.append(item)
         items = (*side.items, item)
         self.sides[number] = replace(side, query=query, tables=tables, items=items)
@@ -196,9 +201,9 @@ class FromReader:
         if clause.on is None:
             trees = [self._left(clause, Name(name)) for name in clause.using]
         else:
-            item = Item(len(self.items), _NO_SIDE, entry)
+            item = FromItem(len(self.items), _NO_SIDE, entry)
             items = (*self.items, item)
-            names = ItemScope(items, (*before, item.visible()), self.environment.signatures)
+            names = FromScope(items, (*before, item.visible()), self.environment.signatures)
             trees = [names.scope.resolve(clause.on)]
         sides = {side for tree in trees for side in sides_of(tree, self.items)}
         if len(sides) != 1:

@@ -27,7 +27,7 @@ from tidemill.plan.window_join import item_prefix
 
 
 @dataclass(frozen=True)
-class Item:
+class FromItem:
     """A stream or a table, as FROM names it; `entry` is what it is in the scope of its side."""
 
     number: int
@@ -63,7 +63,7 @@ class BoundSide:
     stream: BoundStream
     query: CreateQuery
     tables: tuple[Table, ...]
-    items: tuple[Item, ...]
+    items: tuple[FromItem, ...]
     place: Place | None = field(default=None, compare=False)
 
     def scope_of(
@@ -90,10 +90,10 @@ def side_query(query: CreateQuery, select: Select) -> CreateQuery:
 
 
 @dataclass(frozen=True)
-class ItemScope:
+class FromScope:
     """The items that an expression may name, over all columns that there are."""
 
-    items: tuple[Item, ...]  # of the whole query: hidden ones too, for the columns
+    items: tuple[FromItem, ...]  # of the whole query: hidden ones too, for the columns
     visible: tuple[ScopeEntry, ...]
     signatures: Signatures
 
@@ -115,13 +115,13 @@ def check_qualifier(entries: Iterable[ScopeEntry], clause: JoinClause) -> None:
         )
 
 
-def sides_of(tree: exp.Expr, items: Sequence[Item]) -> frozenset[int]:
+def sides_of(tree: exp.Expr, items: Sequence[FromItem]) -> frozenset[int]:
     """The sides whose columns a resolved tree reads."""
     names = {Name(column.name) for column in tree.find_all(exp.Column)}
     return frozenset(item.side for item in _reading(names, items))
 
 
-def _reading(names: set[Name], items: Sequence[Item]) -> Iterator[Item]:
+def _reading(names: set[Name], items: Sequence[FromItem]) -> Iterator[FromItem]:
     for item in items:
         if any(Name(column.name) in names for column in item.columns):
             yield item

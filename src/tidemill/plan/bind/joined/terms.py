@@ -3,13 +3,13 @@
 Every condition is about one side. It is a *flag* of that side's rows at first; one that all
 terms and all guards ask for can be a condition on the side's rows at once, and is no flag.
 
->>> on, where = Condition(1, "b.x > 1", False), Condition(1, "b.y IS NULL", True)
->>> joined = joined_by(starting(0), Step("LEFT", 1, frozenset((0,)), right=(on,)))
+>>> on, where = RowCondition(1, "b.x > 1", False), RowCondition(1, "b.y IS NULL", True)
+>>> joined = joined_by(starting(0), TermStep("LEFT", 1, frozenset((0,)), right=(on,)))
 >>> terms = settled(passing(joined, (where,)), 2)
 >>> terms.always
 ((), ('b.x > 1',))
 >>> [term.rows for term in terms.terms]
-[(Rows(flags=()), Rows(flags=(True,))), (Rows(flags=()), None)]
+[(RowClass(flags=()), RowClass(flags=(True,))), (RowClass(flags=()), None)]
 """
 
 from __future__ import annotations
@@ -18,31 +18,36 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tidemill.plan.window_join import Among, Guard, Rows, Term
+from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
 
 Kind = Literal["INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI", "NOT IN"]
 Signs = frozenset[tuple[str, bool]]  # conditions on a row by their text, and whether they hold
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition on the rows of a side. `of_nulls`: its truth where all columns are NULL."""
+class RowCondition:
+    """A condition on the rows of a side, and its truth where that is known without them.
+
+    `of_nulls` is that where all columns are NULL; `of_partners` that for rows with partners,
+    whose key is not NULL.
+    """
 
     side: int
     sql: str
     of_nulls: bool | None  # None: it cannot be told
+    of_partners: bool | None = None
 
 
 class UndecidedError(Exception):
     """A condition is asked of NULLs in place of rows, and its truth cannot be told."""
 
-    def __init__(self, condition: Condition) -> None:
+    def __init__(self, condition: RowCondition) -> None:
         super().__init__(condition.sql)
         self.condition = condition
 
 
 @dataclass(frozen=True)
-class Step:
+class TermStep:
     """A side that comes in, and when a row of it and one of the others are partners.
 
     Their keys are equal, those of the sides in `equal_to` among them, so that these give rows;
@@ -52,8 +57,8 @@ class Step:
     kind: Kind
     side: int
     equal_to: frozenset[int] = frozenset()
-    left: tuple[Condition, ...] = ()
-    right: tuple[Condition, ...] = ()
+    left: tuple[RowCondition, ...] = ()
+    right: tuple[RowCondition, ...] = ()
 
     @property
     def signs(self) -> Signs:
@@ -61,7 +66,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Look:
+class DraftGuard:
     """A guard as long as flags have no places."""
 
     side: int
@@ -69,7 +74,7 @@ class Look:
     exists: bool
     among: Among = Among.KEY
 
-    def implies(self, other: Look) -> bool:
+    def implies(self, other: DraftGuard) -> bool:
         """True if the other holds wherever this one does."""
         if (self.side, self.exists, self.among) != (other.side, other.exists, other.among):
             return False
@@ -77,7 +82,7 @@ class Look:
         return wide.signs <= narrow.signs
 
     @property
-    def opposite(self) -> Look:
+    def opposite(self) -> DraftGuard:
         return replace(self, exists=not self.exists)
 
 
@@ -86,11 +91,13 @@ class Draft:
     """A term as long as flags have no places: the rows of sides, under guards."""
 
     rows: Mapping[int, Signs]
-    looks: tuple[Look, ...] = ()
+    looks: tuple[DraftGuard, ...] = ()
 
-    def where(self, condition: Condition, holds: bool) -> Draft | None:
+    def where(self, condition: RowCondition, holds: bool) -> Draft | None:
         """Those rows for which a condition on one of them holds, or does not; None if none can."""
         signs = self.rows[condition.side]
+        if condition.of_partners is not None and len(self.rows) > 1:
+            return self if condition.of_partners is holds else None
         if (condition.sql, not holds) in signs:
             return None
         rows = {**self.rows, condition.side: signs | {(condition.sql, holds)}}
@@ -100,9 +107,9 @@ class Draft:
         """The products with rows of a further side."""
         return replace(self, rows={**self.rows, side: signs}).consistent()
 
-    def under(self, look: Look) -> Draft | None:
+    def under(self, look: DraftGuard) -> Draft | None:
         """The same under one more guard."""
-        looks = self._known()
+        looks = self._implied()
         if any(known.implies(look.opposite) for known in looks):
             return None
         if any(known.implies(look) for known in looks):
@@ -117,9 +124,9 @@ class Draft:
             draft = draft and draft.under(look)
         return draft
 
-    def _known(self) -> tuple[Look, ...]:
+    def _implied(self) -> tuple[DraftGuard, ...]:
         """Guards, and that the rows themselves are there."""
-        return (*self.looks, *(Look(side, signs, True) for side, signs in self.rows.items()))
+        return (*self.looks, *(DraftGuard(side, signs, True) for side, signs in self.rows.items()))
 
 
 def starting(side: int) -> list[Draft]:
@@ -136,7 +143,7 @@ def crossed(first: Iterable[Draft], second: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def joined_by(drafts: Iterable[Draft], step: Step) -> list[Draft]:
+def joined_by(drafts: Sequence[Draft], step: TermStep) -> list[Draft]:
     """The terms after a step; disjoint, as those before."""
     matched, others = list[Draft](), list[Draft]()
     for draft in drafts:
@@ -144,14 +151,14 @@ def joined_by(drafts: Iterable[Draft], step: Step) -> list[Draft]:
         matched += partner
         others += alone
     if step.kind == "NOT IN":
-        return [*_outside(matched, others, step)]
+        return [*_outside(drafts, matched, step)]
     if step.kind in ("LEFT SEMI", "LEFT ANTI"):
         is_semi = step.kind == "LEFT SEMI"
-        looked = _under(matched, Look(step.side, step.signs, is_semi))
+        looked = _under(matched, DraftGuard(step.side, step.signs, is_semi))
         return looked if is_semi else [*looked, *others]
     products = _present(draft.beside(step.side, step.signs) for draft in matched)
     if step.kind in ("LEFT", "FULL"):
-        products += [*_under(matched, Look(step.side, step.signs, exists=False)), *others]
+        products += [*_under(matched, DraftGuard(step.side, step.signs, exists=False)), *others]
     if step.kind in ("RIGHT", "FULL"):
         products += _alone(matched, step)
     return products
@@ -159,7 +166,7 @@ def joined_by(drafts: Iterable[Draft], step: Step) -> list[Draft]:
 
 def passing(
     drafts: Iterable[Draft],
-    conditions: Iterable[Condition] = (),
+    conditions: Iterable[RowCondition] = (),
     present: frozenset[int] = frozenset(),
 ) -> list[Draft]:
     """The terms whose rows pass conditions of WHERE, and have rows of these sides."""
@@ -173,17 +180,17 @@ def passing(
 class Settled:
     """Terms with flags in places; for each side the texts of its flags, and what always holds."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[JoinTerm, ...]
     flags: tuple[tuple[str, ...], ...]
     always: tuple[tuple[str, ...], ...]
 
 
 def settled(drafts: Sequence[Draft], sides: int) -> Settled:
     """The terms as the plan has them."""
-    asked = [_asked(drafts, side) for side in range(sides)]
-    texts = [dict.fromkeys(sql for signs in each for sql, _ in sorted(signs)) for each in asked]
+    demands = [_signs_of(drafts, side) for side in range(sides)]
+    texts = [dict.fromkeys(sql for signs in each for sql, _ in sorted(signs)) for each in demands]
     always = tuple(
-        tuple(sql for sql in texts[side] if all((sql, True) in signs for signs in asked[side]))
+        tuple(sql for sql in texts[side] if all((sql, True) in signs for signs in demands[side]))
         for side in range(sides)
     )
     flags = tuple(
@@ -192,16 +199,16 @@ def settled(drafts: Sequence[Draft], sides: int) -> Settled:
     return Settled(tuple(_term(draft, flags) for draft in drafts), flags, always)
 
 
-def _asked(drafts: Iterable[Draft], side: int) -> list[Signs]:
+def _signs_of(drafts: Iterable[Draft], side: int) -> list[Signs]:
     """What is asked of the rows of a side, wherever it stands."""
-    asked = list[Signs]()
+    demands = list[Signs]()
     for draft in drafts:
-        asked += [draft.rows[side]] if side in draft.rows else []
-        asked += [look.signs for look in draft.looks if look.side == side]
-    return asked
+        demands += [draft.rows[side]] if side in draft.rows else []
+        demands += [look.signs for look in draft.looks if look.side == side]
+    return demands
 
 
-def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> Term:
+def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> JoinTerm:
     rows = (
         _rows(draft.rows[side], flags[side]) if side in draft.rows else None
         for side in range(len(flags))
@@ -210,15 +217,15 @@ def _term(draft: Draft, flags: Sequence[Sequence[str]]) -> Term:
         Guard(look.side, _rows(look.signs, flags[look.side]), look.exists, look.among)
         for look in draft.looks
     )
-    return Term(tuple(rows), tuple(guards))
+    return JoinTerm(tuple(rows), tuple(guards))
 
 
-def _rows(signs: Signs, flags: Sequence[str]) -> Rows:
+def _rows(signs: Signs, flags: Sequence[str]) -> RowClass:
     values = dict(signs)
-    return Rows(tuple(values.get(flag) for flag in flags))
+    return RowClass(tuple(values.get(flag) for flag in flags))
 
 
-def _divided(draft: Draft, step: Step) -> tuple[list[Draft], list[Draft]]:
+def _divided(draft: Draft, step: TermStep) -> tuple[list[Draft], list[Draft]]:
     """The rows that may have a partner, and those that have none whatever the new side has."""
     if not step.equal_to <= draft.rows.keys():
         return [], [draft]
@@ -235,32 +242,32 @@ def _divided(draft: Draft, step: Step) -> tuple[list[Draft], list[Draft]]:
     return [draft], others
 
 
-def _passes(draft: Draft, condition: Condition) -> Draft | None:
+def _passes(draft: Draft, condition: RowCondition) -> Draft | None:
     if condition.side in draft.rows:
         return draft.where(condition, holds=True)
     return draft if _of_nulls(condition) else None
 
 
-def _of_nulls(condition: Condition) -> bool:
+def _of_nulls(condition: RowCondition) -> bool:
     if condition.of_nulls is None:
         raise UndecidedError(condition)
     return condition.of_nulls
 
 
-def _alone(matched: Sequence[Draft], step: Step) -> list[Draft]:
+def _alone(matched: Sequence[Draft], step: TermStep) -> list[Draft]:
     """Rows of the new side without a partner: by its own conditions, or because there is none."""
-    alone, signs = list[Draft](), frozenset[tuple[str, bool]]()
+    alone, passing_rows = list[Draft](), Draft({step.side: frozenset()})
     for condition in step.right:
-        alone.append(Draft({step.side: signs | {(condition.sql, False)}}))
-        signs |= {(condition.sql, True)}
-    drafts = [Draft({step.side: signs})]
+        alone += _present([passing_rows.where(condition, holds=False)])
+        passing_rows = passing_rows.where(condition, holds=True) or passing_rows
+    drafts = [passing_rows]
     for draft in matched:
-        looks = (*draft.looks, *(Look(side, rows, True) for side, rows in draft.rows.items()))
+        looks = (*draft.looks, *(DraftGuard(side, rows, True) for side, rows in draft.rows.items()))
         drafts = [piece for each in drafts for piece in _failing(each, looks)]
     return [*alone, *drafts]
 
 
-def _failing(draft: Draft, looks: Sequence[Look]) -> Iterator[Draft]:
+def _failing(draft: Draft, looks: Sequence[DraftGuard]) -> Iterator[Draft]:
     """The draft where not all of these guards hold, in disjoint pieces."""
     holding: Draft | None = draft
     for look in looks:
@@ -270,17 +277,19 @@ def _failing(draft: Draft, looks: Sequence[Look]) -> Iterator[Draft]:
         holding = holding.under(look)
 
 
-def _outside(matched: list[Draft], others: list[Draft], step: Step) -> Iterator[Draft]:
+def _outside(drafts: Sequence[Draft], matched: Sequence[Draft], step: TermStep) -> Iterator[Draft]:
     """NOT IN: true of an empty window; else a key that is not NULL, no NULLs, and no such key."""
-    anywhere = Look(step.side, step.signs, exists=True, among=Among.WINDOW)
-    yield from _under([*matched, *others], anywhere.opposite)
-    absent = (Look(step.side, step.signs, False, among) for among in (Among.NULL_KEYS, Among.KEY))
+    anywhere = DraftGuard(step.side, step.signs, exists=True, among=Among.WINDOW)
+    yield from _under(drafts, anywhere.opposite)
+    absent = (
+        DraftGuard(step.side, step.signs, False, among) for among in (Among.NULL_KEYS, Among.KEY)
+    )
     for look in (anywhere, *absent):
         matched = _under(matched, look)
     yield from matched
 
 
-def _under(drafts: Iterable[Draft], look: Look) -> list[Draft]:
+def _under(drafts: Iterable[Draft], look: DraftGuard) -> list[Draft]:
     return _present(draft.under(look) for draft in drafts)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tidemill.catalog import Catalog
 from tidemill.durations import render_duration
 from tidemill.errors import Place, TidemillError, refuse
+from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Select, Window
 from tidemill.plan.bind.branch import Branch
 from tidemill.plan.bind.environment import Environment
@@ -18,20 +19,20 @@ from tidemill.plan.bind.joined.instants import (
     NamedWindow,
     common_update,
     instants_of,
-    longest,
+    longest_range_us,
 )
 from tidemill.plan.bind.joined.meeting import Clauses, meeting_of
 from tidemill.plan.bind.joined.parts import SideParts, SideText
-from tidemill.plan.bind.joined.places import Places
+from tidemill.plan.bind.joined.places import PartPlaces
 from tidemill.plan.bind.joined.relations import FromReader
 from tidemill.plan.bind.joined.rows import bind_row_join, is_continuous
 from tidemill.plan.bind.joined.sides import BoundSide
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
-from tidemill.plan.bind.scope import Scope, aggregate_calls
-from tidemill.plan.query import WINDOW_END, WINDOW_START, QueryPlan
+from tidemill.plan.bind.scope import Scope, aggregate_calls, place_in
+from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Union, WindowOf
 from tidemill.plan.row_query import AnyQuery
-from tidemill.plan.window_join import Side, WindowJoin, in_words_of_items
+from tidemill.plan.window_join import JoinSide, WindowJoin, in_words_of_items
 
 BindWhole = Callable[[CreateQuery, Scope, Branch, Environment], QueryPlan]
 """A SELECT without FROM and WHERE, over columns that are there ⇒ its keys, calls and outputs."""
@@ -87,8 +88,7 @@ def _refuse_rows(select: Select, scope: Scope) -> None:
     """Refuses a list of plain rows: from slices there are groups alone."""
     if select.group_by or select.having is not None:
         return
-    bounds = frozenset((WINDOW_START.name, WINDOW_END.name))
-    trees = (scope.resolve(item.expr, bounds) for item in select.items)
+    trees = (scope.resolve(item.expr, _names_beside_columns(select)) for item in select.items)
     if not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates)):
         refuse_mixed("a list of the rows of a join", _ROWS_HINT, select.items[0].expr.place)
 
@@ -115,22 +115,23 @@ class _JoinBinder:
         meeting = meeting_of(self.clauses, names, self.reader.scalars())
         windows = [self._named(side) for side in self._sides]
         instants = self._instants(windows)
-        whole = self._whole(bind_whole, instants.window(longest(windows)))
-        places = Places(meeting, self.reader.items, self.environment.signatures, self._giving)
+        grouped = self._unjoined(bind_whole, instants.window(longest_range_us(windows)))
+        items, signatures = self.reader.items, self.environment.signatures
+        places = PartPlaces(meeting, items, signatures, self._giving, self._place_of_call)
         groups = tuple(
-            places.group(key, self._place_of_group(n)) for n, key in enumerate(whole.keys)
+            places.group(key, self._place_of_group(n)) for n, key in enumerate(grouped.keys)
         )
-        calls = tuple(places.call(call, self.query.select.place) for call in whole.aggregates)
-        parts, sides = list[QueryPlan](), list[Side]()
+        calls = tuple(map(places.call, grouped.aggregates))
+        parts, sides = list[QueryPlan](), list[JoinSide]()
         for bound in self._sides:
             window, first = instants.window(bound.window.range_us), len(parts)
             text = SideText.of(places, bound.number)
-            parts += SideParts(whole, bound, text, window, self.environment).parts(first + 1)
+            parts += SideParts(grouped, bound, text, window, self.environment).parts(first + 1)
             flags = len(meeting.rows.flags[bound.number])
-            sides.append(Side(bound.name, window, tuple(range(first, len(parts))), flags))
+            sides.append(JoinSide(bound.name, window, tuple(range(first, len(parts))), flags))
         join = WindowJoin(meeting.key.types, tuple(sides), meeting.rows.terms, groups, calls)
         tree = JoinedWindows(tuple(_window_of(s, parts) for s in sides), self.reader.names)
-        return replace(whole, relation=tree, tree=tree, parts=tuple(parts), join=join)
+        return replace(grouped, relation=tree, tree=tree, parts=tuple(parts), join=join)
 
     @property
     def _sides(self) -> list[BoundSide]:
@@ -177,7 +178,7 @@ class _JoinBinder:
             place=self._sides[0].place,
         )
 
-    def _whole(self, bind_whole: BindWhole, window: Window) -> QueryPlan:
+    def _unjoined(self, bind_whole: BindWhole, window: Window) -> QueryPlan:
         """The query over all columns of its sides, as far as its rows are there."""
         select = replace(self.query.select, window=window, joins=(), where=None, subqueries=())
         columns = tuple(self.scope.entries[0].declared.values())
@@ -190,16 +191,35 @@ class _JoinBinder:
         branch = Branch(self.query.name, source, columns, "")
         return bind_whole(replace(self.query, select=select), self.scope, branch, self.environment)
 
+    def _place_of_call(self, call: AggregateCall) -> Place | None:
+        """Where the text has a call with such an argument; else all of it."""
+        select, scalars = self.query.select, self.reader.scalars()
+        texts = {scalar.sql for scalar in call.arguments}
+        written = [*(item.expr for item in select.items), *(o.expr for o in select.order_by)]
+        for expr in (*written, *([select.having] if select.having else [])):
+            tree = self.scope.resolve(expr, _names_beside_columns(select))
+            for node, function in aggregate_calls(tree, self.scope.aggregates):
+                arguments = node.expressions or [node.this]
+                if function == call.function and texts & set(map(scalars.normal_text, arguments)):
+                    return place_in(expr, node)
+        return select.place
+
     def _place_of_group(self, number: int) -> Place | None:
         written = self.query.select.group_by
         return written[number].place if number < len(written) else None
+
+
+def _names_beside_columns(select: Select) -> frozenset[str]:
+    """What SELECT, HAVING and ORDER BY may name that is no column."""
+    aliases = (Name(item.alias) for item in select.items if item.alias)
+    return frozenset((WINDOW_START.name, WINDOW_END.name, *aliases))
 
 
 def _is_look(kind: str) -> bool:
     return kind in ("LEFT SEMI", "LEFT ANTI", "NOT IN")
 
 
-def _window_of(side: Side, parts: Sequence[QueryPlan]) -> WindowOf:
+def _window_of(side: JoinSide, parts: Sequence[QueryPlan]) -> WindowOf:
     trees = tuple(parts[number].tree for number in side.parts)
     below: Relation = trees[0] if len(trees) == 1 else Union(trees)
     return WindowOf(side.name, side.window, below)

@@ -1,0 +1,52 @@
+"""Looks: what queries see of each side of a join at an instant.
+
+Queries of equal readings share the looks at their common instants (rule CS1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from tidemill.answer.joined.synopsis import JoinedReading
+from tidemill.answer.request import Evaluations, WindowRequest
+from tidemill.arrays import IntArray
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Distinct pairs of a reading and an instant, ascending."""
+
+    readings: tuple[JoinedReading, ...]
+    reading: IntArray  # by look, which of them
+    ends: IntArray  # by look, the instant: windows of all sides end there
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+
+def looks_of(several: Sequence[Evaluations]) -> tuple[Looks, list[IntArray]]:
+    """The distinct looks of all windows, and of each of them the look."""
+    numbers: dict[JoinedReading, int] = {}
+    pairs = []
+    for asked in several:
+        readings = cast(tuple[JoinedReading, ...], asked.readings)
+        number = [numbers.setdefault(reading, len(numbers)) for reading in readings]
+        pairs.append(np.stack([np.array(number, np.int64)[asked.reading], asked.ends]))
+    looks, look = np.unique(np.concatenate(pairs, axis=1), axis=1, return_inverse=True)
+    bounds = np.cumsum([pair.shape[1] for pair in pairs])[:-1]
+    return Looks(tuple(numbers), looks[0], looks[1]), np.split(look.ravel(), bounds)
+
+
+def span_of_sides(requests: Sequence[WindowRequest]) -> tuple[int, int]:
+    """The times between which all windows of all sides lie."""
+    asked = [request for request in requests if len(request.ends)]
+    lows = [
+        int(request.ends.min()) - max(cast(JoinedReading, reading).ranges_us)
+        for request in asked
+        for reading in request.batch.readings
+    ]
+    return min(lows, default=0), max((int(r.ends.max()) for r in asked), default=0)
