@@ -282,7 +282,7 @@ def test_cuts_of_the_input_change_no_row(tmp_path: Path) -> None:
         engine.sql(f"SET tick_files = {files_a_tick};{STREAMS}{SCRIPT}", folder)
         numbers, twin = count(), Twin()
         for run, (place, source) in product(range(10), enumerate(SOURCES)):
-            times = ((run * 7 + n * (5 + place)) % 9 + run * 4 for n in range(12))
+            times = ((run * 7 + n * (5 + place)) % 9 + run * 4 for n in range(6))
             file = [(time, n % 3) for n, time in enumerate(times)]
             _add(folder, twin, [(source, file)], numbers)  # type: ignore[list-item]
             if runs > 1 and source == "c":
@@ -292,7 +292,7 @@ def test_cuts_of_the_input_change_no_row(tmp_path: Path) -> None:
         engine.run("flush")
         seen = Counter[str]()
         check(engine, twin, seen, flushed=True)
-        assert min(seen[case.name] for case in CASES) > 10
+        assert min(seen[case.name] for case in CASES) > 5
         told.append({case.name: answers(engine, case.name) for case in CASES})
         engine.close()
     for other in told[1:]:

@@ -128,4 +128,4 @@ def test_products_beyond_64_bits_are_counted_as_many():
     rows = [("a", 1)] * 70_000
     piece = pieces_of(rows, [], TEXTS)
     sides = tuple(HeldSide(10, piece) for _ in range(5))
-    assert WindowJoinSpan(sides, 0, 100).results == window_join.MOST_COUNTED
+    assert WindowJoinSpan(sides, 0, 100).results == window_join.COUNT_LIMIT

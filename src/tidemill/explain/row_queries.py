@@ -36,11 +36,11 @@ def explain_row_query(query: RowQuery, is_newcomer: bool) -> str:
         lines.append(f"  picks   {_rows(part)}{of}")
     lines.append(words.wrapped("  gives   ", row_schema(query).names))
     lines.append(f"  leaves  {phrases.leaving(query)}")
-    lines.append(f"  keeps   {_held(query)}")
+    lines.append(f"  keeps   {_store(query)}")
     return "\n".join(lines)
 
 
-def _held(query: RowQuery) -> str:
+def _store(query: RowQuery) -> str:
     if query.join is not None:
         return "the rows that others may meet"
     return "the rows that wait" if query.ordered else "nothing"

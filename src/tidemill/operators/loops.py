@@ -30,7 +30,7 @@ def first_at_least(values: Array, low: int, high: int, least: int) -> int:
 
 
 @compiled
-def groups_of(first: Array, places: Array) -> Array:
+def groups_at(first: Array, places: Array) -> Array:
     """The number of the run that each place lies in; both ascend."""
     groups, group = np.empty(len(places), np.int64), 0
     for at in range(len(places)):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.operators.loops import fill_side
-from tidemill.operators.window_join import Block, HeldSide
+from tidemill.operators.window_join import DriverBlock, HeldSide
 
 BATCH_RESULTS = 1 << 20
 
@@ -62,17 +62,17 @@ class JoinBatch:
         order = np.argsort(pieces, kind="stable")
         ends = np.cumsum(np.bincount(pieces, minlength=len(columns)))
         runs = np.split(places[order], ends[:-1])
-        taken = pa.concat_arrays(list(map(_take, columns, runs)))
+        by_piece = pa.concat_arrays(list(map(_take, columns, runs)))
         back = np.empty(len(order), np.int32)
         back[order] = np.arange(len(order), dtype=np.int32)
-        return _take(taken, back)
+        return _take(by_piece, back)
 
 
 def _take(column: pa.Array, places: Array) -> pa.Array:
     return column.take(pa.array(places))
 
 
-def batches_of(block: Block, most_results: int = BATCH_RESULTS) -> Iterator[JoinBatch]:
+def batches_of(block: DriverBlock, most_results: int = BATCH_RESULTS) -> Iterator[JoinBatch]:
     """The results of a block; arrays of places are filled again for each batch."""
     ends, sides = np.cumsum(block.counts), block.span.sides
     total = int(ends[-1]) if len(ends) else 0

@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.operators.loops import count_results, equal_hashes, find_runs, groups_of
+from tidemill.operators.loops import count_results, equal_hashes, find_runs, groups_at
 from tidemill.state.keyed_rows import KeyedRows
 
 # Drivers that are looked at together, times the pieces that they look into.
 MOST_RUNS = 1 << 24
 # No count of results is told beyond this.
-MOST_COUNTED = 1 << 62
+COUNT_LIMIT = 1 << 62
 _SAMPLED, _COUNT = 64, "_count"
 
 
@@ -48,7 +48,7 @@ class WindowJoinSpan:
     goes: bool = False
     most_runs: int = MOST_RUNS
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[DriverBlock]:
         """What comes or goes, in order of time, as many drivers at a time as fit."""
         if len(self._parts) == 1:
             yield self._only_block
@@ -57,8 +57,8 @@ class WindowJoinSpan:
 
     @property
     def results(self) -> int:
-        """How many there are, or `MOST_COUNTED` if that is less."""
-        return min(sum(block.results for block in self.blocks()), MOST_COUNTED)
+        """How many there are, or `COUNT_LIMIT` if that is less."""
+        return min(sum(block.results for block in self.blocks()), COUNT_LIMIT)
 
     def heaviest(self) -> tuple[pa.Table, int]:
         """The key with the most results, as a row, and how many those are."""
@@ -69,7 +69,7 @@ class WindowJoinSpan:
         return top.select(names), int(top.column(_COUNT)[0].as_py())
 
     @cached_property
-    def _only_block(self) -> Block:
+    def _only_block(self) -> DriverBlock:
         return _block(self._parts[0])
 
     @cached_property
@@ -124,7 +124,7 @@ class WindowJoinSpan:
 
 
 @dataclass(frozen=True)
-class Block:
+class DriverBlock:
     """Drivers in order of their instants, and what each meets: a run in each piece of a side."""
 
     span: WindowJoinSpan
@@ -138,7 +138,7 @@ class Block:
     def results(self) -> int:
         """How many there are, or a number beyond every bound."""
         total = float(self.counts.sum(dtype=np.float64))
-        return int(self.counts.sum()) if total < MOST_COUNTED else MOST_COUNTED
+        return int(self.counts.sum()) if total < COUNT_LIMIT else COUNT_LIMIT
 
     def by_key(self) -> pa.Table:
         """The keys, and how many results have each."""
@@ -175,10 +175,10 @@ class _Drivers:
 
     @cached_property
     def groups(self) -> IntArray:
-        return groups_of(self.piece.first, self.places)
+        return groups_at(self.piece.first, self.places)
 
 
-def _block(span: WindowJoinSpan) -> Block:
+def _block(span: WindowJoinSpan) -> DriverBlock:
     several = [_drivers(span, side, piece) for side, piece in span.pieces]
     instants_us, slots = _in_order(span, several)
     lows = np.zeros((len(several), len(instants_us)), np.int32)
@@ -190,8 +190,8 @@ def _block(span: WindowJoinSpan) -> Block:
             if side != drivers.side and len(drivers.places):
                 _find_partners(span, drivers, side, piece, drivers_slots, lows[other], highs[other])
     sizes = np.empty((len(span.sides), len(instants_us)), np.int64)
-    counts = count_results(lows, highs, span.first_runs, sizes, MOST_COUNTED)
-    return Block(span, instants_us, lows, highs, sizes, counts)
+    counts = count_results(lows, highs, span.first_runs, sizes, COUNT_LIMIT)
+    return DriverBlock(span, instants_us, lows, highs, sizes, counts)
 
 
 def _drivers(span: WindowJoinSpan, side: int, piece: KeyedRows) -> _Drivers:

@@ -14,7 +14,7 @@ from tidemill.plan.query import Output
 from tidemill.types import TIMESTAMP, Type
 
 # When a result came or went; when it will go; when it came.
-EVENT_TIME = Slot("event_time", TIMESTAMP)
+RESULT_TIME = Slot("event_time", TIMESTAMP)
 EXPIRES, SINCE = Slot("expires", TIMESTAMP), Slot("since", TIMESTAMP)
 
 
@@ -50,7 +50,7 @@ class RowJoin:
     @property
     def bounds(self) -> tuple[Slot, Slot]:
         """The columns before those of the list."""
-        return EVENT_TIME, SINCE if self.goes else EXPIRES
+        return RESULT_TIME, SINCE if self.goes else EXPIRES
 
     @property
     def longest_us(self) -> int:

@@ -13,14 +13,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-PlainRow = tuple[Hashable, float, Hashable]
+RowUnderKey = tuple[Hashable, float, Hashable]
 """The key of a row (None: it meets nobody), its time, and what it is known by."""
 
 
 @dataclass(frozen=True)
 class SideOfPairs:
     range_us: float
-    rows: tuple[PlainRow, ...]
+    rows: tuple[RowUnderKey, ...]
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ class KeyedRows:
         by_time = np.empty(len(order), np.int32)
         by_time[order] = np.arange(len(order), dtype=np.int32)
         order = in_time[order]
-        taken = rows.combine_chunks().take(pa.array(order))
-        return KeyedRows(taken, keys, times_us[order], by_time, hashes[by_hash], first)
+        columns = rows.combine_chunks().take(pa.array(order))
+        return KeyedRows(columns, keys, times_us[order], by_time, hashes[by_hash], first)
 
     def count_before(self, until_us: int) -> int:
         """How many rows are from before a time."""

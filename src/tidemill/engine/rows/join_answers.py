@@ -1,7 +1,7 @@
 """Step 5 for joins of windows without a slide: the results that come with the tick, or go.
 
 All rows before the least of the sources' watermarks are final. So a tick that takes it from one
-instant to another has the results of the span between the two. Rows are held until their window
+instant to another has the results of the span between the two. Rows are stores until their window
 has passed the watermark; results follow from them alone, so a tick that is run again has the same.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import BoolArray
-from tidemill.engine.rows.row_answer import RowAnswer, RowBatch, batch_of
+from tidemill.engine.rows.row_answer import RowAnswer, LeavingRows, batch_of
 from tidemill.engine.tick.bases import Registers, Versions, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.errors import Problem
@@ -47,19 +47,19 @@ class JoinAnswerer:
     def answer(
         self, tick: int, before: Registers, after: Registers, versions: Versions
     ) -> RowAnswer:
-        held = [
+        stores = [
             KeyedPieces(self._root / feed.id, len(self._join.key), versions[source].of(feed.id))
             for feed, source in zip(self._feeds, self._sources, strict=True)
         ]
         since_us = register_of(self._sources, before).watermark_us
         until_us = register_of(self._sources, after).watermark_us
         if until_us is None:
-            entries = zip(self._feeds, (pieces.pieces for pieces in held), strict=True)
+            entries = zip(self._feeds, (pieces.pieces for pieces in stores), strict=True)
             return RowAnswer(self._query.name, (), tuple(entries))
-        rest = tuple(self._rest(n, pieces, until_us) for n, pieces in enumerate(held))
+        rest = tuple(self._rest(n, pieces, until_us) for n, pieces in enumerate(stores))
         if Name(self._query.name) in self._context.paused:
             return RowAnswer(self._query.name, (), rest)
-        span = self._span(held, BEGINNING_US if since_us is None else since_us, until_us)
+        span = self._span(stores, BEGINNING_US if since_us is None else since_us, until_us)
         if reason := self._excess(span):
             return RowAnswer(self._query.name, (), rest, stop=reason)
         return RowAnswer(self._query.name, self._batches(tick, span), rest)
@@ -72,10 +72,12 @@ class JoinAnswerer:
         waiting_us = until_us + 1 - self._query.leaves_us(part)
         return self._feeds[part], pieces.rest(live_us, waiting_us, most)
 
-    def _span(self, held: Sequence[KeyedPieces], since_us: int, until_us: int) -> WindowJoinSpan:
+    def _span(self, stores: Sequence[KeyedPieces], since_us: int, until_us: int) -> WindowJoinSpan:
         """What comes from the one watermark on and before the other; what goes by the other."""
         sides = tuple(
-            HeldSide(side.range_us, tuple(rows for part in side.parts for rows in held[part].rows))
+            HeldSide(
+                side.range_us, tuple(rows for part in side.parts for rows in stores[part].rows)
+            )
             for side in self._join.sides
         )
         goes = self._join.goes
@@ -100,13 +102,13 @@ class JoinAnswerer:
         )
         return problem.render()
 
-    def _batches(self, tick: int, span: WindowJoinSpan) -> Iterator[RowBatch]:
+    def _batches(self, tick: int, span: WindowJoinSpan) -> Iterator[LeavingRows]:
         for block in span.blocks():
             for batch in batches_of(block):
                 results = _Results.of(self._query, self._join, batch)
                 if len(results.rows):
-                    made = batch_of(self._context, self._query.name, tick, results.rows)
-                    yield RowBatch(made, results.raised)
+                    leaving = batch_of(self._context, self._query.name, tick, results.rows)
+                    yield LeavingRows(leaving, results.raised)
 
 
 def _number(count: int) -> str:
@@ -124,15 +126,15 @@ class _Results:
     def of(query: RowQuery, join: RowJoin, batch: JoinBatch) -> _Results:
         raised = 0
         for node in join.conditions:
-            done = _evaluated(node, join, batch)
-            raised += int(np.count_nonzero(done.raised))
-            batch = batch.only(_true(done.values))
+            value = _evaluated(node, join, batch)
+            raised += int(np.count_nonzero(value.raised))
+            batch = batch.only(_true(value.values))
         other_us = batch.begins_us if join.goes else batch.ends_us
         columns = [_times(batch.instants_us), _times(other_us)]
         for output in join.outputs:
-            done = _evaluated(output.node, join, batch)
-            raised += int(np.count_nonzero(done.raised))
-            columns.append(done.values)
+            value = _evaluated(output.node, join, batch)
+            raised += int(np.count_nonzero(value.raised))
+            columns.append(value.values)
         return _Results(pa.table(columns, schema=row_schema(query)), raised)
 
 
