@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +24,7 @@ END_US = 40
 TEXTS = pa.string()
 KEYS: dict[pa.DataType, list[object]] = {
     TEXTS: [None, "a", "b", "c"],
+    pa.decimal128(5, 1): [None, Decimal("1.5"), Decimal("-1.5"), Decimal("0.0")],
     pa.float64(): [None, -0.0, 0.0, float("nan"), 1.5],
 }
 

@@ -1,7 +1,7 @@
 """Step 5 for joins of windows without a slide: the results that come with the tick, or go.
 
 All rows before the least of the sources' watermarks are final. So a tick that takes it from one
-instant to another has the results of the span between the two. Rows are stores until their window
+instant to another has the results of the span between the two. Rows are held until their window
 has passed the watermark; results follow from them alone, so a tick that is run again has the same.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import BoolArray
-from tidemill.engine.rows.row_answer import RowAnswer, LeavingRows, batch_of
+from tidemill.engine.rows.row_answer import RowAnswer, RowsForSink, batch_of
 from tidemill.engine.tick.bases import Registers, Versions, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.errors import Problem
@@ -102,13 +102,13 @@ class JoinAnswerer:
         )
         return problem.render()
 
-    def _batches(self, tick: int, span: WindowJoinSpan) -> Iterator[LeavingRows]:
+    def _batches(self, tick: int, span: WindowJoinSpan) -> Iterator[RowsForSink]:
         for block in span.blocks():
             for batch in batches_of(block):
                 results = _Results.of(self._query, self._join, batch)
                 if len(results.rows):
                     leaving = batch_of(self._context, self._query.name, tick, results.rows)
-                    yield LeavingRows(leaving, results.raised)
+                    yield RowsForSink(leaving, results.raised)
 
 
 def _number(count: int) -> str:

@@ -16,7 +16,7 @@ from tidemill.state.row_pieces import RowFeed
 
 
 @dataclass(frozen=True)
-class LeavingRows:
+class RowsForSink:
     """Rows as a sink takes them, and how many values raised in them."""
 
     batch: Batch
@@ -36,7 +36,7 @@ class RowAnswer:
     """
 
     query: str
-    batches: Iterable[LeavingRows]
+    batches: Iterable[RowsForSink]
     rest: tuple[tuple[RowFeed, tuple[Piece, ...]], ...] = ()
     stop: str = ""
 

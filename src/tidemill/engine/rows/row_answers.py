@@ -14,7 +14,7 @@ from tidemill.answer.request import CARRY, STAGE
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch
 from tidemill.engine.rows.join_answers import JoinAnswerer
-from tidemill.engine.rows.row_answer import RowAnswer, LeavingRows, batch_of, delivery_of
+from tidemill.engine.rows.row_answer import RowAnswer, RowsForSink, batch_of, delivery_of
 from tidemill.engine.tick.bases import Registers, Versions, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.language.names import Name
@@ -66,18 +66,18 @@ class RowAnswerer:
 
     def _batches(
         self, feed: RowFeed, tick: int, pieces: tuple[Piece, ...]
-    ) -> Iterator[LeavingRows]:
+    ) -> Iterator[RowsForSink]:
         name = feed.query.owner
         delivery = delivery_of(self._context, name)
         if delivery is CARRY and pieces:
             rows = read_leaving(self._root, feed, pieces)
-            yield LeavingRows(batch_of(self._context, name, tick, rows))
+            yield RowsForSink(batch_of(self._context, name, tick, rows))
             return
         for piece in pieces:
             path, counts = self._root / feed.id / piece.name, np.array([piece.rows])
             staging = self._context.folders.staging
             staged = stage_file(staging, tick, path) if delivery is STAGE else ""
-            yield LeavingRows(Batch(tick, (name,), counts, staged=staged))
+            yield RowsForSink(Batch(tick, (name,), counts, staged=staged))
 
     def _in_order(
         self, feeds: Sequence[RowFeed], tick: int, times: Registers, versions: Versions
@@ -101,7 +101,7 @@ class RowAnswerer:
             rows = leaving_before(standing, watermark_us)
         if not len(rows):
             return RowAnswer(name, (), rest)
-        return RowAnswer(name, (LeavingRows(batch_of(self._context, name, tick, rows)),), rest)
+        return RowAnswer(name, (RowsForSink(batch_of(self._context, name, tick, rows)),), rest)
 
     def _rest(self, held: HeldRows, watermark_us: int) -> tuple[Piece, ...]:
         rest = held.after(watermark_us)

@@ -17,7 +17,6 @@ from tidemill.plan.bind.clauses import (
     check_output_name,
     column_name,
     predicate_of,
-    type_placed,
 )
 from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.joined.conditions import MixedCondition
@@ -26,7 +25,8 @@ from tidemill.plan.bind.joined.parts import Said
 from tidemill.plan.bind.joined.relations import FromReader
 from tidemill.plan.bind.joined.sides import BoundSide, sides_of
 from tidemill.plan.bind.scope import Scope, aggregate_calls, in_own_words
-from tidemill.plan.expressions import Node, Scalar, Slot, is_vectorised
+from tidemill.plan.builders import OutsideError
+from tidemill.plan.expressions import Node, Scalar, Slot
 from tidemill.plan.query import Output
 from tidemill.plan.relation import (
     JoinedWindows,
@@ -38,10 +38,12 @@ from tidemill.plan.relation import (
 )
 from tidemill.plan.row_join import RowJoin, RowSide, RowSlot
 from tidemill.plan.row_query import RowQuery, part_name
+from tidemill.plan.typed_trees import slots_by_name, type_known
 
 _SLIDE = "give one window a SLIDE: FROM a [RANGE r SLIDE s], b [RANGE t]"
 _KEY = "compare one expression of each window with one of another: WHERE a.k = b.k"
 _NAMED_TWICE = "name one of them with AS; {0} and {1} are always there"
+_OVER_RESULTS = "combine columns of several windows by arithmetic, comparisons, AND, OR and CASE"
 _ONE_BY_ONE = "results leave one by one, in the order of time"
 
 
@@ -128,10 +130,10 @@ class _SlotBinder:
     _by_text: dict[tuple[int, str], Slot] = field(default_factory=dict)
 
     def output(self, name: str, expr: Expr, tree: exp.Expr) -> Output:
-        return Output(name, self.node(expr, tree, f"the column {name}", expr.place))
+        return Output(name, self.node(expr, tree, f"column {name}", expr.place))
 
     def condition(self, condition: MixedCondition) -> Node:
-        return self.node(condition.expr, condition.tree, "this condition", condition.place)
+        return self.node(condition.expr, condition.tree, "a condition on results", condition.place)
 
     def node(self, expr: Expr, tree: exp.Expr, what: str, place: Place | None) -> Node:
         """What is about one side is worked out for its rows, the rest for results."""
@@ -141,11 +143,10 @@ class _SlotBinder:
             return self._slot(next(iter(sides), 0), scalar)
         tree = tree.copy().transform(self._to_slot)
         types = {slot.slot.name: slot.slot.type for slot in self.slots}
-        node = type_placed(expr, tree, types, self.environment.type_of)
-        if not is_vectorised(node):
-            hint = "combine columns of several windows by arithmetic, comparisons, AND, OR and CASE"
-            refuse("E_NOT_BUILT", f"{what} needs a function over results", hint=hint, place=place)
-        return node
+        try:
+            return type_known(tree, slots_by_name(types))
+        except OutsideError:
+            _refuse(f"{what} by a function over results", _OVER_RESULTS, place)
 
     def _to_slot(self, node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column):

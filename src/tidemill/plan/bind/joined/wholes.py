@@ -56,6 +56,7 @@ def bind_window_join(
         clauses = _clauses(reader, query.select)
         if is_continuous(query.select, scope):
             return bind_row_join(query, environment, reader, scope, clauses)
+        _refuse_soft_changes(query.select)
         _refuse_rows(query.select, scope)
         refuse_mixing(clauses.mixed)
         binder = _JoinBinder(query, environment, reader, scope, clauses)
@@ -81,6 +82,17 @@ def _refuse_clauses(select: Select) -> None:
             "EMIT over a join of windows is not built yet",
             hint="leave it out: every window is answered once it closes",
             place=select.emit.place,
+        )
+
+
+def _refuse_soft_changes(select: Select) -> None:
+    """Refuses changes of aggregates where no answer is one slide before another."""
+    if select.delta and select.is_soft:
+        refuse(
+            "E_WINDOW",
+            f"{select.delta} of aggregates compares answers one slide apart, and no window slides",
+            hint="give one a SLIDE: FROM a [RANGE r SLIDE s], b [RANGE t]",
+            place=select.delta_place,
         )
 
 
