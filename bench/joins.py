@@ -11,8 +11,8 @@ beside how often it may be.
 
 from __future__ import annotations
 
-from _joins import slices
+from _joins import rows, slices
 from _ratios import run_table
 
 if __name__ == "__main__":
-    run_table("tidemill bench joins", __doc__, slices.RATIOS, rows=5_000_000)
+    run_table("tidemill bench joins", __doc__, (*slices.RATIOS, *rows.RATIOS), rows=5_000_000)

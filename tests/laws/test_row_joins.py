@@ -69,7 +69,7 @@ class Case:
         sides = [
             SideOfPairs(
                 side.seconds, tuple((side.key(row), row[0], row) for row in side.rows(twin))
-            )  # type: ignore[arg-type]
+            )
             for side in self.sides
         ]
         return [pairing for pairing in pairs_that_come(sides) if self.where(*pairing.rows)]
