@@ -69,7 +69,7 @@ def bind_row_join(
     for side in reader.sides:
         _refuse_side(side)
     if not clauses.equalities:
-        _refuse("rows of a cross join", _KEY, query.select.joins[0].place)
+        _refuse("a cross join row by row", _KEY, query.select.joins[0].place)
     meeting = meeting_of(clauses, [side.name for side in reader.sides], reader.scalars())
     return _RowJoinBinder(query, environment, reader, scope, clauses, meeting).plan()
 
