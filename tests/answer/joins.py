@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 from tests.scan.arrays.rows import AGGREGATES, COLUMNS, Row, plan_of, value_of
 from tidemill.aggregates import (
     ROWS,
-    Bags,
     Encoded,
     Lane,
     LaneArray,
@@ -22,9 +21,10 @@ from tidemill.aggregates import (
     lower,
     lower_numbers,
 )
+from tidemill.aggregates.limbs import as_limbs
 from tidemill.aggregates.numbering import factorise
-from tidemill.aggregates.sketches import SketchLane
-from tidemill.answer.joined import JoinedLanes, SideCells, SideWindows, joined_cells
+from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
+from tidemill.answer.joined.joined import joined_chunks
 from tidemill.arrays import IntArray
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall
@@ -39,10 +39,11 @@ from tidemill.plan.window_join import (
 )
 from tidemill.reference.window_joins import SideRow
 from tidemill.state.cells import Cells
-from tidemill.state.layouts.bag_runs import Runs, SortedBags
-from tidemill.state.sketched.rows import Reader, SketchRows, SketchRuns
+from tidemill.state.layouts.bundles import Block, CellLayout
 from tidemill.types import BOOLEAN, Type, parse_type
 
+# By look and group, the values of the calls.
+Groups = dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]
 SLICE_US = 1000
 ALL = RowClass()
 CALLS = (*AGGREGATES, "SUM(price)", "AVG(price)", "MIN(price)", "MEDIAN(n)", "PERCENTILE(big, 0.3)")
@@ -230,28 +231,14 @@ def whole_lanes(
     return JoinedLanes(kinds, tuple(places), tuple(places.values()))
 
 
-def values_of(call: AggregateCall, lanes: Sequence[Lane], cells: Cells) -> list[Any]:
+def values_of(call: AggregateCall, lanes: Mapping[Lane, Lowering]) -> list[Any]:
     """The value of a call in each cell."""
-    by_lane = {
-        lane: _lowering(lane, rows)
-        for lane, rows in zip(lanes, cells.lanes, strict=True)
-        if lane in lanes_behind(call)
-    }
+    by_lane = {lane: lanes[lane] for lane in lanes_behind(call)}
     if not gives_numbers(call):
         return cast(list[Any], lower(call, by_lane)[0].to_pylist())
     values, valid, _ = lower_numbers(call, by_lane, {})
     there = np.ones(len(values), bool) if valid is None else valid
     return [v if known else None for v, known in zip(values.tolist(), there, strict=True)]
-
-
-def _lowering(lane: Lane, rows: LaneArray) -> Lowering:
-    first = np.arange(len(rows) if isinstance(rows, Bags) else len(rows.values))
-    if isinstance(rows, Bags):
-        return Runs(SortedBags(rows), first, first + 1)
-    if isinstance(lane, SketchLane):
-        return SketchRuns(SketchRows(Reader(lane, rows.values), first), first, first + 1)
-    assert isinstance(rows, Encoded)
-    return rows
 
 
 def windows_of_looks(looks: Sequence[tuple[int, int, int]]) -> SideWindows:
@@ -265,21 +252,58 @@ def kernel_groups(
     calls: Sequence[AggregateCall],
     sides: Sequence[RandomSide],
     looks: Sequence[Sequence[tuple[int, int, int]]],
-) -> dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]:
-    """By look and group, the values that the kernel gives."""
+    layout: CellLayout,
+) -> Groups:
+    """By look and group, the values that a kernel gives.
+
+    Blocks are read whole and cell by cell: both ways must agree.
+    """
     lanes = whole_lanes(join, kinds, calls, sides)
     windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
-    found: dict[int, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
-    for cells in joined_cells(join, lanes, [side.cells() for side in sides], windows):
-        values = [values_of(call, lanes.lanes, cells) for call in calls]
-        keys = [_plain_column(cells.groups.column(name)) for name in cells.groups.column_names]
-        for row, group in enumerate(cells.group.tolist()):
-            look = int(cells.slices[cells.slice_index[row]])
-            key = tuple(column[group] for column in keys)
-            of_look = found.setdefault(look, {})
-            assert key not in of_look, "a cell twice"
-            of_look[key] = tuple(column[row] for column in values)
-    return found
+    found: dict[tuple[bool, int], dict[tuple[Any, ...], tuple[Any, ...]]] = {}
+    inputs = [side.cells() for side in sides]
+    for chunk in joined_chunks(join, lanes, inputs, windows, layout):
+        # Every look twice, and not in order, as windows of several queries may have them.
+        look = np.concatenate([np.arange(len(looks))[::-1], np.arange(len(looks))])
+        for block in chunk.blocks(look):
+            values, keys, window = _read(block, chunk.cells, lanes, calls)
+            for row, number in enumerate(window):
+                of_look = found.setdefault((number >= len(looks), int(look[number])), {})
+                assert keys[row] not in of_look, "a cell twice"
+                of_look[keys[row]] = tuple(column[row] for column in values)
+    once, again = ({n: v for (twice, n), v in found.items() if twice is t} for t in (False, True))
+    assert repr(sorted(once)) == repr(sorted(again))
+    return once
+
+
+def _read(
+    block: Block, cells: Cells, lanes: JoinedLanes, calls: Sequence[AggregateCall]
+) -> tuple[list[list[Any]], list[tuple[Any, ...]], list[int]]:
+    """The values of each call, and the group and the window of each cell."""
+    present = np.ones(1, bool) if block.present is None else block.present
+    places = np.flatnonzero(np.broadcast_to(present, block.shape))
+    at_cells = block.at(places)
+    by_lane = {
+        lane: _lowering(block.lane(number), at_cells.lane(number), places, rows)
+        for number, (lane, rows) in enumerate(zip(lanes.lanes, cells.lanes, strict=True))
+    }
+    columns = [_plain_column(cells.groups.column(name)) for name in cells.groups.column_names]
+    keys = [tuple(column[group] for column in columns) for group in at_cells.group.tolist()]
+    return [values_of(call, by_lane) for call in calls], keys, at_cells.window.tolist()
+
+
+def _lowering(whole: Any, some: Any, places: IntArray, rows: LaneArray) -> Lowering:
+    if not isinstance(some, tuple):
+        return cast(Lowering, some)
+    assert isinstance(rows, Encoded)
+    values, valid = some
+    picked = [whole[0][places], values]
+    picked = as_limbs(picked) if any(array.ndim == 2 for array in picked) else picked
+    known = np.ones(len(values), bool) if valid is None else valid
+    all_known = np.ones(len(whole[0]), bool) if whole[1] is None else whole[1]
+    np.testing.assert_array_equal(all_known[places], known)
+    assert repr(picked[0][known].tolist()) == repr(picked[1][known].tolist())
+    return Encoded(values, valid, rows.dictionary)
 
 
 def _plain_column(column: Any) -> list[Any]:

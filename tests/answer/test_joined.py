@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,10 +13,12 @@ from hypothesis import strategies as st
 from tests.answer import joins
 from tests.answer.joins import CALLS, KINDS, RandomSide, call_of, can_be_scaled
 from tests.scan.arrays.rows import VALUES, same
-from tidemill.answer.joined import joined
+from tidemill.aggregates import lanes_behind
+from tidemill.answer.joined import dense, sparse
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.window_join import SidePlace, WindowJoin
 from tidemill.reference.window_joins import group_key, joined_groups
+from tidemill.state.layouts.bundles import CellLayout
 from tidemill.types import BIGINT, DOUBLE, STRING, Type
 
 # Columns of each side that are compared, and what they are widened to.
@@ -23,6 +27,7 @@ KEYS: tuple[tuple[tuple[str, ...], tuple[Type, ...]], ...] = (
     (("n", "t", "n", "big"), (BIGINT,)),
     (("x", "f", "n", "x"), (DOUBLE,)),
 )
+LAYOUTS: tuple[CellLayout, ...] = ("dense", "sparse")
 GROUPED = ("k", "t", "x", "flag", "n")
 # Python has no times as far away as some that are drawn.
 SCALED = tuple(
@@ -54,9 +59,8 @@ def sides_of(
     for number, flag in enumerate(flags):
         rows = tuple(draw(st.lists(ROWS, max_size=5)))
         others = tuple(draw(st.lists(st.sampled_from(GROUPED), max_size=2, unique=True)))
-        calls = tuple(
-            map(call_of, draw(st.lists(st.sampled_from(SCALED), max_size=2, unique=True)))
-        )
+        chosen = draw(st.lists(st.sampled_from(SCALED), max_size=2, unique=True))
+        calls = tuple(map(call_of, chosen))
         read_by = tuple(draw(st.sampled_from((1, 1, 2, 3))) for _ in rows)
         key = tuple(names[number] for names in columns)
         drawn.append(RandomSide(key, flag, others, calls, rows, read_by))
@@ -72,7 +76,7 @@ def groups_of(
     kinds: list[Type] = []
     for _ in range(draw(st.integers(0, 3))):
         side = draw(st.sampled_from(in_from))
-        if key and draw(st.booleans()):
+        if key and draw(st.sampled_from((True, False))):
             groups.append(tuple(SidePlace(each, 0) for each in in_from))
             kinds.append(key[0])
         elif sides[side].kinds:
@@ -86,11 +90,11 @@ LOOK = st.tuples(st.sampled_from((0, 0, 1, -1)), TIMES, TIMES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("most", [joined.MOST_ROWS, 3])
-@settings(max_examples=60)
+@pytest.mark.parametrize("in_parts", [False, True])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_joins_equal_every_row_beside_every_other(
-    kind: str, most: int, data: st.DataObject
+    kind: str, in_parts: bool, data: st.DataObject
 ) -> None:
     terms, flags = KINDS[kind]
     compared = data.draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
@@ -107,12 +111,18 @@ def test_joins_equal_every_row_beside_every_other(
     join = joins.join_of(terms, key, sides, groups, tuple(places))
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(joined, "MOST_ROWS", most)
-        found = joins.kernel_groups(join, kinds, calls, sides, looks)
+        if in_parts:
+            patched.setattr(sparse, "MOST_ROWS", 3)
+            for bound in ("MOST_CELLS", "MOST_KEYED", "MOST_TOTALLED", "BLOCK_CELLS"):
+                patched.setattr(dense, bound, 3)
+        by_layout = [
+            joins.kernel_groups(join, kinds, calls, sides, looks, layout) for layout in LAYOUTS
+        ]
     expected = _plain_groups(join, kinds, calls, sides, looks)
     event("rows" if any(expected.values()) else "none")
-    assert found.keys() == {look for look, of_look in expected.items() if of_look}
-    for look, of_look in found.items():
+    for found in by_layout:
+        assert found.keys() == {look for look, of_look in expected.items() if of_look}
+    for look, of_look in chain(*(found.items() for found in by_layout)):
         mine = {_keyed(key, kinds): values for key, values in of_look.items()}
         assert mine.keys() == expected[look].keys()
         for group, values in mine.items():
@@ -124,17 +134,13 @@ def _one_side_each(
     calls: list[AggregateCall], places: list[SidePlace | None]
 ) -> tuple[list[AggregateCall], list[SidePlace | None]]:
     """One call of two sides would be one lane here: in a query their columns have two names."""
-    pairs = {call.sql: (call, place) for call, place in zip(calls, places, strict=True)}
-    lanes: dict[Any, Any] = {}
-    chosen = [
-        (call, place)
-        for call, place in pairs.values()
-        if all(
-            lanes.setdefault(lane, place and place.side) == (place and place.side)
-            for lane in joins.lanes_behind(call)
-        )
-    ]
-    return [call for call, _ in chosen], [place for _, place in chosen]
+    side_of: dict[Any, int | None] = {}
+    chosen: dict[str, tuple[AggregateCall, SidePlace | None]] = {}
+    for call, place in zip(calls, places, strict=True):
+        side = None if place is None else place.side
+        if all(side_of.setdefault(lane, side) == side for lane in lanes_behind(call)):
+            chosen.setdefault(call.sql, (call, place))
+    return [call for call, _ in chosen.values()], [place for _, place in chosen.values()]
 
 
 def _plain_groups(
@@ -144,15 +150,10 @@ def _plain_groups(
     sides: list[RandomSide],
     looks: list[Any],
 ) -> dict[int, dict[tuple[Any, ...], tuple[Any, ...]]]:
-    return {
-        number: joined_groups(
-            join,
-            kinds,
-            calls,
-            [side.plain(*look) for side, look in zip(sides, looked, strict=True)],
-        )
-        for number, looked in enumerate(looks)
-    }
+    windows = [
+        [side.plain(*look) for side, look in zip(sides, looked, strict=True)] for looked in looks
+    ]
+    return {number: joined_groups(join, kinds, calls, rows) for number, rows in enumerate(windows)}
 
 
 def _keyed(key: tuple[Any, ...], kinds: tuple[Type, ...]) -> tuple[Any, ...]:
@@ -164,6 +165,8 @@ def _same(value: Any, want: Any) -> bool:
         return len(value) == len(want) and all(map(_same, value, want))
     if isinstance(value, dict) and isinstance(want, dict):
         return all(_same(value[name], want[name]) for name in want)
+    if isinstance(want, date):
+        return bool(value == (want - date(1970, 1, 1)).days or value == want)
     if isinstance(value, float) or isinstance(want, float):
         return value is not None and want is not None and same(float(value), float(want))
     return bool(value == want)

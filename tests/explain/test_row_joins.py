@@ -59,7 +59,10 @@ def test_what_is_told_of_a_continuous_join(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     with Engine(tmp_path / "home") as engine:
         engine.sql(SCRIPT, tmp_path)
-        (plan,), (shared,) = engine.sql("EXPLAIN PLAN QUERY q"), engine.sql("EXPLAIN SHARED QUERY q")
+        (plan,), (shared,) = (
+            engine.sql("EXPLAIN PLAN QUERY q"),
+            engine.sql("EXPLAIN SHARED QUERY q"),
+        )
         (everything,) = engine.sql("EXPLAIN SHARED ALL")
     assert plan == PLAN.strip("\n")
     assert shared == SHARED.strip("\n")

@@ -238,17 +238,18 @@ def test_not_in_is_what_sql_has_with_nulls():
     )
     assert plan.join is not None
     assert plan.join.terms == (
-        JoinTerm((RowClass((None,)), None), (Guard(1, ALL, exists=False, among=Among.WINDOW),)),
+        JoinTerm((ALL, None), (Guard(1, ALL, exists=False, among=Among.WINDOW),)),
         JoinTerm(
-            (RowClass((True,)), None),
+            (ALL, None),
             (
                 Guard(1, ALL, exists=True, among=Among.WINDOW),
+                Guard(0, ALL, exists=True),
                 Guard(1, ALL, exists=False, among=Among.NULL_KEYS),
                 Guard(1, ALL, exists=False),
             ),
         ),
     )
-    assert texts(plan)[0][1] == ["src", "(NOT src IS NULL) <=> TRUE"]
+    assert texts(plan)[0][1] == ["src"]
 
 
 def test_names_in_a_subquery_are_its_own_first():
@@ -361,3 +362,36 @@ def test_an_outer_join_needs_the_key_in_its_own_condition():
     text = f"SELECT COUNT(*) AS n {FLOWS} {{}} {DNS} ON d.ttl > 5 WHERE f.src = d.client"
     join_of(text.format("JOIN"))
     assert refused(text.format("LEFT JOIN")).code == "E_NOT_BUILT"
+
+
+def test_full_joins_by_using_meet_whichever_side_is_there():
+    join = join_of(
+        """SELECT src, COUNT(*) AS n FROM flows [RANGE 9 s SLIDE 3 s] AS a
+        FULL JOIN big [RANGE 1 s] AS b USING (src) FULL JOIN both [RANGE 1 s] AS c USING (src)
+        GROUP BY src"""
+    )
+    assert join.groups == ((SidePlace(0, 0), SidePlace(1, 0), SidePlace(2, 0)),)
+    none = [Guard(side, ALL, exists=False) for side in range(3)]
+    assert join.terms == (
+        JoinTerm((ALL, ALL, ALL)),
+        JoinTerm((ALL, None, ALL), (none[1],)),
+        JoinTerm((None, ALL, ALL), (none[0],)),
+        JoinTerm((ALL, ALL, None), (none[2],)),
+        JoinTerm((ALL, None, None), (none[1], none[2])),
+        JoinTerm((None, ALL, None), (none[0], none[2])),
+        JoinTerm((None, None, ALL), (none[0], none[1])),
+    )
+
+
+def test_what_is_bound_once_serves_windows_of_any_length_and_refusals_at_their_places():
+    text = """SELECT COUNT(*) AS n FROM flows [RANGE {} s SLIDE 3 s] AS f{}
+        LEFT JOIN dns [RANGE {} s] AS d ON f.src = d.client WHERE {}"""
+    first, second = (plan_of(text.format(9, "", length, "d.ttl > 3")) for length in (4, 5))
+    assert [part.window.range_us for part in second.parts] == [9_000_000, 5_000_000]
+    assert [part.where for part in first.parts] == [part.where for part in second.parts]
+    for gap in ("", "   "):
+        condition = "COALESCE(d.ttl, 1) * 2 > 5"
+        script = f"CREATE QUERY q AS {text.format(9, gap, 4, condition)}"
+        place = refused(text.format(9, gap, 4, condition)).problem.place
+        assert place is not None
+        assert script[place.start : place.end] == condition

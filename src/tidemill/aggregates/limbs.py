@@ -83,9 +83,21 @@ def multiplied(values: Array, weights: IntArray) -> Array:
             return np.asarray(values * weights)
     if values.ndim == 2:
         return times(values, weights)
-    if float(np.abs(values.astype(np.float64)) @ weights.astype(np.float64)) < _SURE_SUM:
+    if _fits(values, weights):
         return values * weights
     return times(split_int64(values), weights)
+
+
+def _fits(values: IntArray, weights: IntArray) -> bool:
+    """True if the sum of all products surely fits 64 bits; mostly the largest of them tell."""
+    if not len(values):
+        return True
+    largest = max(int(values.max()), -int(values.min())) * int(weights.max())
+    if largest * len(values) < _SURE_SUM:
+        return True
+    sizes = np.abs(values.astype(np.float64))
+    sizes *= weights
+    return float(sizes.sum()) < _SURE_SUM
 
 
 def summable(values: IntArray) -> IntArray:

@@ -65,6 +65,10 @@ class Cursor:
         """True if exactly these words come next."""
         return all(self.word(ahead) == word for ahead, word in enumerate(words))
 
+    def has_ahead(self, word: str) -> bool:
+        """True if the word comes, be it much later."""
+        return any(self.word(ahead) == word for ahead in range(len(self.tokens) - self.index))
+
     def take(self, *words: str) -> bool:
         """Takes these words if they come next."""
         found = self.at(*words)

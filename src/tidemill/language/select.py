@@ -20,12 +20,12 @@ from tidemill.language.relations import (
 )
 from tidemill.language.select_head import check_head, parse_head
 from tidemill.language.statements import (
-    ON_CLOSE,
     Emit,
     Expr,
     OrderItem,
     Select,
     SelectItem,
+    Subquery,
     Window,
 )
 
@@ -50,7 +50,7 @@ def parse_select(cursor: Cursor) -> Select:
     _refuse_star(head.items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
-    where, subqueries = parse_where(cursor)
+    where, subqueries = _parse_where(cursor)
     select = Select(
         head.items,
         stream,
@@ -70,9 +70,7 @@ def parse_select(cursor: Cursor) -> Select:
         stream_place=stream_place,
         delta_place=head.delta_place,
     )
-    if not (select.joins_windows and select.is_soft):  # these may be rows that come and go
-        ruling = next((window for window in select.windows if window.slide_us), window)
-        check_head(head, ruling, select.emit, cursor.text)
+    check_head(head, select, cursor.text)
     return select
 
 
@@ -91,7 +89,7 @@ def reads_window(cursor: Cursor) -> bool:
 def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
     """SELECT and the items after it, where there are no windows."""
     head = parse_head(cursor, parse)
-    check_head(head, None, ON_CLOSE, cursor.text)
+    check_head(head, None, cursor.text)
     return head.items
 
 
@@ -122,6 +120,13 @@ def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) 
             refuse_not_built(
                 "SELECT * over a window" if window else "SELECT * with words", text, item.place
             )
+
+
+def _parse_where(cursor: Cursor) -> tuple[Expr | None, tuple[Subquery, ...]]:
+    """Most conditions are about rows alone, and are one expression."""
+    if cursor.has_ahead("SELECT"):
+        return parse_where(cursor)
+    return cursor.expression() if cursor.take("WHERE") else None, ()
 
 
 def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:

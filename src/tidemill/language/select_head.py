@@ -15,8 +15,9 @@ from typing import Generic, NoReturn, TypeVar
 
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
+from tidemill.language.names import STREAM_WORDS
 from tidemill.language.not_built import refuse_not_built
-from tidemill.language.statements import Delta, Emit, Window
+from tidemill.language.statements import Delta, Select
 
 _Item = TypeVar("_Item")
 _WORDS = {"RSTREAM": Delta.NONE, "ISTREAM": Delta.NEW, "DSTREAM": Delta.GONE}
@@ -74,7 +75,7 @@ def _parse_item(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> _Item:
 def at_stream_word(cursor: Cursor) -> bool:
     """True if a word comes next that says what of an answer is delivered."""
     is_restored = cursor.at("ISTREAM", "RESTORE", "(")
-    return is_restored or (cursor.word() in (*_WORDS, "WSTREAM") and cursor.word(1) == "(")
+    return is_restored or (cursor.word() in STREAM_WORDS and cursor.word(1) == "(")
 
 
 def _refuse_words_not_built(cursor: Cursor) -> None:
@@ -88,28 +89,31 @@ def _refuse_part(cursor: Cursor, word: str, place: Place) -> NoReturn:
     refuse("E_SYNTAX", primary, hint=_AROUND, text=cursor.text, place=place)
 
 
-def check_head(head: SelectHead[_Item], window: Window | None, emit: Emit, text: str) -> None:
-    """Refuses words about answers where there are none, or where one has no answer before it."""
+def check_head(head: SelectHead[_Item], select: Select | None, text: str) -> None:
+    """Refuses words about answers where there are none, or where one has no answer before it; a
+    `select` is there that may have windows."""
+    has_window = select is not None and select.window is not None
     if head.delta_place is not None:
-        _check_delta(head, window, emit, text)
-    if head.distinct and window is None:
+        word = next(word for word, delta in _WORDS.items() if delta is head.delta)
+        if not has_window:
+            primary = f"{word} is about the answers to windows, and this query has none"
+            hint = f"add a window: {_STRICT}; without one each row leaves once, as it comes"
+            refuse("E_WINDOW", primary, hint=hint, text=text, place=head.delta_place)
+        # Of windows that do not slide the binder tells whether rows come and go.
+        is_open = select is not None and select.joins_windows and select.is_soft
+        if select is not None and head.delta and not is_open:
+            _check_delta(word, select, text)
+    if head.distinct and not has_window:
         refuse_not_built("SELECT DISTINCT without a window", text, head.distinct_place)
 
 
-def _check_delta(head: SelectHead[_Item], window: Window | None, emit: Emit, text: str) -> None:
-    word = next(word for word, delta in _WORDS.items() if delta is head.delta)
-    if window is None:
-        primary = f"{word} is about the answers to windows, and this query has none"
-        hint = f"add a window: {_STRICT}; without one each row leaves once, as it comes"
-        refuse("E_WINDOW", primary, hint=hint, text=text, place=head.delta_place)
-    if head.delta is Delta.NONE:
-        return
-    if window.is_soft:
+def _check_delta(word: str, select: Select, text: str) -> None:
+    if select.is_soft:
         primary = f"{word} compares answers one slide apart, and a soft period has no fixed slide"
         hint = f"give the window one: {_STRICT}"
-        refuse("E_WINDOW", primary, hint=hint, text=text, place=head.delta_place)
-    if not emit.is_default:
+        refuse("E_WINDOW", primary, hint=hint, text=text, place=select.delta_place)
+    if not select.emit.is_default:
         hint = "leave EMIT out: the changes of an answer come as its window closes"
-        refuse("E_EMIT", f"{word} has no EMIT", hint=hint, text=text, place=emit.place)
-    if window.other_ranges_us:
-        refuse_not_built(f"{word} over several lengths", text, head.delta_place)
+        refuse("E_EMIT", f"{word} has no EMIT", hint=hint, text=text, place=select.emit.place)
+    if any(window.other_ranges_us for window in select.windows):
+        refuse_not_built(f"{word} over several lengths", text, select.delta_place)

@@ -199,9 +199,9 @@ class Select(_Placed):
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
     emit: Emit = ON_CLOSE
-    subqueries: tuple[Subquery, ...] = ()
     delta: Delta = Delta.NONE
     distinct: bool = False
+    subqueries: tuple[Subquery, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
     delta_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -219,7 +219,9 @@ class Select(_Placed):
     @property
     def is_soft(self) -> bool:
         """True if its windows have a soft period: none of them slides at fixed times."""
-        return self.window is not None and all(window.is_soft for window in self.windows)
+        inner = (subquery.window for subquery in self.subqueries)
+        windows = (*self.windows, *inner)
+        return self.window is not None and all(w is None or w.is_soft for w in windows)
 
     @property
     def stream_places(self) -> tuple[tuple[str, Place | None], ...]:

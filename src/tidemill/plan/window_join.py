@@ -34,7 +34,7 @@ class RowClass:
 class Among(StrEnum):
     """Where a guard looks for rows."""
 
-    KEY = "key"  # under the same key
+    KEY = "key"  # under the same key, which has no NULL in it
     WINDOW = "window"  # anywhere in the side's window
     NULL_KEYS = "null keys"  # under a key with a NULL in it
 
@@ -108,10 +108,21 @@ def item_prefix(number: int) -> str:
     return f"_s{number}_"
 
 
+def item_number(column: str) -> int | None:
+    """The part of FROM after which a column is called; None of other names."""
+    match = _ITEM.match(column)
+    return None if match is None else int(match[2])
+
+
 def in_words_of_items(text: str, names: Sequence[str]) -> str:
     """Columns by the names that the query gives to the parts of FROM.
 
     >>> in_words_of_items("_s0_src = _s1_client", ["f", "d"])
     'f.src = d.client'
     """
-    return _ITEM.sub(lambda match: f"{names[int(match[2])]}.{match[1]}", text)
+
+    def written(match: re.Match[str]) -> str:
+        number = int(match[2])
+        return f"{names[number]}.{match[1]}" if number < len(names) else match[0]
+
+    return _ITEM.sub(written, text)

@@ -1,28 +1,26 @@
 """The answers of joins of windows, of the cells of all sides.
 
-The cells of the join at each look are those of a slice, so the rest is as for windows of one
-stream.
+Blocks of the join are evaluated as those of windows of one stream are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tidemill.aggregates import Lane
-from tidemill.answer.answering import Evaluation, evaluate_bundles
+from tidemill.answer.answering import MOST_READ, Evaluation
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
-from tidemill.answer.joined.joined import joined_cells
+from tidemill.answer.joined.joined import JoinedChunk, joined_chunks
 from tidemill.answer.joined.looks import Looks, looks_of
 from tidemill.answer.joined.synopsis import JoinedSynopsis
 from tidemill.answer.joint import JointReading
 from tidemill.answer.request import WindowRequest, answer_requests
 from tidemill.answer.rows import BucketAnswers
+from tidemill.answer.slots import GroupKeys
 from tidemill.arrays import IntArray
 from tidemill.state.cells import Cells, narrow
-from tidemill.state.layouts.bundles import Spans
-from tidemill.state.sketched.rows import Reader, set_apart
+from tidemill.state.layouts.bundles import Naming
 
 
 def answer_joined(
@@ -31,18 +29,62 @@ def answer_joined(
     """The answers to each window request, in their order."""
     evaluations = [Evaluation(request) for request in answer_requests(requests)]
     looks, look_of = looks_of([each.evaluations for each in evaluations])
-    seen = [_seen(joined, side, cells, looks) for side, cells in enumerate(sides)]
     lanes = JoinedLanes(
         tuple(key.slot.type for key in joined.synopsis.keys), joined.synopsis.lanes, joined.lanes
     )
-    for cells in joined_cells(joined.join, lanes, *map(list, zip(*seen, strict=True))):
-        sketches: Mapping[Lane, Reader] = {}
-        if any(lane.is_sketch for lane in joined.synopsis.lanes):
-            cells, sketches = set_apart(joined.synopsis.lanes, cells)
-        spans = [_spans(cells.slices, look) for look in look_of]
-        evaluate_bundles(joined.synopsis, cells, evaluations, spans, sketches)
+    for batch in _batches(looks, sides):
+        number = np.full(len(looks), -1)
+        number[batch] = np.arange(len(batch))
+        seen = [_seen(joined, side, cells, looks.at(batch)) for side, cells in enumerate(sides)]
+        sides_seen, windows = zip(*seen, strict=True)
+        for chunk in joined_chunks(joined.join, lanes, sides_seen, windows):
+            for evaluation, look in zip(evaluations, look_of, strict=True):
+                _evaluate(joined, evaluation, chunk, number[look])
     answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
     return [answers[place] for place in range(len(requests))]
+
+
+def _batches(looks: Looks, sides: Sequence[Cells | None]) -> Iterator[IntArray]:
+    """Looks whose readings have up to `MOST_READ` cells between them, or as many as there are."""
+    most = max(MOST_READ, sum(len(cells) for cells in sides if cells is not None))
+    sizes = _sizes(looks, sides)
+    seen, size, numbers = set[tuple[int, JointReading]](), 0, list[int]()
+    for number, reading in enumerate(looks.readings):
+        of_sides = set(enumerate(reading.sides))
+        more = sum(sizes[index] for index in of_sides - seen)
+        if numbers and size + more > most:
+            yield looks.of_readings(numbers)
+            seen, size, numbers = set(), 0, []
+            more = sum(sizes[index] for index in of_sides)
+        seen |= of_sides
+        size += more
+        numbers.append(number)
+    if numbers:
+        yield looks.of_readings(numbers)
+
+
+def _sizes(looks: Looks, sides: Sequence[Cells | None]) -> dict[tuple[int, JointReading], int]:
+    """By side and what is read of it, the number of cells."""
+    sizes: dict[tuple[int, JointReading], int] = {}
+    for side, cells in enumerate(sides):
+        readings = {reading.sides[side] for reading in looks.readings}
+        if cells is None:
+            sizes |= {(side, reading): 0 for reading in readings}
+            continue
+        count = np.bincount(cells.signature, minlength=len(cells.signatures))
+        for reading in readings:
+            sizes[side, reading] = int(count[reading.matches(cells.signatures)].sum())
+    return sizes
+
+
+def _evaluate(
+    joined: JoinedSynopsis, evaluation: Evaluation, chunk: JoinedChunk, look: IntArray
+) -> None:
+    """An evaluation over a chunk; `look` has by window of its own where it looks."""
+    groups = GroupKeys(joined.synopsis, chunk.cells, evaluation.keys)
+    naming = Naming(np.arange(chunk.cells.groups.num_rows + 1), np.zeros_like(look))
+    for block in chunk.blocks(look):
+        evaluation.evaluator.evaluate(groups, block, naming)
 
 
 def _seen(
@@ -60,11 +102,3 @@ def _seen(
         windows = SideWindows(np.full(len(looks), -1), starts_us, looks.ends)
         return SideCells.without_rows(synopsis.lanes, len(synopsis.keys)), windows
     return SideCells(narrow(cells, tuple(numbers)), synopsis.lanes), windows
-
-
-def _spans(seen: IntArray, look: IntArray) -> Spans:
-    """Where the windows at some looks lie among cells of those that are seen; else nowhere."""
-    place = np.searchsorted(seen, look)
-    is_here = (place < len(seen)) & (seen[np.minimum(place, len(seen) - 1)] == look)
-    low = np.where(is_here, place, 0)
-    return Spans(np.zeros_like(low), low, low + is_here)

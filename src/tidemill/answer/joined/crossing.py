@@ -53,15 +53,15 @@ class Crossed:
         place = rows.rows_place if source is None else source.place
         return rows.lanes[place].take(self.rows[number])
 
-    def codes(self, key: QueryKey, places: Sequence[SidePlace]) -> IntArray:
+    def codes(self, key: QueryKey) -> IntArray:
         """The values of a key: those of the first of its places whose side gives rows."""
         sides = self.matches.term.sides
-        for place in places:
-            if place.side in sides:
-                number = sides.index(place.side)
-                group = self.matches.folds[number].rows.group[self.rows[number]]
-                return key.codes[place][group]
-        return np.full(len(self), key.absent)
+        place = key.place(sides)
+        if place is None:
+            return np.full(len(self), key.absent)
+        number = sides.index(place.side)
+        group = self.matches.folds[number].rows.group[self.rows[number]]
+        return key.codes[place][group]
 
     def weights(self, side: int | None) -> list[IntArray]:
         """How many rows the other sides have, a factor for each of them."""

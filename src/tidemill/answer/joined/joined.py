@@ -1,144 +1,104 @@
-"""Cells of the join, look by look: the sides' windows matched by key, term by term.
+"""The cells of sides ⇒ blocks of the join for the evaluator, by the kernel that suits them.
 
-Looks are taken in chunks, so that what is in memory is bounded by one of them or by a constant.
+Dense: sides whose groups are keys of the join, which are in most slices. All else is sparse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
-from tidemill.aggregates.numbering import Digit, number_rows
-from tidemill.answer.joined.crossing import Crossed, combined_lane
-from tidemill.answer.joined.folds import SideGroups
+from tidemill.aggregates.lanes import KernelLane
+from tidemill.answer.joined.dense import DenseJoin
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
-from tidemill.answer.joined.keys import code_key, named_groups, number_keys
-from tidemill.answer.joined.sides import Side
-from tidemill.answer.joined.terms import Matches, Names, SideView, match
+from tidemill.answer.joined.keyed import DenseKeys, KeyedJoin
+from tidemill.answer.joined.rows import RowsChunk
+from tidemill.answer.joined.sparse import SparseJoin
 from tidemill.arrays import IntArray
 from tidemill.plan.window_join import WindowJoin
 from tidemill.state.cells import Cells
+from tidemill.state.layouts.bundles import Block, CellLayout
 
-# Cells of sides that a chunk of looks reads, and rows of sides that it puts side by side.
-MOST_ROWS = 2**21
+# Measured with two sides and four lanes, 1,000 and 100,000 keys, 100 and 1,000 slices: what each
+# cell of a matrix of slices by keys takes, each of looks by keys, and each cell that the sparse
+# kernel reads for a look.
+DENSE_SLICE_NS, DENSE_LOOK_NS, SPARSE_NS = 30, 6, 70
 
 
-def joined_cells(
+class JoinedChunk(Protocol):
+    """The join at some looks. `cells` has the groups, and the dictionaries of lanes."""
+
+    @property
+    def cells(self) -> Cells: ...
+
+    def blocks(self, look: IntArray) -> Iterator[Block]:
+        """Windows, of which `look` tells where they look, by groups of the cells.
+
+        A window that looks elsewhere has a number below zero.
+        """
+
+
+def joined_chunks(
     join: WindowJoin,
     lanes: JoinedLanes,
     sides: Sequence[SideCells],
     windows: Sequence[SideWindows],
-) -> Iterator[Cells]:
-    """Cells whose slices are the numbers of looks; those of each chunk by themselves.
+    layout: CellLayout = "auto",
+) -> Iterator[JoinedChunk]:
+    """The join at all looks; `windows` has by side the window at each of them.
 
-    `windows` has by side the window at each look. A look without rows has no cells.
+    A look is whole in one chunk, and one that has no rows may be in none.
     """
-    kernel = _Kernel(join, lanes, sides, windows)
-    for looks in _chunks(np.arange(len(windows[0])), kernel.costs, MOST_ROWS):
-        yield from kernel.cells(looks)
+    keyed = KeyedJoin.of(join, lanes, sides)
+    dense = None if layout == "sparse" else _dense(keyed, windows)
+    sparse = SparseJoin(keyed, windows)
+    if dense is not None and (layout == "dense" or _is_dense(dense.join, sparse)):
+        yield dense
+    else:
+        yield from (RowsChunk(cells, lanes.lanes) for cells in sparse.cells())
 
 
-class _Kernel:
-    def __init__(
-        self,
-        join: WindowJoin,
-        lanes: JoinedLanes,
-        sides: Sequence[SideCells],
-        windows: Sequence[SideWindows],
-    ) -> None:
-        self._join, self._lanes, self._inputs = join, lanes, sides
-        self._sides = [Side(side, mine) for side, mine in zip(sides, windows, strict=True)]
-        groups = [side.cells.groups for side in sides]
-        self._keys = number_keys(join.key, groups, [side.cells.group_count for side in sides])
-        self._query_keys = [
-            code_key(kind, places, groups)
-            for kind, places in zip(lanes.keys, join.groups, strict=True)
-        ]
-        self._groups = [
-            SideGroups.of(side.cells, number, len(join.key), of_join.flags)
-            for side, number, of_join in zip(sides, self._keys.numbers, join.sides, strict=True)
-        ]
-
-    @property
-    def costs(self) -> IntArray:
-        """By look, the cells that all sides read."""
-        costs: IntArray = np.sum([side.sizes[side.window] for side in self._sides], axis=0)
-        return costs
-
-    def cells(self, looks: IntArray) -> Iterator[Cells]:
-        """The cells of some looks that follow one another."""
-        views = [self._view(number, looks) for number in range(len(self._sides))]
-        matches = [
-            match(term, self._named(term.sides), views, looks, self._keys)
-            for term in self._join.terms
-        ]
-        sizes = np.zeros(len(looks), np.int64)
-        for term in matches:
-            np.add.at(sizes, term.look - looks[0], term.sizes)
-        for chunk in _chunks(looks, sizes, MOST_ROWS):
-            crossed = [Crossed.of(_within(m, chunk)) for m in matches]
-            if any(map(len, crossed)):
-                yield self._cells([term for term in crossed if len(term)], chunk)
-
-    def _view(self, number: int, looks: IntArray) -> SideView:
-        side = self._sides[number]
-        windows = np.unique(side.window[looks])
-        rows = side.rows(windows[windows < side.windows])
-        groups = self._groups[number]
-        return SideView(self._inputs[number], groups, rows, side.window, self._keys.count)
-
-    def _named(self, sides: Sequence[int]) -> Sequence[Names]:
-        """By side, the keys of the query whose values a term with such sides has from there."""
-        named: list[dict[int, Digit]] = [{} for _ in self._sides]
-        for number, (key, places) in enumerate(
-            zip(self._query_keys, self._join.groups, strict=True)
-        ):
-            place = next((place for place in places if place.side in sides), None)
-            if place is not None:
-                named[place.side][number] = key.digit(key.codes[place])
-        return named
-
-    def _cells(self, crossed: Sequence[Crossed], looks: IntArray) -> Cells:
-        """The rows of all terms combined by look and group of the query."""
-        look = np.concatenate([looks[:0], *(term.look for term in crossed)]) - looks[0]
-        keys = list(zip(self._query_keys, self._join.groups, strict=True))
-        codes = [
-            np.concatenate([looks[:0], *(term.codes(key, places) for term in crossed)])
-            for key, places in keys
-        ]
-        digits = [key.digit(code) for (key, _), code in zip(keys, codes, strict=True)]
-        groups = number_rows(digits, len(look))
-        group = Digit(groups.ids, max(1, groups.count))
-        numbered = number_rows([group, Digit(look, len(looks))], len(look))
-        lanes = zip(self._lanes.lanes, self._lanes.places, strict=True)
-        return Cells(
-            slices=looks,
-            slice_index=look[numbered.rows],
-            group=groups.ids[numbered.rows],
-            groups=named_groups(self._query_keys, [code[groups.rows] for code in codes]),
-            signature=np.zeros(numbered.count, np.int64),
-            signatures=np.zeros((1, 0), np.int64),
-            lanes=tuple(
-                combined_lane(lane, place, crossed, numbered.ids, numbered.count)
-                for lane, place in lanes
-            ),
-        )
+def _dense(keyed: KeyedJoin, windows: Sequence[SideWindows]) -> DenseChunk | None:
+    """The join for the dense kernel, if it can take it."""
+    if not all(isinstance(lane, KernelLane) for lane in keyed.lanes.lanes):
+        return None
+    keys = keyed.dense_keys()
+    return None if not keys else DenseChunk.of(keyed, keys, windows)
 
 
-def _within(matches: Matches, looks: IntArray) -> Matches:
-    return matches.where((matches.look >= looks[0]) & (matches.look <= looks[-1]))
+def _is_dense(dense: DenseJoin, sparse: SparseJoin) -> bool:
+    slices, looks = dense.cells()
+    dense_ns = DENSE_SLICE_NS * slices + DENSE_LOOK_NS * looks
+    return dense_ns < SPARSE_NS * int(sparse.costs.sum())
 
 
-def _chunks(looks: IntArray, costs: IntArray, most: int) -> Iterator[IntArray]:
-    """Looks that follow one another and cost as much at most, or one that costs more.
+@dataclass(frozen=True)
+class DenseChunk:
+    """All looks, by keys that lie dense."""
 
-    >>> [chunk.tolist() for chunk in _chunks(np.arange(4), np.array([3, 3, 9, 1]), 6)]
-    [[0, 1], [2], [3]]
-    """
-    before, first = np.concatenate([[0], np.cumsum(costs)]), 0
-    while first < len(looks):
-        last = int(np.searchsorted(before, before[first] + most, side="right")) - 1
-        last = max(first + 1, last)
-        yield looks[first:last]
-        first = last
+    cells: Cells
+    join: DenseJoin
+    has_groups: bool
+
+    @staticmethod
+    def of(keyed: KeyedJoin, keys: DenseKeys, windows: Sequence[SideWindows]) -> DenseChunk:
+        cells = _without_rows(keyed, keys.groups)
+        return DenseChunk(cells, DenseJoin(keyed, keys, windows), bool(keyed.query_keys))
+
+    def blocks(self, look: IntArray) -> Iterator[Block]:
+        yield from self.join.blocks(look, self.has_groups)
+
+
+def _without_rows(keyed: KeyedJoin, groups: pa.Table) -> Cells:
+    """Cells that have the groups, and the dictionaries of lanes."""
+    nowhere, lanes = np.zeros(0, np.int64), []
+    for place in keyed.lanes.places:
+        side = keyed.sides[0 if place is None else place.side]
+        number = side.rows_place if place is None else place.place
+        lanes.append(side.cells.lanes[number].take(nowhere))
+    signatures = np.zeros((1, 0), np.int64)
+    return Cells(nowhere, nowhere, nowhere, groups, nowhere, signatures, tuple(lanes))

@@ -94,6 +94,10 @@ class QueryKey:
     def absent(self) -> int:
         return len(self.values)
 
+    def place(self, sides: Sequence[int]) -> SidePlace | None:
+        """The first place of one of the sides."""
+        return next((place for place in self.codes if place.side in sides), None)
+
     def digit(self, codes: IntArray) -> Digit:
         return Digit(codes, len(self.values) + 1)
 

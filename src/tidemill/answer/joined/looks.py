@@ -27,6 +27,16 @@ class Looks:
     def __len__(self) -> int:
         return len(self.ends)
 
+    def of_readings(self, numbers: Sequence[int]) -> IntArray:
+        """The looks of some readings."""
+        return np.flatnonzero(np.isin(self.reading, numbers))
+
+    def at(self, looks: IntArray) -> Looks:
+        """Some of the looks, with no readings but theirs."""
+        numbers, reading = np.unique(self.reading[looks], return_inverse=True)
+        readings = tuple(self.readings[number] for number in numbers.tolist())
+        return Looks(readings, reading.ravel(), self.ends[looks])
+
 
 def looks_of(several: Sequence[Evaluations]) -> tuple[Looks, list[IntArray]]:
     """The distinct looks of all windows, and of each of them the look."""

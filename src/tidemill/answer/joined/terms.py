@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tidemill.aggregates.numbering import Digit
 from tidemill.answer.joined.folds import Fold, SideGroups, folded, member
 from tidemill.answer.joined.inputs import SideCells
+from tidemill.answer.joined.keyed import Names
 from tidemill.answer.joined.keys import JoinKeys
 from tidemill.answer.joined.sides import SideRows, spread
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
-
-# By number of a key of the query, its value for each group of a side.
-Names = Mapping[int, Digit]
 
 
 class SideView:

@@ -84,7 +84,8 @@ class Registry:
             self.binder.stream(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
-            check_windows(statement.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -105,11 +106,19 @@ class Registry:
                 hint="CREATE QUERY name AS … answers windows as they come",
                 place=run.select.emit.place,
             )
+        if run.select.delta:
+            refuse(
+                "E_WINDOW",
+                f"a SELECT by itself has no {run.select.delta}: no answer comes before it",
+                hint="CREATE QUERY name AS … tells how its answers change",
+                place=run.select.delta_place,
+            )
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
-            check_windows(run.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
             return replace(plan.answered_once(), priority=priority)
         if plan.join is not None:
             refuse(

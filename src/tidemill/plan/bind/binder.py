@@ -35,7 +35,11 @@ from tidemill.plan.bind.clauses import (
     type_placed,
     with_updates,
 )
-from tidemill.plan.bind.distinct import check_distinct_order, grouped_by_list
+from tidemill.plan.bind.distinct import (
+    check_comparable,
+    check_distinct_order,
+    grouped_by_list,
+)
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.wholes import bind_window_join
 from tidemill.plan.bind.parts import bind_parts, row_query_of
@@ -115,9 +119,9 @@ def bind_over(
 
 
 def _bind_whole(
-    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment
+    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment, memo: Memo
 ) -> QueryPlan:
-    return _Binder(query, scope, branch, (), environment, Memo()).plan(())
+    return _Binder(query, scope, branch, (), environment, memo).plan(())
 
 
 def bind_rows(
@@ -146,7 +150,9 @@ class _Binder:
         memo: Memo,
     ) -> None:
         self._memo = memo  # of this scope
-        self._query, self._select = query, grouped_by_list(query.select, scope, _BOUNDS)
+        self._query, self._select = query, query.select
+        if query.select.distinct:
+            self._select = grouped_by_list(query.select, scope, _BOUNDS)
         self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
@@ -162,6 +168,8 @@ class _Binder:
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
+        if self._select.delta or self._select.distinct:
+            check_comparable(self._select, outputs)
         having = self._having()
         order_by = self._order_by(outputs)
         priority = priority_of(self._query)
@@ -379,8 +387,8 @@ class _Binder:
         )
 
     def _hint_of_ungrouped(self, column: str) -> str:
-        if self._query.select.distinct and not self._query.select.group_by:
-            return f"SELECT DISTINCT is ordered by what it selects; add {column} to the list"
+        if self._select is not self._query.select:
+            return f"SELECT DISTINCT groups by what it selects; add {column} to the list"
         return f"add {column} to GROUP BY, or take MIN({column}) or the like"
 
 

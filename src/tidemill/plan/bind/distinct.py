@@ -1,4 +1,5 @@
-"""SELECT DISTINCT: as GROUP BY of what is selected, or as rows of the answer each once."""
+"""SELECT DISTINCT: as GROUP BY of what is selected, or as rows of the answer each once; and what
+rows of answers can be compared at all."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from tidemill.language.statements import Expr, Select
 from tidemill.plan.bind.scope import Scope, aggregate_calls
 from tidemill.plan.expressions import Call, Literal, Node
 from tidemill.plan.query import WINDOW_END, WINDOW_START, Output
+from tidemill.types import Type
 
 
 def grouped_by_list(select: Select, scope: Scope, bounds: Set[str]) -> Select:
@@ -24,7 +26,7 @@ def grouped_by_list(select: Select, scope: Scope, bounds: Set[str]) -> Select:
     """
     items = [item.expr.tree for item in select.items]
     is_grouped = bool(select.group_by) or select.having is not None
-    if not select.distinct or is_grouped or any(_aggregates(tree, scope) for tree in items):
+    if is_grouped or any(_aggregates(tree, scope) for tree in items):
         return select
     keys, distinct = list[Expr](), False
     for item, tree in zip(select.items, items, strict=True):
@@ -40,6 +42,25 @@ def grouped_by_list(select: Select, scope: Scope, bounds: Set[str]) -> Select:
 
 def _aggregates(tree: exp.Expr, scope: Scope) -> bool:
     return next(aggregate_calls(tree, scope.aggregates), None) is not None
+
+
+def check_comparable(select: Select, outputs: Iterable[Output]) -> None:
+    """Refuses rows of answers that have to be compared and cannot be."""
+    for output in outputs:
+        if not _is_comparable(output.node.type):
+            refuse(
+                "E_TYPE",
+                f"rows with {output.name}, which is {output.node.type}, cannot be compared",
+                hint=f"{select.delta or 'DISTINCT'} compares rows of answers; leave the column out",
+                place=select.delta_place or select.place,
+            )
+
+
+def _is_comparable(kind: Type) -> bool:
+    if kind.is_atomic:
+        return True
+    is_map = kind.name[:3].upper() == "MAP"
+    return bool(kind.inner) and not is_map and all(_is_comparable(part) for _, part in kind.inner)
 
 
 def check_distinct_order(node: Node, outputs: Iterable[Output], place: Place | None) -> None:

@@ -66,9 +66,9 @@ class Conjuncts:
         )
 
     @property
-    def compared(self) -> frozenset[int]:
-        """The sides that equalities are about."""
-        return frozenset(side for equality in self.equalities for side in equality.sides)
+    def compared(self) -> frozenset[frozenset[int]]:
+        """Sides of which one gives rows, so that equalities hold."""
+        return frozenset(sides for equality in self.equalities for sides in equality.present)
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,8 @@ class ConditionReader:
 
     def _conjunct(self, expr: Expr, tree: exp.Expr) -> Conjuncts:
         place = place_in(expr, tree)
-        if (pair := self._pair(tree)) is not None:
-            left, right = (self._operand(expr, operand) for operand in pair)
-            return Conjuncts((Equality(left, right, tree, place),))
+        if isinstance(tree, exp.EQ) and (equalities := self._equalities(expr, tree, place)):
+            return Conjuncts(equalities)
         sides = sides_of(tree, self.items)
         scalar = self.scalars.bind(expr, tree)
         check_condition(self.clause, scalar.type, place)
@@ -109,14 +108,29 @@ class ConditionReader:
         side = next(iter(sides), self.default)
         return Conjuncts((), (SideCondition(side, scalar, tree, place),))
 
-    def _pair(self, tree: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-        """The halves of an equality of two sides."""
-        if not isinstance(tree, exp.EQ):
-            return None
-        left, right = tree.this.unnest(), tree.expression.unnest()
-        sides = sides_of(left, self.items), sides_of(right, self.items)
-        is_pair = len(sides[0]) == len(sides[1]) == 1 and sides[0] != sides[1]
-        return (left, right) if is_pair else None
+    def _equalities(self, expr: Expr, tree: exp.EQ, place: Place | None) -> tuple[Equality, ...]:
+        """What an equality says, if either half is about one side, or one is a COALESCE of such."""
+        left, right = (self._choices(half.unnest()) for half in (tree.this, tree.expression))
+        choices, others = (left, right) if len(right) == 1 else (right, left)
+        if not choices or len(others) != 1:
+            return ()
+        other = self._operand(expr, others[0])
+        operands = [self._operand(expr, choice) for choice in choices]
+        sides = frozenset(operand.side for operand in operands)
+        if other.side in sides or len(sides) < len(operands):
+            return ()
+        among = sides if len(sides) > 1 else frozenset[int]()
+        return tuple(Equality(operand, other, place, among) for operand in operands)
+
+    def _choices(self, tree: exp.Expr) -> list[exp.Expr]:
+        """The expressions about one side of which a half of an equality is the first."""
+        is_choice = isinstance(tree, exp.Anonymous) and tree.name.upper() == "COALESCE"
+        if is_choice and len(sides_of(tree, self.items)) > 1:
+            choices = [part.unnest() for part in tree.expressions]
+        else:
+            choices = [tree]
+        are_single = all(len(sides_of(choice, self.items)) == 1 for choice in choices)
+        return choices if are_single else []
 
     def _operand(self, expr: Expr, tree: exp.Expr) -> Operand:
         (side,) = sides_of(tree, self.items)

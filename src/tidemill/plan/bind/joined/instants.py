@@ -34,13 +34,13 @@ class Instants:
 
     leading: Window
 
-    def window(self, range_us: int) -> Window:
-        """The window of a length that ends with it."""
-        lead = self.leading
-        if lead.is_soft or range_us == lead.range_us:
-            return replace(lead, range_us=range_us)
-        start_us = (lead.start_us + lead.range_us - range_us) % lead.slide_us
-        return replace(lead, range_us=range_us, start_us=start_us)
+    def window(self, written: Window) -> Window:
+        """A window of the text, with slide and start such that it ends there too."""
+        lead, range_us = self.leading, written.range_us
+        start_us = lead.start_us
+        if not lead.is_soft and range_us != lead.range_us:
+            start_us = (lead.start_us + lead.range_us - range_us) % lead.slide_us
+        return replace(lead, range_us=range_us, start_us=start_us, place=written.place)
 
 
 def instants_of(windows: Sequence[NamedWindow]) -> Instants:
@@ -67,9 +67,10 @@ def instants_of(windows: Sequence[NamedWindow]) -> Instants:
     return Instants(first.window)
 
 
-def longest_range_us(windows: Sequence[NamedWindow]) -> int:
-    """The length of the longest window of FROM, whose start is that of an answer."""
-    return max(named.window.range_us for named in windows if named.counted)
+def longest_window(windows: Sequence[NamedWindow]) -> Window:
+    """The longest window of FROM, whose start is that of an answer."""
+    counted = (named.window for named in windows if named.counted)
+    return max(counted, key=lambda window: window.range_us)
 
 
 def _refuse_apart(first: NamedWindow, other: NamedWindow) -> NoReturn:

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from sqlglot import exp
-
 from tidemill.errors import Place, refuse
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.type_rules import common_type, common_type_of
@@ -36,12 +34,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Equality:
-    """Expressions of two sides that are equal."""
+    """Expressions of two sides that are equal.
+
+    `among` are the sides of a COALESCE that the left one is an argument of: one of these has
+    rows, and so it is equal.
+    """
 
     left: Operand
     right: Operand
-    tree: exp.Expr
     place: Place | None
+    among: frozenset[int] = frozenset()
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -50,6 +52,12 @@ class Equality:
     @property
     def sides(self) -> frozenset[int]:
         return frozenset((self.left.side, self.right.side))
+
+    @property
+    def present(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Sides of which one gives rows, for the left and for the right."""
+        left = self.among or frozenset((self.left.side,))
+        return left, frozenset((self.right.side,))
 
     @property
     def sql(self) -> str:

@@ -116,7 +116,7 @@ def _step(step: JoinStep, key: JoinKey) -> TermStep:
     return TermStep(
         step.kind,
         step.side,
-        step.on.compared - {step.side},
+        step.on.compared - {frozenset((step.side,))},
         tuple(condition for condition in conditions if condition.side != step.side),
         tuple(condition for condition in conditions if condition.side == step.side),
     )
@@ -124,6 +124,9 @@ def _step(step: JoinStep, key: JoinKey) -> TermStep:
 
 def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
     """Where `a.k` is the key and an equality says `a.j`, it asks for `a.k = a.j` too."""
+    for equality in clause.equalities:
+        if equality.among and not all(map(key.has, equality.operands)):
+            _refuse_choice(equality)
     further = tuple(
         _same(key.of(operand.side)[key.place(operand)].sql, operand, equality, scalars)
         for equality in clause.equalities
@@ -131,6 +134,15 @@ def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
         if not key.has(operand)
     )
     return replace(clause, conditions=(*clause.conditions, *further))
+
+
+def _refuse_choice(equality: Equality) -> NoReturn:
+    refuse(
+        "E_NOT_BUILT",
+        f"COALESCE of {equality.left.scalar.sql}, which is no part of the key, is not built yet",
+        hint="compare the expressions that the windows are joined by",
+        place=equality.place,
+    )
 
 
 def _same(text: str, operand: Operand, equality: Equality, scalars: ScalarBinder) -> SideCondition:
@@ -143,12 +155,12 @@ def _same(text: str, operand: Operand, equality: Equality, scalars: ScalarBinder
 def _check_links(clauses: Clauses, key: JoinKey) -> None:
     """Every join must be one under each key: rows of different keys are never together."""
     inner = (step.on for step in clauses.steps if step.kind == "INNER")
-    pool = [e for clause in (*inner, clauses.where) for e in clause.equalities]
+    pool = [e for c in (*inner, clauses.where) for e in c.equalities if not e.among]
     before: set[int] = set()
     for first, steps in clauses.groups:
         members = {first}
         for step in steps:
-            linked = pool if step.kind == "INNER" else _direct(step, key)
+            linked = _direct(step, key) + (pool if step.kind == "INNER" else [])
             _check_linked(key, linked, {step.side}, members, step.place)
             members.add(step.side)
         if before:

@@ -23,6 +23,7 @@ _GROUP_HINT = "group by expressions of one window each"
 _ARGUMENT_HINT = "an argument is about one window; combine several aggregates: SUM(a.x) + SUM(b.y)"
 _NULLS_HINT = "aggregate or group by the plain column, and deal with NULLs in the select list"
 _COUNTED_HINT = "COUNT(*) counts rows of the join"
+_SEES_HINT = "say IGNORE NULLS behind the call"
 _SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
 
 
@@ -64,18 +65,15 @@ class PartPlaces:
         """The place of an aggregate; None for one that counts rows of the join."""
         if not call.arguments:
             return None
-        place = self.place_of(call)
         if not self.signatures.by_name[call.function].scales:
-            refuse_mixed(f"{call.function} over a join", _SCALED_HINT, place)
+            self._refuse(call, "over a join", _SCALED_HINT)
         trees = [parse_tree(scalar.sql) for scalar in call.arguments]
         sides = {side for tree in trees for side in sides_of(tree, self.items)}
         if len(sides) > 1:
-            refuse_mixed(f"{call.function} of several windows", _ARGUMENT_HINT, place)
-        side = next(iter(sides)) if sides else self._always(call, place)
-        for scalar in call.arguments:
-            self._check_nulls(side, scalar, place)
-        if side in self.meeting.nullable and _sees_nulls(call, self.signatures):
-            refuse_mixed(f"{call.function} of a window that may have no partner", _SEES_HINT, place)
+            self._refuse(call, "of several windows", _ARGUMENT_HINT)
+        side = next(iter(sides)) if sides else self._always(call)
+        if side in self.meeting.nullable:
+            self._check_lonely(call)
         if call not in self.calls[side]:
             self.calls[side].append(call)
         return SidePlace(side, self.calls[side].index(call))
@@ -95,26 +93,33 @@ class PartPlaces:
 
     def _keys_of(self, trees: Sequence[exp.Expr]) -> Iterator[SidePlace]:
         for tree in trees:
-            (side, *more), text = sides_of(tree, self.items), to_sql(tree)
-            join_key = [scalar.sql for scalar in self.meeting.key.of(side)]
-            if not more and text in join_key:
-                yield SidePlace(side, join_key.index(text))
+            for side in sides_of(tree, self.items):
+                join_key = [scalar.sql for scalar in self.meeting.key.of(side)]
+                if (text := to_sql(tree)) in join_key:
+                    yield SidePlace(side, join_key.index(text))
 
-    def _always(self, call: AggregateCall, place: Place | None) -> int:
+    def _always(self, call: AggregateCall) -> int:
         """A side that gives rows in every term, for an argument that is about none."""
         for side in self.giving:
             if side not in self.meeting.nullable:
                 return side
-        refuse_mixed(f"{call.function} of a constant over such a join", _COUNTED_HINT, place)
+        self._refuse(call, "of a constant over such a join", _COUNTED_HINT)
 
     def _check_nulls(self, side: int, scalar: Scalar, place: Place | None) -> None:
-        """What is grouped by or aggregated of a side without rows is NULL."""
-        nullable = side in self.meeting.nullable
-        if nullable and of_nulls(parse_tree(scalar.sql)) is not None:
-            _refuse_nulls(scalar, place)
+        """What is grouped by of a side without rows is NULL."""
+        if side in self.meeting.nullable and not is_null_of_nulls(scalar):
+            refuse_mixed(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)
 
+    def _check_lonely(self, call: AggregateCall) -> None:
+        """An aggregate sees nothing of a side without rows."""
+        for scalar in call.arguments:
+            if not is_null_of_nulls(scalar):
+                self._refuse(call, f"of {scalar.sql} where the window has no partner", _NULLS_HINT)
+        if _sees_nulls(call, self.signatures):
+            self._refuse(call, "of a window that may have no partner", _SEES_HINT)
 
-_SEES_HINT = "say IGNORE NULLS behind the call"
+    def _refuse(self, call: AggregateCall, what: str, hint: str) -> NoReturn:
+        refuse_mixed(f"{call.function} {what}", hint, self.place_of(call))
 
 
 def flag_text(condition: str) -> str:
@@ -128,5 +133,6 @@ def _sees_nulls(call: AggregateCall, signatures: Signatures) -> bool:
     return IGNORE_NULLS in names and not call.parameters[names.index(IGNORE_NULLS)]
 
 
-def _refuse_nulls(scalar: Scalar, place: Place | None) -> NoReturn:
-    refuse_mixed(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)
+def is_null_of_nulls(scalar: Scalar) -> bool:
+    """True if an expression is NULL where all columns are."""
+    return of_nulls(parse_tree(scalar.sql)) is None

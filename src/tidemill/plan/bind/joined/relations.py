@@ -56,7 +56,8 @@ class FromReader:
     _nullable: set[int] = field(default_factory=set)  # sides that may have NULLs for rows
     _begin: int = 0  # the first of the entries that a condition in FROM may name
 
-    def read(self) -> None:
+    def read(self) -> FromReader:
+        """The same, with all of FROM in it."""
         select = self.query.select
         first = JoinClause(
             ",", select.stream, select.stream_alias, window=select.window, place=select.stream_place
@@ -64,6 +65,11 @@ class FromReader:
         self._join(first)
         for clause in select.joins:
             self._join(clause)
+        return self
+
+    def copy(self) -> FromReader:
+        """One that further sides can be added to."""
+        return replace(self, sides=list(self.sides), items=list(self.items))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,19 +89,19 @@ class FromReader:
         self, name: str, qualifier: str, window: Window | None, place: Place | None
     ) -> BoundSide:
         """A further window; its columns are there, and not visible yet."""
-        window = self._checked_window(name, window, place)
+        self._check_window(name, window, place)
         stream = bound_stream(name, self.catalog, self.environment, place)
         number = len(self.sides)
-        select = Select((), name, qualifier, window, stream_place=place)
+        select = Select((), name, qualifier, None, stream_place=place)
         query = replace(self.query, select=select)
         scope, _, _ = query_scope(query, stream.face, self.environment, ())
         item = FromItem(len(self.items), number, scope.visible[0])
         self.items.append(item)
-        side = BoundSide(number, qualifier, window, stream, query, (), (item,), place)
+        side = BoundSide(number, qualifier, stream, query, (), (item,), place)
         self.sides.append(side)
         return side
 
-    def _checked_window(self, name: str, window: Window | None, place: Place | None) -> Window:
+    def _check_window(self, name: str, window: Window | None, place: Place | None) -> None:
         if self.catalog.definition("table", name) is not None:
             refuse(
                 "E_NOT_A_STREAM",
@@ -110,7 +116,6 @@ class FromReader:
                 hint=_WINDOW.format(name=quote_name(name)),
                 place=place,
             )
-        return window
 
     def _join(self, clause: JoinClause) -> None:
         check_qualifier(self.entries, clause)
@@ -154,12 +159,15 @@ class FromReader:
         columns = dict[Name, exp.Expr]()
         declared = {}
         for name in names:
-            left = self._left(clause, name)
-            both = exp.Anonymous(this="COALESCE", expressions=[left, entry.tree(name)])
-            columns[name] = both if clause.kind == "FULL" else entry.tree(name)
+            right = entry.tree(name)
+            left = self._left(clause, name).unnest()
+            choices = left.expressions if isinstance(left, exp.Anonymous) else [left]
+            either = exp.Anonymous(this="COALESCE", expressions=[*choices, right.copy()])
+            columns[name] = either if clause.kind == "FULL" else right
             declared[name] = entry.declared[name]
-        self.entries = [
-            replace(e, merged=e.merged | (names & e.declared.keys())) for e in self.entries
+        self.entries[self._begin :] = [
+            replace(e, merged=e.merged | (names & e.declared.keys()))
+            for e in self.entries[self._begin :]
         ]
         self.entries.append(entry)
         self.entries.append(ScopeEntry(Name(""), "columns", "of USING", declared, trees=columns))
@@ -198,14 +206,14 @@ class FromReader:
     def _side_of_table(self, clause: JoinClause, table: Table) -> int:
         """The one side whose columns the condition reads."""
         before, entry = self.entries[self._begin :], table_entry(clause, table, "")
+        item = FromItem(len(self.items), _NO_SIDE, entry)
+        items = (*self.items, item)
         if clause.on is None:
             trees = [self._left(clause, Name(name)) for name in clause.using]
         else:
-            item = FromItem(len(self.items), _NO_SIDE, entry)
-            items = (*self.items, item)
             names = FromScope(items, (*before, item.visible()), self.environment.signatures)
             trees = [names.scope.resolve(clause.on)]
-        sides = {side for tree in trees for side in sides_of(tree, self.items)}
+        sides = {side for tree in trees for side in sides_of(tree, items)} - {_NO_SIDE}
         if len(sides) != 1:
             refuse_mixed("a table joined to several windows", _TABLE_HINT, clause.condition_place)
         (side,) = sides

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name
-from tidemill.language.statements import CreateQuery, Delta, Expr, Select, SelectItem
+from tidemill.language.statements import CreateQuery, Delta, Expr, Select, SelectItem, Window
 from tidemill.plan.bind.branch import Branch, joins_met, source_of, tree_over
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
@@ -19,9 +19,10 @@ from tidemill.plan.bind.clauses import (
     predicate_of,
 )
 from tidemill.plan.bind.environment import Environment
+from tidemill.plan.bind.joined.assembly import names_beside_columns
 from tidemill.plan.bind.joined.conditions import MixedCondition
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
-from tidemill.plan.bind.joined.parts import Said
+from tidemill.plan.bind.joined.parts import words_over
 from tidemill.plan.bind.joined.relations import FromReader
 from tidemill.plan.bind.joined.sides import BoundSide, sides_of
 from tidemill.plan.bind.scope import Scope, aggregate_calls, in_own_words
@@ -52,7 +53,7 @@ def is_continuous(select: Select, scope: Scope) -> bool:
     windows = (*select.windows, *(look.window for look in select.subqueries if look.window))
     if any(window.slide_us for window in windows) or select.group_by or select.having is not None:
         return False
-    trees = (scope.resolve(item.expr) for item in select.items)
+    trees = (scope.resolve(item.expr, names_beside_columns(select)) for item in select.items)
     return not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates))
 
 
@@ -66,8 +67,8 @@ def bind_row_join(
     """The plan, or why the query has no rows that come and go by themselves."""
     _refuse_clauses(query.select)
     _refuse_steps(clauses)
-    for side in reader.sides:
-        _refuse_side(side)
+    for side, window in zip(reader.sides, query.select.windows, strict=True):
+        _refuse_side(side, window)
     if not clauses.equalities:
         _refuse("a cross join row by row", _KEY, query.select.joins[0].place)
     meeting = meeting_of(clauses, [side.name for side in reader.sides], reader.scalars())
@@ -101,7 +102,7 @@ def _refuse_steps(clauses: Clauses) -> None:
             _refuse("a join without SLIDE that is not an inner one", _SLIDE, step.place)
 
 
-def _refuse_side(side: BoundSide) -> None:
+def _refuse_side(side: BoundSide, window: Window) -> None:
     if side.stream.face.source.correct_us:
         refuse(
             "E_NOT_BUILT",
@@ -110,7 +111,7 @@ def _refuse_side(side: BoundSide) -> None:
             hint="leave correct out of the stream, and allow for more lateness",
             place=side.place,
         )
-    if side.window.other_ranges_us:
+    if window.other_ranges_us:
         _refuse("a window of several lengths in a join", "write a query for each", side.place)
 
 
@@ -182,12 +183,13 @@ class _RowJoinBinder:
         outputs = tuple(self._outputs(slots, (bounds[0].name, bounds[1].name)))
         conditions = tuple(map(slots.condition, self.clauses.mixed))
         parts, sides = list[RowQuery](), list[RowSide]()
-        for side in self.reader.sides:
+        windows = self.query.select.windows  # of each side
+        for side, window in zip(self.reader.sides, windows, strict=True):
             first = len(parts)
             for branch in side.stream.branches:
                 parts.append(self._part(side, branch, slots.columns[side.number], len(parts) + 1))
             places = tuple(range(first, len(parts)))
-            sides.append(RowSide(side.name, side.window.range_us, places))
+            sides.append(RowSide(side.name, window.range_us, places))
         join = RowJoin(
             self.meeting.key.types, tuple(sides), tuple(slots.slots), outputs, conditions, goes
         )
@@ -218,20 +220,19 @@ class _RowJoinBinder:
 
     def _part(self, side: BoundSide, branch: Branch, columns: list[str], number: int) -> RowQuery:
         """What is held of a side over one branch of its stream."""
-        scope, joins, _ = side.scope_of(branch, self.environment)
-        with in_own_words(scope):
-            said = Said(side.words(scope), ScalarBinder(scope, self.environment.type_of))
-            where = said.where(branch, self.meeting.rows.always[side.number])
-            scalars = tuple(map(said.scalar, columns))
+        words = words_over(side, branch, self.environment)
+        with in_own_words(words.scalars.scope):
+            where = words.where(self.meeting.rows.always[side.number])
+            scalars = tuple(map(words.scalar, columns))
             clauses, extent_of = side.query.select.joins, self.environment.extent_of
-            met = joins_met(branch, joins, side.tables, clauses, extent_of)
+            met = joins_met(branch, words.joins, side.tables, clauses, extent_of)
         return RowQuery(
             name=part_name(self.query.name, number),
             relation=join_all(source_of(branch.source), met.values()),
-            tree=tree_over(branch, joins, met),
+            tree=tree_over(branch, words.joins, met),
             sink=self.query.into,
             where=where,
-            predicate=predicate_of(where, met.values(), said.scalars.types),
+            predicate=words.predicate(where, met.values()),
             columns=tuple(Projection(f"_c{n}", scalar) for n, scalar in enumerate(scalars)),
             ordered=True,
             part_of=self.query.name,
@@ -239,7 +240,7 @@ class _RowJoinBinder:
         )
 
     def _windows(self, parts: list[RowQuery], sides: list[RowSide]) -> Iterator[WindowOf]:
-        for side, bound in zip(sides, self.reader.sides, strict=True):
+        for side, window in zip(sides, self.query.select.windows, strict=True):
             trees = tuple(parts[number].tree for number in side.parts)
             below: Relation = trees[0] if len(trees) == 1 else Union(trees)
-            yield WindowOf(side.name, bound.window, below)
+            yield WindowOf(side.name, window, below)

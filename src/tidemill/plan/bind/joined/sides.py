@@ -7,7 +7,7 @@ joined to it, and in its own scope these columns are those of the side alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,14 +16,14 @@ from sqlglot import exp
 from tidemill.catalog import Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name, by_name, needs_quotes
-from tidemill.language.statements import ColumnDef, CreateQuery, JoinClause, Select, Window
+from tidemill.language.statements import ColumnDef, CreateQuery, JoinClause
 from tidemill.plan.bind.branch import BoundStream, Branch
-from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.environment import Environment
 from tidemill.plan.bind.scope import Scope, ScopeEntry
 from tidemill.plan.bind.streams import query_scope
 from tidemill.plan.functions import Signatures
 from tidemill.plan.joins import JoinTerms
-from tidemill.plan.window_join import item_prefix
+from tidemill.plan.window_join import item_number, item_prefix
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,6 @@ class BoundSide:
 
     number: int
     name: str
-    window: Window
     stream: BoundStream
     query: CreateQuery
     tables: tuple[Table, ...]
@@ -68,10 +67,10 @@ class BoundSide:
 
     def scope_of(
         self, branch: Branch, environment: Environment
-    ) -> tuple[Scope, tuple[JoinTerms, ...], Memo]:
+    ) -> tuple[Scope, tuple[JoinTerms, ...]]:
         """The scope of the side over a branch, and the terms of its tables."""
-        scope, joins, memo = query_scope(self.query, branch, environment, self.tables)
-        return scope, joins, Memo() if joins else memo
+        scope, joins, _ = query_scope(self.query, branch, environment, self.tables)
+        return scope, joins
 
     def words(self, scope: Scope) -> Scope:
         """Its columns by their names in the whole query, as trees in the scope over a branch."""
@@ -82,11 +81,6 @@ class BoundSide:
                 declared[Name(outer.name)], trees[Name(outer.name)] = outer, entry.tree(name)
         entry = ScopeEntry(Name(""), "stream", self.name, declared, trees=trees)
         return Scope((entry,), scope.aggregates)
-
-
-def side_query(query: CreateQuery, select: Select) -> CreateQuery:
-    """The query with another SELECT in it: what is asked of one side."""
-    return replace(query, select=select)
 
 
 @dataclass(frozen=True)
@@ -117,11 +111,5 @@ def check_qualifier(entries: Iterable[ScopeEntry], clause: JoinClause) -> None:
 
 def sides_of(tree: exp.Expr, items: Sequence[FromItem]) -> frozenset[int]:
     """The sides whose columns a resolved tree reads."""
-    names = {Name(column.name) for column in tree.find_all(exp.Column)}
-    return frozenset(item.side for item in _reading(names, items))
-
-
-def _reading(names: set[Name], items: Sequence[FromItem]) -> Iterator[FromItem]:
-    for item in items:
-        if any(Name(column.name) in names for column in item.columns):
-            yield item
+    numbers = (item_number(column.name) for column in tree.find_all(exp.Column))
+    return frozenset(items[number].side for number in numbers if number is not None)

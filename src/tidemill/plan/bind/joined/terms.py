@@ -4,7 +4,7 @@ Every condition is about one side. It is a *flag* of that side's rows at first; 
 terms and all guards ask for can be a condition on the side's rows at once, and is no flag.
 
 >>> on, where = RowCondition(1, "b.x > 1", False), RowCondition(1, "b.y IS NULL", True)
->>> joined = joined_by(starting(0), TermStep("LEFT", 1, frozenset((0,)), right=(on,)))
+>>> joined = joined_by(starting(0), TermStep("LEFT", 1, frozenset([frozenset([0])]), right=(on,)))
 >>> terms = settled(passing(joined, (where,)), 2)
 >>> terms.always
 ((), ('b.x > 1',))
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
@@ -50,13 +51,13 @@ class UndecidedError(Exception):
 class TermStep:
     """A side that comes in, and when a row of it and one of the others are partners.
 
-    Their keys are equal, those of the sides in `equal_to` among them, so that these give rows;
-    and the conditions on either hold.
+    Their keys are equal, and one of each of the sets of sides in `equal_to` gives rows; and the
+    conditions on either hold.
     """
 
     kind: Kind
     side: int
-    equal_to: frozenset[int] = frozenset()
+    equal_to: frozenset[frozenset[int]] = frozenset()
     left: tuple[RowCondition, ...] = ()
     right: tuple[RowCondition, ...] = ()
 
@@ -103,6 +104,10 @@ class Draft:
         rows = {**self.rows, condition.side: signs | {(condition.sql, holds)}}
         return replace(self, rows=rows).consistent()
 
+    def has(self, present: Iterable[frozenset[int]]) -> bool:
+        """True if one side of each set gives rows."""
+        return all(sides & self.rows.keys() for sides in present)
+
     def beside(self, side: int, signs: Signs) -> Draft | None:
         """The products with rows of a further side."""
         return replace(self, rows={**self.rows, side: signs}).consistent()
@@ -125,7 +130,9 @@ class Draft:
         return draft
 
     def _implied(self) -> tuple[DraftGuard, ...]:
-        """Guards, and that the rows themselves are there."""
+        """Guards, and that the rows themselves are there: under no NULL if they have partners."""
+        if len(self.rows) < 2:
+            return self.looks
         return (*self.looks, *(DraftGuard(side, signs, True) for side, signs in self.rows.items()))
 
 
@@ -167,10 +174,10 @@ def joined_by(drafts: Sequence[Draft], step: TermStep) -> list[Draft]:
 def passing(
     drafts: Iterable[Draft],
     conditions: Iterable[RowCondition] = (),
-    present: frozenset[int] = frozenset(),
+    present: frozenset[frozenset[int]] = frozenset(),
 ) -> list[Draft]:
-    """The terms whose rows pass conditions of WHERE, and have rows of these sides."""
-    passed = [draft for draft in drafts if present <= draft.rows.keys()]
+    """The terms whose rows pass conditions of WHERE, and have rows of one of each of these."""
+    passed = [draft for draft in drafts if draft.has(present)]
     for condition in conditions:
         passed = _present(_passes(draft, condition) for draft in passed)
     return passed
@@ -227,7 +234,7 @@ def _rows(signs: Signs, flags: Sequence[str]) -> RowClass:
 
 def _divided(draft: Draft, step: TermStep) -> tuple[list[Draft], list[Draft]]:
     """The rows that may have a partner, and those that have none whatever the new side has."""
-    if not step.equal_to <= draft.rows.keys():
+    if not draft.has(step.equal_to):
         return [], [draft]
     others = list[Draft]()
     for condition in step.left:
@@ -281,12 +288,11 @@ def _outside(drafts: Sequence[Draft], matched: Sequence[Draft], step: TermStep) 
     """NOT IN: true of an empty window; else a key that is not NULL, no NULLs, and no such key."""
     anywhere = DraftGuard(step.side, step.signs, exists=True, among=Among.WINDOW)
     yield from _under(drafts, anywhere.opposite)
-    absent = (
-        DraftGuard(step.side, step.signs, False, among) for among in (Among.NULL_KEYS, Among.KEY)
-    )
-    for look in (anywhere, *absent):
-        matched = _under(matched, look)
-    yield from matched
+    ((subject,),) = step.equal_to
+    for draft in matched:
+        guards = [anywhere, DraftGuard(subject, draft.rows[subject], exists=True)]
+        guards += [replace(anywhere.opposite, among=a) for a in (Among.NULL_KEYS, Among.KEY)]
+        yield from reduce(_under, guards, [draft])
 
 
 def _under(drafts: Iterable[Draft], look: DraftGuard) -> list[Draft]:
