@@ -1,4 +1,4 @@
-"""What joins of windows cost, as ratios.
+"""What joins of windows and changes of answers cost, as ratios.
 
     tidemill bench joins --json bench/results/joins.json
     tidemill bench joins --only one,thousand --rows 1000000
@@ -11,8 +11,9 @@ beside how often it may be.
 
 from __future__ import annotations
 
-from _joins import slices
+from _joins import changes, slices
 from _ratios import run_table
 
 if __name__ == "__main__":
-    run_table("tidemill bench joins", __doc__, slices.RATIOS, rows=5_000_000)
+    ratios = (*slices.RATIOS, *changes.RATIOS)
+    run_table("tidemill bench joins", __doc__, ratios, rows=5_000_000)

@@ -32,6 +32,7 @@ FLOORS = {
     "README.md": 2,
     "docs/aggregates.md": 5,
     "docs/language.md": 16,
+    "docs/nexmark.md": 3,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 9,
@@ -185,6 +186,7 @@ EXPECTED = {  # rows in, late, malformed, answers
     "sensors.sql": (13, 1, 1, 11),
     "corrections.sql": (13, 0, 1, 10),
     "rfid.sql": (10, 0, 0, 8),
+    "crossings.sql": (5_798, 0, 0, 33),
     "bursts.sql": (35_620, 6_107, 0, 6_127),
     "promises.sql": (24, 0, 0, 32),
     "alerts.sql": (13, 0, 1, 15),
@@ -192,6 +194,23 @@ EXPECTED = {  # rows in, late, malformed, answers
     "aggregates/decay.sql": (29_734, 0, 0, 27),
     "aggregates/histogram.sql": (29_734, 0, 0, 27),
     "aggregates/burst.sql": (29_734, 0, 0, 28),
+    "nexmark/q0.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q1.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q2.sql": (3_680, 0, 0, 9),
+    "nexmark/q3.sql": (320, 0, 0, 7),
+    "nexmark/q5.sql": (5_401, 0, 0, 14),
+    "nexmark/q7.sql": (3_682, 0, 0, 2),
+    "nexmark/q8.sql": (320, 0, 0, 25),
+    "nexmark/q10.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q12.sql": (3_680, 0, 0, 72),
+    "nexmark/q13.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q14.sql": (3_680, 0, 0, 1_041),
+    "nexmark/q15.sql": (3_680, 0, 0, 2),
+    "nexmark/q16.sql": (3_680, 0, 0, 2_558),
+    "nexmark/q17.sql": (3_680, 0, 0, 339),
+    "nexmark/q20.sql": (3_920, 0, 0, 371),
+    "nexmark/q21.sql": (3_680, 0, 0, 3_531),
+    "nexmark/q22.sql": (3_680, 0, 0, 3_680),
 }
 
 
@@ -204,6 +223,7 @@ def test_every_example_is_expected() -> None:
 SPARK_EXAMPLES = {
     *("alerts.sql", "corrections.sql", "replay.sql", "rfid.sql", "sensors.sql", "streams.sql"),
     "aggregates/burst.sql",
+    *(f"nexmark/q{number}.sql" for number in (1, 2, 10, 13, 14, 15, 16, 17, 21, 22)),
 }
 
 
@@ -218,9 +238,14 @@ def test_an_example_script_runs_with_spark(name: str, folder: Path) -> None:
     check_example(name, folder)
 
 
+def beside(name: str, folder: Path) -> Path:
+    """A copy of what lies beside a script: data, or an aggregate."""
+    parts = Path(name).parts[:-1]
+    return shutil.copytree(EXAMPLES.joinpath(*parts), folder.joinpath(*parts)) if parts else folder
+
+
 def check_example(name: str, folder: Path) -> None:
-    # Beside its data, or beside its aggregate.
-    base = EXAMPLES / "aggregates" if name.startswith("aggregates") else folder
+    base = beside(name, folder)
     with Engine(folder / "home", clock=ManualClock(), default_sink="discard") as engine:
         engine.sql((EXAMPLES / name).read_text(), base)
         report = engine.run("flush")

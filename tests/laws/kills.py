@@ -16,15 +16,16 @@ class KilledError(BaseException):
 
 
 @contextmanager
-def killed(step: str | None, after: int) -> Iterator[None]:
-    """The engine dies when it comes to a step for the so-manieth time."""
+def killed(step: str | None, after: int = 0, tick: int | None = None) -> Iterator[None]:
+    """The engine dies when it comes to a step, of a tick or of any, for the so-manieth time."""
     left = after
 
-    def dying(_point: Failpoint, reached: str, _tick: int) -> None:
+    def dying(_point: Failpoint, reached: str, number: int) -> None:
         nonlocal left
-        left -= reached == step
-        if reached == step and left < 0:
-            raise KilledError
+        if reached == step and tick in (None, number):
+            left -= 1
+            if left < 0:
+                raise KilledError
 
     with patch.object(Failpoint, "reach", dying):
         yield

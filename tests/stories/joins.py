@@ -31,8 +31,10 @@ Row = dict[str, Any]
 
 AGGREGATES = (
     *("COUNT(*)", "COUNT({0}.v)", "SUM({0}.v)", "AVG({0}.x)", "MIN({0}.v)", "MAX({0}.x)"),
-    *("COUNT(DISTINCT {0}.v)", "MEDIAN({0}.v)", "VAR_POP({0}.x)", "SUM({0}.j)", "MIN({0}.k)"),
+    *("COUNT(DISTINCT {0}.v)", "MEDIAN({0}.v)", "VAR_POP({0}.x)", "SUM({0}.j)", "MAX({0}.j)"),
 )
+# What arrays do not read, so that Spark starts.
+OF_TEXTS = ("MIN({0}.k)", "MAX(UPPER({0}.k))", "COUNT(DISTINCT {0}.k || 'x')")
 CONDITIONS = ("{0}.v > 3", "{0}.b", "{0}.x < 2.5", "{0}.v <> 4 AND {0}.j < 3", "{0}.j IN (0, 1)")
 NULLABLE = ("{0}.v IS NULL", "({0}.v < 6 OR {0}.v IS NULL)", "NOT {0}.b", "{0}.x > 1")
 GROUPS = ("{0}.k", "{0}.b", "{0}.j", "{0}.v")
@@ -120,6 +122,7 @@ class CaseMaker:
     rng: random.Random
     kinds: Sequence[str] = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
     exists: bool = True
+    texts: bool = False  # also what arrays do not read
 
     def case(self, name: str) -> JoinCase:
         rng, key = self.rng, self.rng.choice(KEYS)
@@ -148,7 +151,7 @@ class CaseMaker:
             )
         )
         values = [
-            rng.choice(AGGREGATES).format(rng.choice(shown).alias)
+            rng.choice((*AGGREGATES, *(OF_TEXTS * self.texts))).format(rng.choice(shown).alias)
             for _ in range(rng.choice((1, 2, 3)))
         ]
         items = [f"{sql} AS c{number}" for number, sql in enumerate((*groups, *values))]
@@ -182,6 +185,8 @@ class CaseMaker:
                 same = " AND ".join(f"e.{column} = {outer}.{column}" for column in key)
                 where.append(f"{word}EXISTS (SELECT 1 FROM {{{number}}} WHERE {same}{condition})")
             else:
+                # Whether a text is NULL is Catalyst's to say.
+                word = word if self.texts or key == ("j",) else ""
                 condition = condition.replace(" AND ", " WHERE ", 1)
                 where.append(
                     f"{outer}.{key[0]} {word}IN (SELECT e.{key[0]} FROM {{{number}}}{condition})"

@@ -114,8 +114,8 @@ def answer_tasks(
     Requests by fewer keys than the synopsis has, named in `keys`, need all buckets in one.
     """
     buckets = sorted({bucket for piece in pieces for bucket, _, _ in piece.spans})
-    if not buckets and any(request.gapped for request in requests):
-        # Windows without rows are answered also where there are no pieces at all.
+    if not buckets and any(request.gapped or request.batch.delta for request in requests):
+        # Windows without rows are answered, and compared, also where there are no pieces at all.
         buckets = [0]
     return [
         AnswerTask(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidemill.language.statements import Window
+from tidemill.language.statements import Delta, Window
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
 from tidemill.plan.query import QueryPlan
@@ -13,6 +13,11 @@ from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
 from tidemill.words import span, wrapped
+
+DELTAS = {
+    Delta.NEW: "rows that the answer one slide before had not",
+    Delta.GONE: "rows that the answer one slide before had, and that have gone",
+}
 
 
 def derived_lanes(queries: Iterable[QueryPlan], synopsis: Synopsis) -> Iterator[str]:

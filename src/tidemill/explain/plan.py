@@ -44,6 +44,8 @@ def _lines(plan: QueryPlan) -> list[str]:
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
+    if plan.delta:
+        lines.append(f"  delivers   {plan.delta}: {phrases.DELTAS[plan.delta]}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
@@ -51,6 +53,8 @@ def _lines(plan: QueryPlan) -> list[str]:
     lines += [f"  output     {o.name} {o.node.type} = {_node(o.node)}" for o in plan.outputs]
     if plan.having is not None:
         lines.append(f"  having     {_node(plan.having)}")
+    if plan.distinct:
+        lines.append("  distinct   of rows of an answer that are equal the first alone")
     lines += [f"  order by   {_ordering(ordering)}" for ordering in plan.order_by]
     if plan.limit is not None:
         ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"

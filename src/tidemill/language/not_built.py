@@ -32,7 +32,15 @@ HINTS = {
     "a set operation": (
         "a union is a stream, which queries read: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
     ),
-    "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
+    "SELECT DISTINCT without a window": (
+        "select over a window: " + _RANGE + " after the stream's name"
+    ),
+    **{
+        f"{word} over several lengths": "write a query for each length"
+        for word in ("ISTREAM", "DSTREAM")
+    },
+    "ISTREAM RESTORE": "ISTREAM tells what an answer has that the one a slide before had not",
+    "WSTREAM": "SELECT without a word gives all rows of each answer",
     "WITH before SELECT": _ONE_STREAM,
     "SELECT * with words": "write SELECT * alone, or name the columns",
     "SELECT alias.*": "write SELECT * alone, or name the columns",

@@ -172,7 +172,7 @@ def _(run: RunSelect) -> str:
 def _(select: Select) -> str:
     stream = _relation(select.stream, select.window, select.stream_alias)
     clauses = (
-        ("SELECT", ", ".join(_item(item) for item in select.items)),
+        ("SELECT", _head(select)),
         ("FROM", stream + "".join(map(_join, select.joins))),
         ("WHERE", " AND ".join(_conditions(select))),
         ("GROUP BY", ", ".join(key.sql for key in select.group_by)),
@@ -193,6 +193,12 @@ def _(select: RowSelect) -> str:
         ("WHERE", select.where.sql if select.where else ""),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+def _head(select: Select) -> str:
+    items = ", ".join(map(_item, select.items))
+    items = f"DISTINCT {items}" if select.distinct else items
+    return f"{select.delta}({items})" if select.delta else items
 
 
 def _row_item(item: SelectItem | Star) -> str:

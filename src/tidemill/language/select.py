@@ -18,6 +18,7 @@ from tidemill.language.relations import (
     parse_length,
     refuse_other_relations,
 )
+from tidemill.language.select_head import check_head, parse_head
 from tidemill.language.statements import (
     Emit,
     Expr,
@@ -43,15 +44,15 @@ _EMIT_FORM = "write EMIT ON CLOSE, EMIT EVERY d, EMIT EMPTY WINDOWS, or several 
 def parse_select(cursor: Cursor) -> Select:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
-    items = parse_select_list(cursor, _parse_select_item)
+    head = parse_head(cursor, _parse_select_item)
     cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
     stream, stream_place, window, alias = parse_from(cursor)
-    _refuse_star(items, window, cursor.text)
+    _refuse_star(head.items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
     where, subqueries = _parse_where(cursor)
-    return Select(
-        items,
+    select = Select(
+        head.items,
         stream,
         alias,
         window,
@@ -63,9 +64,14 @@ def parse_select(cursor: Cursor) -> Select:
         emit=_parse_emit(cursor),
         joins=joins,
         subqueries=subqueries,
+        delta=head.delta,
+        distinct=head.distinct,
         place=cursor.since(start),
         stream_place=stream_place,
+        delta_place=head.delta_place,
     )
+    check_head(head, select, cursor.text)
+    return select
 
 
 def reads_window(cursor: Cursor) -> bool:
@@ -81,12 +87,10 @@ def reads_window(cursor: Cursor) -> bool:
 
 
 def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
-    """SELECT and the items after it."""
-    cursor.expect("SELECT")
-    if cursor.at("DISTINCT"):
-        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
-    cursor.take("ALL")
-    return cursor.separated(lambda: parse(cursor))
+    """SELECT and the items after it, where there are no windows."""
+    head = parse_head(cursor, parse)
+    check_head(head, None, cursor.text)
+    return head.items
 
 
 def parse_item(cursor: Cursor) -> SelectItem:

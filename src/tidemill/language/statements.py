@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -171,6 +172,15 @@ class Emit(_Placed):
 ON_CLOSE = Emit()
 
 
+class Delta(StrEnum):
+    """What of an answer is delivered: all its rows, those that the answer one slide before had
+    not, or those that this one had and that have gone."""
+
+    NONE = ""
+    NEW = "ISTREAM"
+    GONE = "DSTREAM"
+
+
 @dataclass(frozen=True)
 class Select(_Placed):
     """One SELECT over windows of streams and the tables joined to them, or over one stream's rows.
@@ -189,14 +199,22 @@ class Select(_Placed):
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
     emit: Emit = ON_CLOSE
+    delta: Delta = Delta.NONE
+    distinct: bool = False
     subqueries: tuple[Subquery, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    delta_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def windows(self) -> tuple[Window, ...]:
         """Those of FROM."""
         windows = (self.window, *(join.window for join in self.joins))
         return tuple(window for window in windows if window is not None)
+
+    @property
+    def leading_window(self) -> Window | None:
+        """The window whose slide all others follow; the first if none has one of its own."""
+        return next((w for w in self.windows if not w.is_soft), self.window)
 
     @property
     def joins_windows(self) -> bool:

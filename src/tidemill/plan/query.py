@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
 from tidemill.ids import hash_once
-from tidemill.language.statements import ON_CLOSE, Emit, Window
+from tidemill.language.statements import ON_CLOSE, Delta, Emit, Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
 from tidemill.plan.window_join import WindowJoin
@@ -116,6 +116,8 @@ class QueryPlan:
     parts: tuple[QueryPlan, ...] = ()
     part_of: str = ""  # of a part, the name of the query
     join: WindowJoin | None = None
+    delta: Delta = Delta.NONE
+    distinct: bool = False  # of rows of an answer that are equal, the first alone
 
     def __post_init__(self) -> None:
         # Each part of a query over a union reads another relation, and has been checked.
@@ -136,6 +138,11 @@ class QueryPlan:
     def is_soft(self) -> bool:
         """True if only its newest window is answered, when there is time."""
         return self.window.is_soft
+
+    @property
+    def before_us(self) -> int:
+        """How long before an answer lies the one that it is compared with; 0 if it is not."""
+        return self.window.slide_us if self.delta else 0
 
     @cached_property
     def revises(self) -> bool:

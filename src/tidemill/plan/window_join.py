@@ -34,7 +34,7 @@ class RowClass:
 class Among(StrEnum):
     """Where a guard looks for rows."""
 
-    KEY = "key"  # under the same key
+    KEY = "key"  # under the same key, which has no NULL in it
     WINDOW = "window"  # anywhere in the side's window
     NULL_KEYS = "null keys"  # under a key with a NULL in it
 

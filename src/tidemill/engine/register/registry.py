@@ -106,6 +106,13 @@ class Registry:
                 hint="CREATE QUERY name AS … answers windows as they come",
                 place=run.select.emit.place,
             )
+        if run.select.delta:
+            refuse(
+                "E_WINDOW",
+                f"a SELECT by itself has no {run.select.delta}: no answer comes before it",
+                hint="CREATE QUERY name AS … tells how its answers change",
+                place=run.select.delta_place,
+            )
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)

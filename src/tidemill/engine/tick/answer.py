@@ -182,14 +182,17 @@ class QueryBatches:
         self._readers = stints_by_query(readers)
         self._queries = [lift(query) for query, _ in self._readers]
         self._finished_by_driver = [
-            # Whether an answer is withdrawn is known of all buckets together.
-            (query.is_ordered and is_parted) or query.may_withdraw or not lifted.finishes_here
+            # What is withdrawn, there twice or changed is known of all buckets together.
+            (query.is_ordered and is_parted)
+            or (query.may_withdraw or query.distinct or bool(query.delta))
+            or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
         self._watched: frozenset[str] | None = None
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
         self._places: dict[str, tuple[int, int]] = {}
+        self._compared: dict[int, int] = {}  # by place of a batch, that of its compared windows
         self._places_of: dict[tuple[str, ...], tuple[tuple[int, int], ...]] = {}
 
     def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
@@ -200,6 +203,7 @@ class QueryBatches:
         for run in due:
             if run.synopsis == self._basis:
                 for place, number in self._places_behind(run.queries):
+                    place = self._compared[place] if run.compared else place
                     numbers[place].append(number)
                     runs[place].append(run)
         return tuple(
@@ -241,21 +245,28 @@ class QueryBatches:
             for number, query in enumerate(batch.queries)
         }
         self._places_of = {}
+        changing = [place for place, batch in enumerate(self._batches) if batch.delta]
+        self._compared = {
+            place: len(self._batches) + number for number, place in enumerate(changing)
+        }
+        self._batches += [replace(self._batches[place], compared=True) for place in changing]
 
     def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
-        # A query that Spark finishes has a plan of its own to be finished by.
-        alone = None if query.finishes_here else query.name
+        plan = self._context.plan.query(query.name)
+        # A query that Spark finishes, or of distinct rows, has a plan of its own to be finished by.
+        alone = None if query.finishes_here and not plan.distinct else query.name
         names = query.column_names if is_named else ()
-        return query.shape, delivery, names, id(self._context.sinks[query.name]), alone
+        sink = id(self._context.sinks[query.name])
+        return query.shape, delivery, names, sink, alone, plan.delta
 
     def _question(self, number: int) -> Hashable:
         """The identity of a query in its batch: those that ask the very same share their answers.
 
         Soft queries are answered one by one. Of twins one may be paused alone, and then windows
-        that are corrected do not have as many revisions for both.
+        that are corrected do not have as many revisions for both, nor the same answer before.
         """
         lifted, (query, stints) = self._queries[number], self._readers[number]
-        if query.is_soft or query.revises:
+        if query.is_soft or query.revises or query.delta:
             return query.name
         is_paused = Name(query.name) in self._context.paused
         return lifted.values, lifted.limit, query.window, query.emit, stints, is_paused
@@ -264,10 +275,12 @@ class QueryBatches:
         """A batch of the first of all twins."""
         numbers = [first for first, *_ in twins]
         delivery, is_named = self._deliveries[numbers[0]]
+        query, _ = self._readers[numbers[0]]
         return QueryBatch.of(
             [self._queries[number] for number in numbers],
             [self._readings[self._queries[number].name] for number in numbers],
             is_named,
             delivery,
             [tuple(self._queries[number].name for number in others) for _, *others in twins],
+            query.delta,
         )

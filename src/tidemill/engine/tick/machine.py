@@ -114,7 +114,9 @@ class TickMachine:
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
         self._paused = answer.paused
-        self._revising = [query for query in answer.queries_of(stream) if query.revises]
+        # Which windows these have answered matters later.
+        queries = answer.queries_of(stream)
+        self._remembering = [query for query in queries if query.revises or query.delta]
         self._handover = TickHandover.of(answer.handovers, stream, self._plan)
         self._handover.sweep(self.state.tick + 1)
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
@@ -356,12 +358,12 @@ class TickMachine:
     ) -> dict[str, QueryState]:
         """The states of the queries for which the tick has changed something."""
         changed = self._deliverer.query_states()
-        if not self._revising:
+        if not self._remembering:
             return changed
         after = {**self._streams, **streams}
         finals = {name: state.final_us for name, state in after.items()}
         review = Review(record, decision, finals, self._deliverer.outcomes)
-        revised = review.revisions_after(self._revising, self._states, self._paused)
+        revised = review.revisions_after(self._remembering, self._states, self._paused)
         for name, revisions in revised.items():
             changed[name] = replace(changed.get(name, self._states[name]), revisions=revisions)
         return changed

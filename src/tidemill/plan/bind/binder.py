@@ -26,6 +26,7 @@ from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_delta,
     check_emit,
     check_output_name,
     column_name,
@@ -33,6 +34,11 @@ from tidemill.plan.bind.clauses import (
     refuse_aggregates,
     type_placed,
     with_updates,
+)
+from tidemill.plan.bind.distinct import (
+    check_comparable,
+    check_distinct_order,
+    grouped_by_list,
 )
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.wholes import bind_window_join
@@ -145,6 +151,8 @@ class _Binder:
     ) -> None:
         self._memo = memo  # of this scope
         self._query, self._select = query, query.select
+        if query.select.distinct:
+            self._select = grouped_by_list(query.select, scope, _BOUNDS)
         self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
@@ -156,11 +164,14 @@ class _Binder:
 
     def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         check_emit(self._select, self._window)
+        check_delta(self._select, self._branch.source)
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
+        if self._select.delta or self._select.distinct:
+            check_comparable(self._select, outputs)
         having = self._having()
-        order_by = self._order_by()
+        order_by = self._order_by(outputs)
         priority = priority_of(self._query)
         clauses, extent_of = self._select.joins, self._environment.extent_of
         joins = joins_met(self._branch, self._joins, tables, clauses, extent_of)
@@ -180,6 +191,8 @@ class _Binder:
             limit=self._select.limit,
             priority=priority,
             emit=self._select.emit,
+            delta=self._select.delta,
+            distinct=self._select.distinct,
         )
 
     def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
@@ -267,14 +280,16 @@ class _Binder:
         check_condition("HAVING", node.type, expr.place)
         return node
 
-    def _order_by(self) -> tuple[Ordering, ...]:
+    def _order_by(self, outputs: tuple[Output, ...]) -> tuple[Ordering, ...]:
         return tuple(
-            Ordering(self._order_node(item.expr), item.descending, item.nulls_first)
+            Ordering(self._order_node(item.expr, outputs), item.descending, item.nulls_first)
             for item in self._select.order_by
         )
 
-    def _order_node(self, expr: Expr) -> Node:
+    def _order_node(self, expr: Expr, outputs: tuple[Output, ...]) -> Node:
         node = self._finish(self._ordinal(expr), frozenset(self._aliases))
+        if self._query.select.distinct:
+            check_distinct_order(node, outputs, expr.place)
         if not node.type.is_atomic:
             refuse(
                 "E_TYPE",
@@ -367,9 +382,14 @@ class _Binder:
             "E_UNGROUPED",
             f"column '{column}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
-            hint=f"add {column} to GROUP BY, or take MIN({column}) or the like",
+            hint=self._hint_of_ungrouped(column),
             place=place_in(expr, node),
         )
+
+    def _hint_of_ungrouped(self, column: str) -> str:
+        if self._select is not self._query.select:
+            return f"SELECT DISTINCT groups by what it selects; add {column} to the list"
+        return f"add {column} to GROUP BY, or take MIN({column}) or the like"
 
 
 def _larger(left: Node, right: Node) -> Node:

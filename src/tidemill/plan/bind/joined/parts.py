@@ -8,7 +8,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from tidemill.language.statements import Expr, Window
+from tidemill.language.statements import Delta, Expr, Window
 from tidemill.plan.bind.branch import Branch, joins_met, narrowed, source_of, tree_over
 from tidemill.plan.bind.clauses import ScalarBinder, predicate_of
 from tidemill.plan.bind.environment import Environment, Memo
@@ -79,6 +79,8 @@ class SideParts:
             having=None,
             order_by=(),
             limit=None,
+            delta=Delta.NONE,
+            distinct=False,
         )
 
     def _words(self, branch: Branch) -> _BranchWords:

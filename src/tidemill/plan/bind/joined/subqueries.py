@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from tidemill.language.statements import Subquery
-from tidemill.plan.bind.clauses import ScalarBinder, refuse_aggregates
+from tidemill.plan.bind.clauses import refuse_aggregates
 from tidemill.plan.bind.joined.conditions import (
     ConditionReader,
     Conjuncts,
-    SideCondition,
     refuse_mixed,
 )
 from tidemill.plan.bind.joined.relations import FromReader, JoinStep
@@ -48,9 +45,7 @@ class SubqueryReader:
         equality = self._membership(subquery, conditions, entry, side.number)
         if not subquery.negated:
             return JoinStep("LEFT SEMI", side.number, inside + equality, subquery.place)
-        not_null = self._not_null(subquery, equality)
-        step = inside + equality + Conjuncts((), (not_null,))
-        return JoinStep("NOT IN", side.number, step, subquery.place)
+        return JoinStep("NOT IN", side.number, inside + equality, subquery.place)
 
     def _outside(self, entry: ScopeEntry) -> list[ScopeEntry]:
         """The names of the outer query that the subquery does not hide."""
@@ -82,13 +77,3 @@ class SubqueryReader:
         if len(reads[0]) != 1 or reads[1] != {side}:
             refuse_mixed("such a condition with IN", _ONE_EACH, subquery.place)
         return conditions.equal(subject, outer, inner)
-
-    def _not_null(self, subquery: Subquery, equality: Conjuncts) -> SideCondition:
-        """That the subject of NOT IN is there."""
-        subject = subquery.subject
-        assert subject is not None
-        outer = self.reader.scope().resolve(subject)
-        tree = exp.Not(this=exp.Is(this=exp.Paren(this=outer), expression=exp.Null()))
-        scalars: ScalarBinder = self.reader.scalars()
-        (pair,) = equality.equalities
-        return SideCondition(pair.left.side, scalars.bind(subject, tree), tree, subject.place)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass
@@ -129,7 +130,9 @@ class Draft:
         return draft
 
     def _implied(self) -> tuple[DraftGuard, ...]:
-        """Guards, and that the rows themselves are there."""
+        """Guards, and that the rows themselves are there: under no NULL if they have partners."""
+        if len(self.rows) < 2:
+            return self.looks
         return (*self.looks, *(DraftGuard(side, signs, True) for side, signs in self.rows.items()))
 
 
@@ -285,12 +288,11 @@ def _outside(drafts: Sequence[Draft], matched: Sequence[Draft], step: TermStep) 
     """NOT IN: true of an empty window; else a key that is not NULL, no NULLs, and no such key."""
     anywhere = DraftGuard(step.side, step.signs, exists=True, among=Among.WINDOW)
     yield from _under(drafts, anywhere.opposite)
-    absent = (
-        DraftGuard(step.side, step.signs, False, among) for among in (Among.NULL_KEYS, Among.KEY)
-    )
-    for look in (anywhere, *absent):
-        matched = _under(matched, look)
-    yield from matched
+    ((subject,),) = step.equal_to
+    for draft in matched:
+        guards = [anywhere, DraftGuard(subject, draft.rows[subject], exists=True)]
+        guards += [replace(anywhere.opposite, among=a) for a in (Among.NULL_KEYS, Among.KEY)]
+        yield from reduce(_under, guards, [draft])
 
 
 def _under(drafts: Iterable[Draft], look: DraftGuard) -> list[Draft]:

@@ -13,7 +13,7 @@ from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.assembly import BindWhole, JoinAssembly, names_beside_columns
 from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
-from tidemill.plan.bind.joined.relations import FromReader
+from tidemill.plan.bind.joined.relations import FromRead, FromReader
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
 from tidemill.plan.bind.scope import Scope, aggregate_calls
 from tidemill.plan.query import QueryPlan
@@ -43,13 +43,13 @@ def _bind(
     memo = environment.memo.recall(_from_question(select, catalog), Memo)
     reader = FromReader(query, catalog, environment)
     with _in_own_words(reader):
-        reader = memo.recall("from", reader.read)
+        reader = reader.after(memo.recall("from", reader.read))
         scope = memo.recall("scope", reader.scope)
         _refuse_rows(select, scope)
-    reader = reader.copy()
     with _in_own_words(reader):
         bound = memo.recall(_where_question(select), lambda: _bound(reader, select))
-        assembly = JoinAssembly(query, environment, bound.reader, scope, bound.clauses, memo)
+        reader = reader.after(bound.parts)
+        assembly = JoinAssembly(query, environment, reader, scope, bound.clauses, memo)
         return assembly.plan(bound.meeting, bind_whole)
 
 
@@ -57,7 +57,7 @@ def _bind(
 class _Bound:
     """FROM and WHERE, with the sides of EXISTS and IN, whatever the lengths of windows."""
 
-    reader: FromReader
+    parts: FromRead
     clauses: Clauses
     meeting: Meeting
 
@@ -69,7 +69,7 @@ def _bound(reader: FromReader, select: Select) -> _Bound:
     looks = tuple(map(SubqueryReader(reader).step, select.subqueries))
     clauses = Clauses(groups, where, looks)
     names = [side.name for side in reader.sides]
-    return _Bound(reader, clauses, meeting_of(clauses, names, reader.scalars()))
+    return _Bound(reader.so_far(), clauses, meeting_of(clauses, names, reader.scalars()))
 
 
 def _from_question(select: Select, catalog: Catalog) -> tuple[object, ...]:
@@ -111,7 +111,7 @@ def _refuse_emit(select: Select) -> None:
 
 def _refuse_rows(select: Select, scope: Scope) -> None:
     """Refuses a list of plain rows: from slices there are groups alone."""
-    if select.group_by or select.having is not None:
+    if select.group_by or select.having is not None or select.distinct:
         return
     trees = (scope.resolve(item.expr, names_beside_columns(select)) for item in select.items)
     if not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates)):
