@@ -24,7 +24,7 @@ from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
 from tidemill.share import StreamPosition, arrange_feeds, specs_of
 from tidemill.share.synopses import FittedSynopsis, new_synopsis
-from tidemill.state.cells import Cells, joined, narrow
+from tidemill.state.cells import Cells, joined, narrow, which_read
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import gather, read_bucket, write_piece
 from tidemill.windows import BEGINNING_US
@@ -69,7 +69,8 @@ def counted(made: FittedSynopsis, parts: list[Cells], reading: Any) -> Counter[t
     """Rows by (slice, keys) as a query with the reading sees them."""
     if not parts:
         return Counter()
-    cells = narrow(joined(parts), [reading])
+    cells = joined(parts)
+    cells = narrow(cells, [reading], which_read([reading], cells.signatures))
     # Under the number after the reading's lies what it does not read.
     cells = cells.where(cells.signature == 0)
     place = [kept.lane.kind for kept in made.synopsis.kept_lanes].index("rows")

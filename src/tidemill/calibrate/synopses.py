@@ -12,7 +12,7 @@ from tidemill.calibrate.answers import answering
 from tidemill.calibrate.cells import GROUPS, holding, make_cells
 from tidemill.calibrate.fitting import Action, Job, Watch
 from tidemill.calibrate.stage import CONDITIONS, COUNTS, feeds_of, query, synopsis_for
-from tidemill.state.cells import Cells, joined, narrow
+from tidemill.state.cells import Cells, joined, narrow, which_read
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, read_bucket, write_piece
 from tidemill.state.routing import routed
@@ -135,7 +135,8 @@ def narrow_ns(watch: Watch) -> float:
     readings = [fit.readings[each.name] for each in queries]
 
     def job(count: int) -> Job:
-        return Job(lambda: narrow(cells, readings[:count]), holding(cells, count))
+        is_read = which_read(readings[:count], cells.signatures)
+        return Job(lambda: narrow(cells, readings[:count], is_read), holding(cells, count))
 
     return watch.each_ns(job(len(CONDITIONS) // 4), job(len(CONDITIONS)))
 

@@ -256,7 +256,7 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts, pass_number: int) -> Feed:
 
     return Feed(
         scan=scan,
-        bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
+        bits=tuple(sorted(scan.bit(predicate) for predicate in predicates)),
         keeps_all=any(map(keeps_all, root)),
         nodes=_nodes(root, sets, key_tree(sets, rows)),
         synopses=root,

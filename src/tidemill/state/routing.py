@@ -8,7 +8,7 @@ import numpy as np
 
 from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.plan.predicates import has_bit, set_bit
+from tidemill.plan.predicates import have_bits, set_bit
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed
 from tidemill.state.loops.routes import hand_out
@@ -53,7 +53,7 @@ def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
     for place, bit in enumerate(synopsis.bits):
         starts = bit.cuts.starts(cells.slices)
         useful = bit.cuts.in_some_window(starts)
-        slices, number = np.unique(starts[useful], return_inverse=True)
+        slices, number = _runs(starts[useful])
         home[place, useful] = count + number
         predicate.append(np.full(len(slices), place))
         start.append(slices)
@@ -61,12 +61,18 @@ def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
     return _Homes(home, np.concatenate(predicate), np.concatenate(start))
 
 
+def _runs(ascending: IntArray) -> tuple[IntArray, IntArray]:
+    """Each value once, and which of them each is."""
+    is_first = np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]
+    return ascending[is_first], np.cumsum(is_first) - 1
+
+
 def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
     """Flags of the predicates that hold, by signature."""
     holds = np.ones((len(cells.signatures), len(synopsis.bits)), dtype=np.bool_)
-    for place, bit in enumerate(synopsis.bits):
-        if not bit.predicate.is_true:
-            holds[:, place] = has_bit(cells.signatures, feed.bit(bit.predicate))
+    predicates = [bit.predicate for bit in synopsis.bits]
+    tested = [place for place, predicate in enumerate(predicates) if not predicate.is_true]
+    holds[:, tested] = have_bits(cells.signatures, [feed.bit(predicates[n]) for n in tested])
     return holds
 
 
