@@ -47,24 +47,19 @@ def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
 
 
 def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
-    home = np.full((len(synopsis.bits), len(cells.slices)), -1, dtype=np.int64)
-    predicate, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    count = 0
+    shape = len(synopsis.bits), len(cells.slices)
+    starts, useful = np.empty(shape, np.int64), np.empty(shape, np.bool_)
     for place, bit in enumerate(synopsis.bits):
-        starts = bit.cuts.starts(cells.slices)
-        useful = bit.cuts.in_some_window(starts)
-        slices, number = _runs(starts[useful])
-        home[place, useful] = count + number
-        predicate.append(np.full(len(slices), place))
-        start.append(slices)
-        count += len(slices)
-    return _Homes(home, np.concatenate(predicate), np.concatenate(start))
-
-
-def _runs(ascending: IntArray) -> tuple[IntArray, IntArray]:
-    """Each value once, and which of them each is."""
-    is_first = np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]
-    return ascending[is_first], np.cumsum(is_first) - 1
+        starts[place] = bit.cuts.starts(cells.slices)
+        useful[place] = bit.cuts.in_some_window(starts[place])
+    predicate, column = np.nonzero(useful)
+    start = starts[predicate, column]
+    # Slices ascend, so that those which one slice of a predicate is made of are neighbours.
+    is_other = (predicate[1:] != predicate[:-1]) | (start[1:] != start[:-1])
+    is_first = np.append(True, is_other)[: len(start)]
+    home = np.full(shape, -1, np.int64)
+    home[predicate, column] = np.cumsum(is_first) - 1
+    return _Homes(home, predicate[is_first], start[is_first])
 
 
 def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
