@@ -127,6 +127,24 @@ def route_ns(watch: Watch) -> float:
     return watch.each_ns(job(_LEAST), job(_MOST))
 
 
+def home_ns(watch: Watch) -> float:
+    """By predicates: a handful of cells, so that what each takes in a tick is all there is."""
+
+    def job(count: int) -> Job:
+        queries = [query("src", 2_000 + n, where, COUNTS) for n, where in enumerate(_floors(count))]
+        synopsis = synopsis_for(0, queries, routed=True).synopsis
+        (feed,) = feeds_of([synopsis])
+        cells = make_cells(feed, 2, bits=1)
+        cells = cells.where(cells.group < _SMALL_GROUPS)
+        return Job(lambda: routed(feed, synopsis, cells), count)
+
+    return watch.each_ns(job(_FEW), job(4 * _MANY))
+
+
+def _floors(count: int) -> list[str]:
+    return [f"length > {number}" for number in range(count)]
+
+
 def narrow_ns(watch: Watch) -> float:
     """By readings: the same cells picked for more of them."""
     queries = [query("src", slide_ms=1_000, where=where) for where in CONDITIONS]

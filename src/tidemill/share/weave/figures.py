@@ -52,6 +52,7 @@ class MachineCosts:
     read_ns: float = 4.5  # one cell read again by a tick
     combine_ns: float = 20.0  # one cell that is read, laid out and put into a running sum
     route_ns: float = 13.0  # one cell handed to one predicate that holds
+    home_ns: float = 10_000.0  # one predicate in a tick that hands cells out, however few
     narrow_ns: float = 5.0  # one cell picked by its signature
     answer_ns: float = 5.0  # one window × group cell answered and finished
     piece_ns: float = 1_100_000.0  # one file of cells written; every tick has one
