@@ -18,7 +18,7 @@ from tests.laws.lifting import partial_rows
 from tests.laws.queries import Asked, plan_of, random_queries, random_row, truths_of
 from tests.share.shared import costs
 from tidemill.aggregates import Encoded
-from tidemill.plan.predicates import ALL_ROWS, NO_ROWS
+from tidemill.plan.predicates import ALL_ROWS, NO_ROWS, Predicate
 from tidemill.reference.answers import AcceptedRow
 from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
@@ -147,6 +147,32 @@ def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
     found = folded(tmp_path, [made], [asked], rows, buckets=1)
     got = counted(made, list(found["s1"].values()), made.readings["q0"])
     assert got == {(t * 10_000, "a"): 2 for t in range(4)}
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_tick_does_not_compare_every_condition_with_every_other(
+    routed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a hundred conditions finds its bit at once, however few the rows."""
+    conditions, compared = 100, Counter[str]()
+    plans = [
+        counting(n, "k", f"n > {n}", "RANGE 10 ms SLIDE 10 ms") for n in reversed(range(conditions))
+    ]
+    made = new_synopsis(1, plans, StreamPosition(), covers=False, routed=routed)
+    (feed,) = arrange_feeds([made.synopsis], Settings(), costs())
+    rows = [AcceptedRow(t * 1_000, {"k": "a", "n": 30 * t}) for t in range(3)]
+    truths = truths_of([Asked(plan, lambda _: True) for plan in plans])
+    root = gather(feed, partial_rows([feed], feed, rows, truths, BEGINNING_US, True))
+    equal = Predicate.__eq__
+
+    def counted_equal(mine: Predicate, other: object) -> bool:
+        compared["times"] += 1
+        return equal(mine, other)
+
+    monkeypatch.setattr(Predicate, "__eq__", counted_equal)
+    ((_, cells),) = fold_feed(feed, root)
+    assert len(cells) == (conditions if routed else 1)
+    assert compared["times"] <= 3 * conditions
 
 
 def test_a_bucket_is_a_function_of_the_keys(tmp_path: Path) -> None:
