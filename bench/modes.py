@@ -159,12 +159,18 @@ def _verdict(workload: Workload, options: argparse.Namespace, scratch: Path) -> 
 def _measured(
     contenders: Mapping[str, Callable[[], Outcome]], options: argparse.Namespace
 ) -> dict[str, Timing]:
-    """In turns after a warm-up; who takes many times the fastest there is not asked again."""
+    """In turns after a warm-up; who takes many times the fastest there is not asked again, but
+    for the first, which has compiled the loops for all."""
     if not options.warm_up:
         return side_by_side(contenders, options.repeats, 0)
     first = side_by_side(contenders, options.warm_up, 0)
     limit = FAR * min(timing.seconds[-1] for timing in first.values())
-    near = {name: work for name, work in contenders.items() if first[name].seconds[-1] <= limit}
+    warm = next(iter(contenders))
+    near = {
+        name: work
+        for name, work in contenders.items()
+        if name == warm or first[name].seconds[-1] <= limit
+    }
     return {**first, **side_by_side(near, options.repeats, 0)}
 
 
