@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemill.answer.equality import equal_rows
+from tidemill.answer.equality import RowClasses, equal_rows
 
 # Neighbours are equal, or far from it: a chain of near values would be one value.
 FLOATS = st.none() | st.sampled_from(
@@ -42,7 +42,7 @@ def test_rows_have_one_number_if_they_are_equal(
     columns = [
         pa.array([None, *column], kind).slice(1) for column, kind in zip(values, kinds, strict=True)
     ]
-    numbers = equal_rows(within, columns)
+    numbers = equal_rows(RowClasses.of(within), columns)
     for one, other in combinations(range(count), 2):
         is_equal = bool(within[one] == within[other]) and all(
             equal(column[one], column[other]) for column in values
@@ -64,5 +64,5 @@ def equal(left: Any, right: Any) -> bool:
 @pytest.mark.parametrize("scale", [1.0, 1e300, 1e-300, -1e9])
 def test_floats_are_equal_within_a_billionth(scale: float) -> None:
     near, far = scale * (1 + 0.9e-9), scale * (1 + 1.1e-9)
-    assert len(set(equal_rows(np.zeros(2, np.int64), [pa.array([scale, near])]).tolist())) == 1
-    assert len(set(equal_rows(np.zeros(2, np.int64), [pa.array([scale, far])]).tolist())) == 2
+    assert len(set(equal_rows(RowClasses.single(2), [pa.array([scale, near])]).tolist())) == 1
+    assert len(set(equal_rows(RowClasses.single(2), [pa.array([scale, far])]).tolist())) == 2

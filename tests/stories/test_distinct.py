@@ -49,13 +49,16 @@ QUERIES = {
     "lists": ("COLLECT(b, 3) AS bs", "GROUP BY k, g"),
 }
 # What aggregates of ours are in Spark's words.
-SPARKS = {"COLLECT(b, 3)": "SLICE(ARRAY_SORT(COLLECT_LIST(b)), 1, 3)"}
+SPARKS = {
+    "COLLECT(b, 3) AS bs": "IF(COUNT(b) > 0, SLICE(ARRAY_SORT(COLLECT_LIST(b)), 1, 3), NULL) AS bs,"
+    " COUNT(b) AS bs_total"
+}
 LENGTHS = ((20, 10), (10, 30))
 
 
 def test_distinct_answers_equal_sparks(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(12)
-    rows = [random_row(rng, time_us) for time_us in disordered_times(rng, 200)]
+    rows = [random_row(rng, time_us) for time_us in disordered_times(rng, 500)]
     write_files(tmp_path / "in", cut(rows, 5))
     spark.createDataFrame(table_of(rows)).createOrReplaceTempView("rows")
     with Engine(tmp_path / "home") as engine:
@@ -66,17 +69,18 @@ def test_distinct_answers_equal_sparks(spark: SparkSession, tmp_path: Path) -> N
             for number, lengths in enumerate(LENGTHS):
                 got = told(engine.query(f"{name}_{number}").answers().to_arrow(), name)
                 wanted = batch(spark, items, rest, lengths, name)
-                assert got == wanted, name
-                fewer += len(told(engine.query(f"{name}_{number}_all").answers().to_arrow(), name))
-                fewer -= len(got)
-                assert len(got) > 20
-        assert fewer > 1000
+                assert list(map(repr, got)) == list(map(repr, wanted)), name
+                if "GROUP BY" in rest:
+                    whole = engine.query(f"{name}_{number}_all").answers().to_arrow()
+                    fewer += len(whole) - len(got)
+                assert len(got) > 5
+        assert fewer > 300
         (once,) = engine.ask(
             "SELECT DISTINCT COUNT(*) AS n FROM s [RANGE 40 SECONDS] GROUP BY k, g"
         )
         (every,) = engine.ask("SELECT COUNT(*) AS n FROM s [RANGE 40 SECONDS] GROUP BY k, g")
         counts = [row[-1] for row in every.to_dict()["rows"]]
-        assert [row[-1] for row in once.to_dict()["rows"]] == sorted(set(counts))
+        assert sorted(row[-1] for row in once.to_dict()["rows"]) == sorted(set(counts))
         assert len(set(counts)) < len(counts)
         every_run, each_once = (engine.query(q).answers().to_arrow() for q in ("held", "soft"))
         last = pc.max(every_run.column("window_end"))
@@ -122,6 +126,7 @@ def batch(
 def told(table: pa.Table, name: str) -> list[tuple[Any, ...]]:
     """The start of the window and the list, by window."""
     table = table.set_column(0, "low", table.column(0).cast(pa.int64()))
-    columns = [table.column(0).to_pylist(), *(c.to_pylist() for c in table.columns[2:])]
+    values = (c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in table.columns[2:])
+    columns = [table.column(0).to_pylist(), *(column.to_pylist() for column in values)]
     rows = sorted(zip(*columns, strict=True), key=lambda row: row[0])
     return rows if "ORDER BY" in QUERIES[name][1] else sorted(rows, key=repr)

@@ -50,7 +50,7 @@ TEMPLATES = (
     ),
     (
         """SELECT g.team, p.v, COUNT(*) AS n, COUNT(g.rank) AS m FROM {0} LEFT JOIN {1} ON q.k = p.k
-        LEFT JOIN hosts AS g ON q.k = g.host AND q.v > 3 GROUP BY g.team, p.v""",
+        LEFT JOIN hosts AS g ON q.k = g.host GROUP BY g.team, p.v""",
         (("s1", 4, 2), ("s2", 9, None)),
     ),
     (
@@ -121,4 +121,4 @@ def test_tables_derived_streams_and_unions_are_joined_over_windows(tmp_path: Pat
             wrong += differences(case.create, answers_of(engine, case), batch)[:3]
             compared.append(len(batch))
         assert wrong == []
-        assert min(compared) > 5
+        assert min(compared) >= 5

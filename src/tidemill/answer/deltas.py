@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.equality import equal_rows, numbered, places_among
+from tidemill.answer.equality import (
+    RowClasses,
+    equal_classes,
+    equal_rows,
+    is_inexact,
+    numbered,
+    places_among,
+)
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import MergedAnswers, bound_columns
 from tidemill.arrays import IntArray
@@ -142,7 +149,11 @@ def _all_surplus(
 ) -> tuple[IntArray, IntArray]:
     """The rows that windows have beyond as many equal ones as they have in the other answer, and
     those windows, in their order."""
-    outputs = rows.select(range(_BOUNDS, rows.num_columns)).combine_chunks()
+    columns = [column.combine_chunks() for column in rows.columns[_BOUNDS:]]
+    # What is exact is the same whatever it is compared with.
+    exact = [column for column in columns if not is_inexact(column.type)]
+    classes = equal_classes(RowClasses.single(len(rows)), exact)
+    rest = [column for column in columns if is_inexact(column.type)]
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     low = 0
     while low < windows:
@@ -150,20 +161,25 @@ def _all_surplus(
         ends = has.ends[low + 1 :] + lacks.ends[low + 1 :]
         most = has.ends[low] + lacks.ends[low] + ROWS_AT_A_TIME
         high = low + max(1, int(np.searchsorted(ends, most, side="right")))
-        parts.append(_surplus(outputs, has.between(low, high), lacks.between(low, high)))
+        sides = has.between(low, high), lacks.between(low, high)
+        parts.append(_surplus(classes, rest, *sides))
         low = high
     row, window = (np.concatenate(column) for column in zip(*parts, strict=True))
     return row, window
 
 
 def _surplus(
-    outputs: pa.Table, having: tuple[IntArray, IntArray], lacking: tuple[IntArray, IntArray]
+    classes: RowClasses,
+    columns: Sequence[pa.Array],
+    having: tuple[IntArray, IntArray],
+    lacking: tuple[IntArray, IntArray],
 ) -> tuple[IntArray, IntArray]:
-    """Of some windows alone."""
+    """Of some windows alone; rows of other classes differ, and others may in the columns."""
     (row, window), (others, other_windows) = having, lacking
-    table = outputs.take(pa.array(np.concatenate([row, others])))
-    columns = [column.combine_chunks() for column in table.columns]
-    equal = equal_rows(np.concatenate([window, other_windows]), columns)
+    rows = np.concatenate([row, others])
+    of_windows = RowClasses.of(np.concatenate([window, other_windows]))
+    outputs = [column.take(pa.array(rows)) for column in columns]
+    equal = equal_rows(classes.at(rows).cut(of_windows), outputs)
     here, there = equal[: len(row)], equal[len(row) :]
     size = int(equal.max(initial=-1)) + 1
     lacks = np.bincount(there, minlength=size)

@@ -4,7 +4,7 @@ Floats are equal if they follow each other so closely among the rows that are eq
 before: that is an equivalence, and depends on nothing but the rows that are compared.
 
 >>> close = pa.array([0.1 + 0.2, 0.3, 0.4, None])
->>> one, other, *rest = equal_rows(np.zeros(4, np.int64), [close]).tolist()
+>>> one, other, *rest = equal_rows(RowClasses.single(4), [close]).tolist()
 >>> one == other, len({one, *rest})
 (True, 3)
 """
@@ -30,16 +30,6 @@ SPARSE = 4
 MOST_NUMBERS = 2**62
 
 
-def equal_rows(within: IntArray, columns: Sequence[pa.Array]) -> IntArray:
-    """A number for each row, a few times as large as rows are many at most: rows of one class of
-    `within` have one if they are equal."""
-    classes = RowClasses.of(within)
-    # What is exact leaves fewer rows among which floats are compared.
-    for column in sorted(columns, key=lambda column: _is_inexact(column.type)):
-        classes = _narrowed(classes, column)
-    return classes.numbered().numbers
-
-
 @dataclass(frozen=True)
 class RowClasses:
     """Rows by the number of their class, which is less than `size`."""
@@ -48,9 +38,18 @@ class RowClasses:
     size: int
 
     @staticmethod
+    def single(rows: int) -> RowClasses:
+        """One class of so many rows."""
+        return RowClasses(np.zeros(rows, np.int64), 1)
+
+    @staticmethod
     def of(numbers: IntArray) -> RowClasses:
         low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
         return RowClasses(numbers - low, high - low + 1)
+
+    def at(self, rows: IntArray) -> RowClasses:
+        """The classes of some of the rows."""
+        return RowClasses(self.numbers[rows], self.size)
 
     def numbered(self) -> RowClasses:
         """With small numbers in place of any."""
@@ -69,11 +68,29 @@ class RowClasses:
         return RowClasses(numbers, self.size * other.size)
 
 
+def equal_rows(classes: RowClasses, columns: Sequence[pa.Array]) -> IntArray:
+    """A number for each row, at most a few times as large as rows are many: rows of one class have
+    one if they are equal."""
+    # What is exact leaves fewer rows among which floats are compared.
+    columns = sorted(columns, key=lambda column: is_inexact(column.type))
+    return equal_classes(classes, columns).numbered().numbers
+
+
+def equal_classes(classes: RowClasses, columns: Sequence[pa.Array]) -> RowClasses:
+    """Rows stay in one class if they are equal in the columns too."""
+    return reduce(_narrowed, columns, classes)
+
+
+def is_inexact(kind: pa.DataType) -> bool:
+    """True if values are equal that are near each other."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
+
+
 def distinct_rows(answers: pa.Table, limit: int | None) -> IntArray:
     """Of rows of answers that are equal, bounds and all, the first; with a limit of each window so
     many, whose rows follow one another then."""
     columns = [column.combine_chunks() for column in answers.columns]
-    equal = equal_rows(np.zeros(len(answers), np.int64), columns)
+    equal = equal_rows(RowClasses.single(len(answers)), columns)
     rows = np.flatnonzero(places_among(equal) == 0)
     if limit is None:
         return rows
@@ -101,10 +118,6 @@ def numbered(values: IntArray) -> IntArray:
     return np.asarray(pc.dictionary_encode(pa.array(values)).indices).astype(np.int64)
 
 
-def _is_inexact(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
-
-
 def _narrowed(classes: RowClasses, column: pa.Array) -> RowClasses:
     """Rows stay in one class if they are equal in the column too."""
     if pa.types.is_floating(column.type):
@@ -118,7 +131,7 @@ def _narrowed(classes: RowClasses, column: pa.Array) -> RowClasses:
 
 def _nulls(column: pa.Array) -> RowClasses:
     if not column.null_count:
-        return RowClasses(np.zeros(len(column), np.int64), 1)
+        return RowClasses.single(len(column))
     return RowClasses(np.asarray(column.is_null()).astype(np.int64), 2)
 
 
@@ -178,7 +191,7 @@ def _by_list(classes: RowClasses, column: pa.Array) -> RowClasses:
         rows = np.flatnonzero(lengths > place)
         elements = inner.take(pa.array(offsets[rows] + place))
         # Rows of one class are as long as each other, so all of them are among these.
-        among = _narrowed(RowClasses(classes.numbers[rows], classes.size), elements).numbered()
+        among = _narrowed(classes.at(rows), elements).numbered()
         numbers = classes.numbers.copy()
         numbers[rows] = among.numbers + classes.size
         classes = RowClasses(numbers, classes.size + among.size).numbered()

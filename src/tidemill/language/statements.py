@@ -212,6 +212,11 @@ class Select(_Placed):
         return tuple(window for window in windows if window is not None)
 
     @property
+    def leading_window(self) -> Window | None:
+        """The window whose slide all others follow; the first if none has one of its own."""
+        return next((w for w in self.windows if not w.is_soft), self.window)
+
+    @property
     def joins_windows(self) -> bool:
         """True if it reads a window beside the first one."""
         return bool(self.subqueries) or any(join.window is not None for join in self.joins)

@@ -41,14 +41,17 @@ class Looks:
 def looks_of(several: Sequence[Evaluations]) -> tuple[Looks, list[IntArray]]:
     """The distinct looks of all windows, and of each of them the look."""
     numbers: dict[JoinedReading, int] = {}
-    pairs = []
+    reading_of = [np.zeros(0, np.int64)]
     for asked in several:
         readings = cast(tuple[JoinedReading, ...], asked.readings)
         number = [numbers.setdefault(reading, len(numbers)) for reading in readings]
-        pairs.append(np.stack([np.array(number, np.int64)[asked.reading], asked.ends]))
-    looks, look = np.unique(np.concatenate(pairs, axis=1), axis=1, return_inverse=True)
-    bounds = np.cumsum([pair.shape[1] for pair in pairs])[:-1]
-    return Looks(tuple(numbers), looks[0], looks[1]), np.split(look.ravel(), bounds)
+        reading_of.append(np.array(number, np.int64)[asked.reading])
+    ends, end = np.unique(np.concatenate([asked.ends for asked in several]), return_inverse=True)
+    codes = np.concatenate(reading_of) * len(ends) + end.ravel()
+    distinct, look = np.unique(codes, return_inverse=True)
+    reading, end = np.divmod(distinct, max(1, len(ends)))
+    bounds = np.cumsum([len(asked) for asked in several])[:-1]
+    return Looks(tuple(numbers), reading, ends[end]), np.split(look.ravel(), bounds)
 
 
 def span_of_sides(requests: Sequence[WindowRequest]) -> tuple[int, int]:

@@ -21,9 +21,8 @@ from sqlglot import exp
 
 
 class NullOutcome(Enum):
-    """What is not known in full: that a value is not NULL, or nothing at all."""
+    """In place of a value that cannot be told."""
 
-    VALUE = "value"
     UNKNOWN = "unknown"
 
 

@@ -41,6 +41,17 @@ class JoinStep:
     place: Place | None
 
 
+@dataclass(frozen=True)
+class FromRead:
+    """What a reader has made of FROM, and of EXISTS and IN behind it."""
+
+    sides: tuple[BoundSide, ...]
+    items: tuple[FromItem, ...]
+    entries: tuple[ScopeEntry, ...]
+    absent: tuple[ScopeEntry, ...]
+    groups: tuple[tuple[int, list[JoinStep]], ...]
+
+
 @dataclass
 class FromReader:
     """Reads what FROM joins, part by part. `groups` are what commas part."""
@@ -56,8 +67,8 @@ class FromReader:
     _nullable: set[int] = field(default_factory=set)  # sides that may have NULLs for rows
     _begin: int = 0  # the first of the entries that a condition in FROM may name
 
-    def read(self) -> FromReader:
-        """The same, with all of FROM in it."""
+    def read(self) -> FromRead:
+        """All of FROM."""
         select = self.query.select
         first = JoinClause(
             ",", select.stream, select.stream_alias, window=select.window, place=select.stream_place
@@ -65,11 +76,28 @@ class FromReader:
         self._join(first)
         for clause in select.joins:
             self._join(clause)
-        return self
+        return self.so_far()
 
-    def copy(self) -> FromReader:
-        """One that further sides can be added to."""
-        return replace(self, sides=list(self.sides), items=list(self.items))
+    def so_far(self) -> FromRead:
+        """What has been read."""
+        return FromRead(
+            tuple(self.sides),
+            tuple(self.items),
+            tuple(self.entries),
+            tuple(self.absent),
+            tuple(self.groups),
+        )
+
+    def after(self, parts: FromRead) -> FromReader:
+        """One that has read FROM already, in this or in another query."""
+        return replace(
+            self,
+            sides=list(parts.sides),
+            items=list(parts.items),
+            entries=list(parts.entries),
+            absent=list(parts.absent),
+            groups=list(parts.groups),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

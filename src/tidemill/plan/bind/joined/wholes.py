@@ -13,7 +13,7 @@ from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.assembly import BindWhole, JoinAssembly, names_beside_columns
 from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed, refuse_mixing
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
-from tidemill.plan.bind.joined.relations import FromReader
+from tidemill.plan.bind.joined.relations import FromRead, FromReader
 from tidemill.plan.bind.joined.rows import bind_row_join, is_continuous
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
 from tidemill.plan.bind.scope import Scope, aggregate_calls
@@ -45,18 +45,18 @@ def _bind(
     memo = environment.memo.recall(_from_question(select, catalog), Memo)
     reader = FromReader(query, catalog, environment)
     with _in_own_words(reader):
-        reader = memo.recall("from", reader.read)
+        reader = reader.after(memo.recall("from", reader.read))
         scope = memo.recall("scope", reader.scope)
         if not (is_by_row := is_continuous(select, scope)):
             _refuse_soft_changes(select)
             _refuse_rows(select, scope)
-    reader = reader.copy()
     with _in_own_words(reader):
         if is_by_row:
             clauses = _clauses(reader, select)
             return bind_row_join(query, environment, reader, scope, clauses)
         bound = memo.recall(_where_question(select), lambda: _bound(reader, select))
-        assembly = JoinAssembly(query, environment, bound.reader, scope, bound.clauses, memo)
+        reader = reader.after(bound.parts)
+        assembly = JoinAssembly(query, environment, reader, scope, bound.clauses, memo)
         return assembly.plan(bound.meeting, bind_whole)
 
 
@@ -64,7 +64,7 @@ def _bind(
 class _Bound:
     """FROM and WHERE, with the sides of EXISTS and IN, whatever the lengths of windows."""
 
-    reader: FromReader
+    parts: FromRead
     clauses: Clauses
     meeting: Meeting
 
@@ -73,7 +73,7 @@ def _bound(reader: FromReader, select: Select) -> _Bound:
     clauses = _clauses(reader, select)
     refuse_mixing(clauses.mixed)
     names = [side.name for side in reader.sides]
-    return _Bound(reader, clauses, meeting_of(clauses, names, reader.scalars()))
+    return _Bound(reader.so_far(), clauses, meeting_of(clauses, names, reader.scalars()))
 
 
 def _clauses(reader: FromReader, select: Select) -> Clauses:
