@@ -135,9 +135,12 @@ class Cursor:
         return Expr(to_sql(tree), self.since(start), tree)
 
     def _refuse_subquery(self, start: int) -> None:
-        """Refuses a SELECT in the expression: what its window is made of is no expression."""
+        """Refuses a SELECT in the expression: what its window is made of is no expression. One
+        outside of brackets comes after it, as in a union."""
+        depth = 0
         for token in self.tokens[start : self.index]:
-            if token.token_type == TokenType.SELECT:
+            depth += _DEPTHS.get(token.token_type, 0)
+            if token.token_type == TokenType.SELECT and depth:
                 refuse_not_built("a subquery", self.text, _span(token))
 
     def _expected_end(self) -> int:
