@@ -11,9 +11,9 @@ beside how often it may be.
 
 from __future__ import annotations
 
-from _joins import changes, slices
+from _joins import changes, rows, slices
 from _ratios import run_table
 
 if __name__ == "__main__":
-    ratios = (*slices.RATIOS, *changes.RATIOS)
+    ratios = (*slices.RATIOS, *changes.RATIOS, *rows.RATIOS)
     run_table("tidemill bench joins", __doc__, ratios, rows=5_000_000)

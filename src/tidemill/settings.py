@@ -69,6 +69,8 @@ class Settings:
     # What is held on disk of a stream that is ahead of those it is put together with; beyond it
     # no more of the stream is taken.
     held_bytes: int = 8 << 30
+    # Rows that a tick may make of a join of windows; a query that would make more is stopped.
+    most_result_rows: int = 100_000_000
     # Which queries share slices: none, all that can (shared), those that weaving or
     # triweaving puts together, or whichever of these is cheapest (auto).
     sharing: str = "auto"

@@ -243,6 +243,7 @@ class Mill:
                 paused=self.paused,
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
+                most_result_rows=100_000_000,
                 snapshot_pieces=self.settings.snapshot_pieces,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
                 subscribers=Subscribers(),

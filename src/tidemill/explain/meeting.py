@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from tidemill.durations import render_duration
 from tidemill.language.statements import Window
 from tidemill.plan.query import QueryPlan
+from tidemill.plan.row_join import RowJoin
+from tidemill.plan.row_query import RowQuery
 from tidemill.plan.window_join import Among, Guard, JoinTerm, RowClass, WindowJoin
+from tidemill.types import Type
 
 _PLACES = {Among.KEY: " under the key", Among.WINDOW: "", Among.NULL_KEYS: " under NULL"}
 
@@ -17,13 +20,30 @@ def meeting_lines(plan: QueryPlan, join: WindowJoin) -> Iterator[str]:
     yield f"  {'joined':<11}from slices: no row of the join is made"
     yield f"  {'instants':<11}{_instants(plan.window)}"
     names = [side.name for side in join.sides]
-    for place, kind in enumerate(join.key):
-        keys = (plan.parts[side.parts[0]].keys[place].scalar.sql for side in join.sides)
-        pairs = (f"{key} of {name}" for key, name in zip(keys, names, strict=True))
-        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
+    parts = (plan.parts[side.parts[0]] for side in join.sides)
+    keys = [[key.scalar.sql for key in part.keys] for part in parts]
+    yield from _key_lines(join.key, names, keys)
     for number, term in enumerate(join.terms):
         text = _Terms(names, len(join.key)).text(term)
         yield f"  {'' if number else 'rows':<11}{text}"
+
+
+def row_meeting_lines(plan: RowQuery, join: RowJoin) -> Iterator[str]:
+    """A line for what a result is, for its pattern, and for each part of the key."""
+    driver = "first row goes" if join.goes else "youngest row comes"
+    yield f"  {'joined':<11}row by row: each result once, as its {driver}"
+    yield f"  {'pattern':<11}weak: each result ends when its first row does, known when it comes"
+    parts = (plan.parts[side.parts[0]] for side in join.sides)
+    keys = [[column.scalar.sql for column in part.columns] for part in parts]
+    yield from _key_lines(join.key, [side.name for side in join.sides], keys)
+
+
+def _key_lines(
+    types: Sequence[Type], names: Sequence[str], keys: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    for place, kind in enumerate(types):
+        pairs = (f"{key[place]} of {name}" for key, name in zip(keys, names, strict=True))
+        yield f"  {'join key':<11}{kind} = {' = '.join(pairs)}"
 
 
 def _instants(window: Window) -> str:

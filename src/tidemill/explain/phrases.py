@@ -81,6 +81,11 @@ def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate,
 
 def leaving(query: RowQuery) -> str:
     """When the rows of a query without a window leave."""
+    if query.join is not None:
+        verb = "go" if query.join.goes else "come"
+        return f"as results {verb}, in the order of time, once the watermark has passed that"
+    if query.key:
+        return "held under their key for the rows of other windows"
     if query.ordered:
         return "in the order of time, once the watermark has passed them"
     return "with the tick that takes them"

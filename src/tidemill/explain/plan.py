@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
-from tidemill.explain.meeting import meeting_lines
+from tidemill.explain.meeting import meeting_lines, row_meeting_lines
 from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
@@ -14,6 +14,7 @@ from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
+from tidemill.plan.row_join import RowJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
 from tidemill.plan.window_join import in_words_of_items
 
@@ -30,6 +31,8 @@ def explain_plan(plan: AnyQuery) -> str:
 def _row_lines(plan: RowQuery) -> Iterator[str]:
     yield _title(plan)
     yield from _trees(plan)
+    if plan.join is not None:
+        yield from _row_join(plan, plan.join)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
     for column in plan.columns:
@@ -87,7 +90,7 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
     if not plan.parts:
         yield from _tree(plan.tree)
         return
-    if isinstance(plan, QueryPlan) and plan.join:
+    if plan.join is not None:
         yield from _tree(plan.tree)
         return
     yield f"  {'from':<11}{plan.tree.title}"
@@ -107,17 +110,37 @@ def _joined(plan: QueryPlan) -> Iterator[str]:
         return
     yield from meeting_lines(plan, plan.join)
     for side in plan.join.sides:
-        label = f"side {side.name}"
-        for number in side.parts:
-            for line in _said_there(plan.parts[number]):
-                yield f"  {label:<11}{line}"
-                label = ""
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
+
+
+def _row_join(plan: RowQuery, join: RowJoin) -> Iterator[str]:
+    """How rows meet, what is held of each side, and what a result is made of."""
+    yield from row_meeting_lines(plan, join)
+    for side in join.sides:
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
+    for slot in join.slots:
+        first = join.sides[slot.side]
+        text = plan.parts[first.parts[0]].columns[slot.column].scalar.sql
+        yield f"  {'value':<11}{slot.slot.name} {slot.slot.type} = {text} of {first.name}"
+    yield from (f"  where      {node}" for node in join.conditions)
+    yield from (f"  output     {slot.name} {slot.type}" for slot in join.bounds)
+    yield from (f"  output     {o.name} {o.node.type} = {o.node}" for o in join.outputs)
+
+
+def _sides(name: str, parts: Sequence[QueryPlan | RowQuery]) -> Iterator[str]:
+    label = f"side {name}"
+    for part in parts:
+        for line in _said_there(part):
+            yield f"  {label:<11}{line}"
+            label = ""
 
 
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:
     if part.where:
         yield f"where {_scalar(part.where)}"
     if isinstance(part, RowQuery):
+        if part.key:
+            yield f"holds {', '.join(column.scalar.sql for column in part.columns)}"
         return
     yield from (f"{key.slot.name} = {_scalar(key.scalar)}" for key in part.keys)
     yield from (f"{call.slot.name} = {call.sql}" for call in part.aggregates)

@@ -17,6 +17,8 @@ from tidemill.language.statements import (
 )
 
 _DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[", "WITH")
+# [NOW]: a row at its own instant, and no later.
+NOW_US = 1
 _COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
 _WINDOW_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
 _JOIN_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
@@ -149,6 +151,9 @@ def _parse_window(cursor: Cursor) -> Window:
     """The window that comes next; refuses what is no window or not built."""
     opening = cursor.index
     cursor.expect("[")
+    if cursor.take("NOW"):
+        cursor.expect("]", hint=_WINDOW_FORM)
+        return Window(NOW_US, 0, is_soft=True, place=cursor.since(opening))
     _parse_range_word(cursor)
     range_us, *others_us = _parse_ranges(cursor)
     slide_us, is_soft = _parse_slide(cursor)

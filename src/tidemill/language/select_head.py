@@ -99,7 +99,9 @@ def check_head(head: SelectHead[_Item], select: Select | None, text: str) -> Non
             primary = f"{word} is about the answers to windows, and this query has none"
             hint = f"add a window: {_STRICT}; without one each row leaves once, as it comes"
             refuse("E_WINDOW", primary, hint=hint, text=text, place=head.delta_place)
-        if select is not None and head.delta:
+        # Of windows that do not slide the binder tells whether rows come and go.
+        is_open = select is not None and select.joins_windows and select.is_soft
+        if select is not None and head.delta and not is_open:
             _check_delta(word, select, text)
     if head.distinct and not has_window:
         refuse_not_built("SELECT DISTINCT without a window", text, head.distinct_place)

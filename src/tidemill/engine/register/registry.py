@@ -120,6 +120,13 @@ class Registry:
             for part in plan.by_source:
                 check_windows(part.window)
             return replace(plan.answered_once(), priority=priority)
+        if plan.join is not None:
+            refuse(
+                "E_WINDOW",
+                "a SELECT by itself is answered at an instant, and no window here slides",
+                hint="give one a SLIDE, and aggregate; or let the results come: CREATE QUERY",
+                place=run.select.place,
+            )
         refuse(
             "E_WINDOW",
             "a SELECT by itself reads a window, and this stream has none",

@@ -62,8 +62,9 @@ class Decider:
         self._changing = list(
             {q.name: q for b in self._bases for q, _ in b.strict if q.delta}.values()
         )
+        # Beyond the newest row by what the results of a query outlive it, if they leave as they go.
         self._held = [
-            source_names(query.relation)
+            (source_names(query.relation), query.lives_us + 1)
             for query in context.plan.row_queries
             if query.ordered and stream.key in source_names(query.relation)
         ]
@@ -152,9 +153,9 @@ class Decider:
         for sources, update_us in self._updates:
             next_us = register_of(sources, times).next_update_us(update_us)
             yield from () if next_us is None else (next_us,)
-        for sources in self._held:
+        for sources, beyond_us in self._held:
             newest_us = register_of(sources, times).newest_us
-            yield from () if newest_us is None else (newest_us + 1,)
+            yield from () if newest_us is None else (newest_us + beyond_us,)
 
     def _due(self, basis: Basis, versions: Versions, span: TickSpan) -> Iterator[Due]:
         """Of the queries that are answered from a basis the windows of their stints here."""

@@ -19,10 +19,10 @@ from tidemill.answer.withdrawals import ClosedAnswers, withdraw, withdrawn_rows
 from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, distinct_writers
+from tidemill.engine.rows.row_answer import RowAnswer
 from tidemill.engine.tick.bases import Registers, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState, TickRecord
-from tidemill.engine.tick.row_answers import RowAnswer
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
@@ -49,6 +49,7 @@ class Deliverer:
         self._user_errors: dict[str, str] = {}
         self._gaps: dict[str, Gaps] = {}
         self._outcomes: dict[str, ClosedAnswers] = {}
+        self._stops: dict[str, str] = {}
 
     @property
     def outcomes(self) -> Mapping[str, ClosedAnswers]:
@@ -64,7 +65,7 @@ class Deliverer:
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
-        self._outcomes = {}
+        self._outcomes, self._stops = {}, {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
         parts = [partial(self._deliver, record.turn, *p) for p in requests if not p[0].batch.delta]
@@ -86,8 +87,11 @@ class Deliverer:
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
                 self._gaps.get(name),
+                self._stops.get(name, ""),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
+            for name in dict.fromkeys(
+                [*names, *self._raised, *self._user_errors, *self._gaps, *self._stops]
+            )
         }
 
     @contextmanager
@@ -191,12 +195,17 @@ class Deliverer:
         return MergedAnswers(pa.concat_tables(tables), np.array(counts), merged.raised)
 
     def _deliver_rows(self, turn: int, answer: RowAnswer) -> None:
-        name = answer.query
-        for batch in answer.batches:
-            self._context.sinks[name].deliver(replace(batch, tick=turn))
-            if batch.rows is not None and name in self._context.subscribers:
-                self._published.setdefault(name, []).append(batch.rows)
-        self._answers[name] = self._answers.get(name, 0) + answer.rows
+        name, rows, raised = answer.query, 0, 0
+        for part in answer.batches:
+            self._context.sinks[name].deliver(replace(part.batch, tick=turn))
+            if part.batch.rows is not None and name in self._context.subscribers:
+                self._published.setdefault(name, []).append(part.batch.rows)
+            rows, raised = rows + part.rows, raised + part.raised
+        self._answers[name] = self._answers.get(name, 0) + rows
+        if raised:
+            self._raised[name] = self._raised.get(name, 0) + raised
+        if answer.stop:
+            self._stops[name] = answer.stop
 
     def _note_published(self, requests: Sequence[WindowRequest], carried: Batch) -> None:
         """Rows of queries with windows among these, for who watches them."""

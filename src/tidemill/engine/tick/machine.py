@@ -21,6 +21,8 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
 from tidemill.engine.corrections.review import Review
+from tidemill.engine.rows.row_answer import RowAnswer
+from tidemill.engine.rows.row_answers import RowAnswerer
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import AnswerContext, DecideContext
@@ -29,7 +31,6 @@ from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.handover import TickHandover
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
-from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
 from tidemill.language.names import Name, answered_by
 from tidemill.plan.relation import source_name
 from tidemill.plan.scalars import normal_text
@@ -226,8 +227,9 @@ class TickMachine:
             results = self._answerer.answer(number, due, versions, tick.snapshots)
             rows = []
             if self._row_feeds:
+                folded, before = tick.decision.folded, tick.record.times()
                 times = tick.record.times(tick.decision.time)
-                rows = self._row_answerer.answer(number, tick.decision.folded, times, versions)
+                rows = self._row_answerer.answer(number, folded, before, times, versions)
         return Answered(tick, results, rows)
 
     def deliver(self, answered: Answered) -> TickReport:

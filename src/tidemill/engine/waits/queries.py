@@ -91,14 +91,17 @@ class Standing:
         for basis in bases_of(self.plan, filter(self._is_known, self.plan.queries)):
             yield from self._windows(basis, basis.slices(versions))
         for query in filter(self._is_known, self.plan.row_queries):
-            # Rows leave once the watermark is beyond them.
-            first_us = [
-                piece.slices[0]
-                for feed in self.plan.feeds_of(query.name)
+            # Rows leave once the watermark is beyond them; some of those that left are held on.
+            since_us = self._time_of(query).since_us
+            leave_us = [
+                time_us + query.leaves_us(part)
+                for part, feed in enumerate(self.plan.feeds_of(query.name))
                 for piece in versions[source_name(feed.query.relation)].of(feed.id)
+                for time_us in piece.slices
             ]
-            if first_us and self._is_running(query):
-                yield query, min(first_us) + 1
+            waiting_us = [us for us in leave_us if us > since_us]
+            if waiting_us and self._is_running(query):
+                yield query, min(waiting_us)
 
     def _windows(self, basis: Basis, slices: IntArray) -> Iterator[tuple[QueryPlan, int]]:
         readers = [

@@ -47,6 +47,13 @@ def _in_words(statement: CreateAnswerStream) -> tuple[ColumnDef, ...]:
 def _windowed(statement: CreateAnswerStream, plan: AnyQuery) -> QueryPlan:
     if isinstance(plan, QueryPlan):
         return plan
+    if plan.join is not None:
+        refuse(
+            "E_NOT_BUILT",
+            f"stream {statement.name} of the results of a join without SLIDE is not built yet",
+            hint="give one window a SLIDE, and aggregate; or read the results from a sink",
+            place=statement.select.stream_place,
+        )
     refuse(
         "E_WINDOW",
         f"stream {statement.name} has columns of answers, and its query reads no window",

@@ -41,15 +41,29 @@ class SideCondition:
 
 
 @dataclass(frozen=True)
+class MixedCondition:
+    """A condition about several sides, which only a row of the join can tell."""
+
+    clause: str
+    expr: Expr
+    tree: exp.Expr
+    place: Place | None
+
+
+@dataclass(frozen=True)
 class Conjuncts:
     """The conditions of a clause, all of which have to hold."""
 
     equalities: tuple[Equality, ...] = ()
     conditions: tuple[SideCondition, ...] = ()
+    mixed: tuple[MixedCondition, ...] = ()
 
     def __add__(self, other: Conjuncts) -> Conjuncts:
-        equalities = (*self.equalities, *other.equalities)
-        return Conjuncts(equalities, (*self.conditions, *other.conditions))
+        return Conjuncts(
+            (*self.equalities, *other.equalities),
+            (*self.conditions, *other.conditions),
+            (*self.mixed, *other.mixed),
+        )
 
     @property
     def compared(self) -> frozenset[frozenset[int]]:
@@ -85,10 +99,10 @@ class ConditionReader:
         if isinstance(tree, exp.EQ) and (equalities := self._equalities(expr, tree, place)):
             return Conjuncts(equalities)
         sides = sides_of(tree, self.items)
-        if len(sides) > 1:
-            refuse_mixed(f"a condition of {self.clause} that mixes windows", _ONE_WINDOW, place)
         scalar = self.scalars.bind(expr, tree)
         check_condition(self.clause, scalar.type, place)
+        if len(sides) > 1:
+            return Conjuncts(mixed=(MixedCondition(self.clause, expr, tree, place),))
         if not sides and truth_of_nulls(tree):
             return Conjuncts()
         side = next(iter(sides), self.default)
@@ -121,6 +135,13 @@ class ConditionReader:
     def _operand(self, expr: Expr, tree: exp.Expr) -> Operand:
         (side,) = sides_of(tree, self.items)
         return Operand(side, self.scalars.bind(expr, tree))
+
+
+def refuse_mixing(conditions: Sequence[MixedCondition]) -> None:
+    """Refuses conditions about several sides where no row of the join is made."""
+    for condition in conditions:
+        thing = f"a condition of {condition.clause} that mixes windows"
+        refuse_mixed(thing, _ONE_WINDOW, condition.place)
 
 
 def refuse_mixed(thing: str, hint: str, place: Place | None) -> NoReturn:

@@ -12,7 +12,7 @@ from tidemill.errors import Place, refuse
 from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder
-from tidemill.plan.bind.joined.conditions import Conjuncts, SideCondition
+from tidemill.plan.bind.joined.conditions import Conjuncts, MixedCondition, SideCondition
 from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand, common_key
 from tidemill.plan.bind.joined.relations import JoinStep
 from tidemill.plan.bind.joined.terms import (
@@ -47,6 +47,11 @@ class Clauses:
     def conditions(self) -> tuple[SideCondition, ...]:
         clauses = (*(step.on for step in (*self.steps, *self.looks)), self.where)
         return tuple(condition for clause in clauses for condition in clause.conditions)
+
+    @property
+    def mixed(self) -> tuple[MixedCondition, ...]:
+        clauses = (*(step.on for step in (*self.steps, *self.looks)), self.where)
+        return tuple(condition for clause in clauses for condition in clause.mixed)
 
     @property
     def equalities(self) -> tuple[Equality, ...]:
@@ -128,7 +133,7 @@ def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
         for operand in equality.operands
         if not key.has(operand)
     )
-    return Conjuncts(clause.equalities, (*clause.conditions, *further))
+    return replace(clause, conditions=(*clause.conditions, *further))
 
 
 def _refuse_choice(equality: Equality) -> NoReturn:

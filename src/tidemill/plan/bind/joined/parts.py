@@ -57,7 +57,7 @@ class SideParts:
 
     def _part(self, branch: Branch, number: int) -> QueryPlan:
         question = ("words", self.side.number, branch)
-        words = self.memo.recall(question, lambda: self._words(branch))
+        words = self.memo.recall(question, lambda: words_over(self.side, branch, self.environment))
         with in_own_words(words.scalars.scope):
             where = words.where(self.text.where)
             keys = tuple(map(words.scalar, self.text.keys))
@@ -83,11 +83,6 @@ class SideParts:
             distinct=False,
         )
 
-    def _words(self, branch: Branch) -> _BranchWords:
-        scope, joins = self.side.scope_of(branch, self.environment)
-        scalars = ScalarBinder(scope, self.environment.type_of)
-        return _BranchWords(branch, self.side.words(scope), scalars, joins)
-
 
 def _renumbered(calls: Sequence[AggregateCall]) -> Iterator[AggregateCall]:
     for number, call in enumerate(calls):
@@ -95,7 +90,7 @@ def _renumbered(calls: Sequence[AggregateCall]) -> Iterator[AggregateCall]:
 
 
 @dataclass(frozen=True)
-class _BranchWords:
+class BranchWords:
     """Says in the words of a branch what is said in those of the whole query."""
 
     branch: Branch
@@ -136,6 +131,13 @@ class _BranchWords:
         terms = tuple(met)
         question = ("predicate", where.sql if where else "", *(join.name for join in terms))
         return self.memo.recall(question, lambda: predicate_of(where, terms, self.scalars.types))
+
+
+def words_over(side: BoundSide, branch: Branch, environment: Environment) -> BranchWords:
+    """The words of one branch of a side."""
+    scope, joins = side.scope_of(branch, environment)
+    scalars = ScalarBinder(scope, environment.type_of)
+    return BranchWords(branch, side.words(scope), scalars, joins)
 
 
 def _both(left: exp.Expr, right: exp.Expr) -> exp.Expr:

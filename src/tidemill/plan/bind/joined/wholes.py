@@ -11,12 +11,13 @@ from tidemill.errors import TidemillError, refuse
 from tidemill.language.statements import CreateQuery, JoinClause, Select, Window
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.assembly import BindWhole, JoinAssembly, names_beside_columns
-from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed
+from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed, refuse_mixing
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
 from tidemill.plan.bind.joined.relations import FromRead, FromReader
+from tidemill.plan.bind.joined.rows import bind_row_join, is_continuous
 from tidemill.plan.bind.joined.subqueries import SubqueryReader
 from tidemill.plan.bind.scope import Scope, aggregate_calls
-from tidemill.plan.query import QueryPlan
+from tidemill.plan.row_query import AnyQuery
 from tidemill.plan.window_join import in_words_of_items
 
 _GROUPS_HINT = "a condition on aggregates goes into HAVING"
@@ -26,8 +27,9 @@ _SOME = Window(0, 0)  # in place of any
 
 def bind_window_join(
     query: CreateQuery, catalog: Catalog, environment: Environment, bind_whole: BindWhole
-) -> QueryPlan:
-    """The plan of a query over several windows."""
+) -> AnyQuery:
+    """The plan of a query over several windows: rows of windows that do not slide are joined one
+    by one, all others are answered from slices."""
     _refuse_emit(query.select)
     try:
         return _bind(query, catalog, environment, bind_whole)
@@ -38,15 +40,20 @@ def bind_window_join(
 
 def _bind(
     query: CreateQuery, catalog: Catalog, environment: Environment, bind_whole: BindWhole
-) -> QueryPlan:
+) -> AnyQuery:
     select = query.select
     memo = environment.memo.recall(_from_question(select, catalog), Memo)
     reader = FromReader(query, catalog, environment)
     with _in_own_words(reader):
         reader = reader.after(memo.recall("from", reader.read))
         scope = memo.recall("scope", reader.scope)
-        _refuse_rows(select, scope)
+        if not (is_by_row := is_continuous(select, scope)):
+            _refuse_soft_changes(select)
+            _refuse_rows(select, scope)
     with _in_own_words(reader):
+        if is_by_row:
+            clauses = _clauses(reader, select)
+            return bind_row_join(query, environment, reader, scope, clauses)
         bound = memo.recall(_where_question(select), lambda: _bound(reader, select))
         reader = reader.after(bound.parts)
         assembly = JoinAssembly(query, environment, reader, scope, bound.clauses, memo)
@@ -63,13 +70,19 @@ class _Bound:
 
 
 def _bound(reader: FromReader, select: Select) -> _Bound:
+    clauses = _clauses(reader, select)
+    refuse_mixing(clauses.mixed)
+    names = [side.name for side in reader.sides]
+    return _Bound(reader.so_far(), clauses, meeting_of(clauses, names, reader.scalars()))
+
+
+def _clauses(reader: FromReader, select: Select) -> Clauses:
+    """What FROM and WHERE say; EXISTS and IN are sides behind those of FROM."""
     groups = tuple((first, tuple(steps)) for first, steps in reader.groups)
     conditions = ConditionReader(reader.scalars(), reader.items, "WHERE", 0, _GROUPS_HINT)
     where = conditions.read(select.where)
     looks = tuple(map(SubqueryReader(reader).step, select.subqueries))
-    clauses = Clauses(groups, where, looks)
-    names = [side.name for side in reader.sides]
-    return _Bound(reader.so_far(), clauses, meeting_of(clauses, names, reader.scalars()))
+    return Clauses(groups, where, looks)
 
 
 def _from_question(select: Select, catalog: Catalog) -> tuple[object, ...]:
@@ -106,6 +119,17 @@ def _refuse_emit(select: Select) -> None:
             "EMIT over a join of windows is not built yet",
             hint="leave it out: every window is answered once it closes",
             place=select.emit.place,
+        )
+
+
+def _refuse_soft_changes(select: Select) -> None:
+    """Refuses changes of aggregates where no answer is one slide before another."""
+    if select.delta and select.is_soft:
+        refuse(
+            "E_WINDOW",
+            f"{select.delta} of aggregates compares answers one slide apart, and no window slides",
+            hint="give one a SLIDE: FROM a [RANGE r SLIDE s], b [RANGE t]",
+            place=select.delta_place,
         )
 
 

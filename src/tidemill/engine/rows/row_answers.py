@@ -6,15 +6,15 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
-from tidemill.answer.request import CARRY, COUNT, STAGE, Delivery, choose_delivery
+from tidemill.answer.request import CARRY, STAGE
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch
+from tidemill.engine.rows.join_answers import JoinAnswerer
+from tidemill.engine.rows.row_answer import RowAnswer, RowsForSink, batch_of, delivery_of
 from tidemill.engine.tick.bases import Registers, Versions, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.language.names import Name
@@ -22,19 +22,6 @@ from tidemill.plan.relation import source_name
 from tidemill.scan.contract import FoldReport
 from tidemill.state.pieces import Piece
 from tidemill.state.row_pieces import HeldRows, RowFeed, leaving_before, read_leaving
-
-
-@dataclass(frozen=True)
-class RowAnswer:
-    """What a row query delivers in a tick, and the pieces of rows that it goes on holding."""
-
-    query: str
-    batches: tuple[Batch, ...]
-    rest: tuple[tuple[RowFeed, tuple[Piece, ...]], ...] = ()
-
-    @property
-    def rows(self) -> int:
-        return sum(int(batch.counts.sum()) for batch in self.batches)
 
 
 class RowAnswerer:
@@ -45,15 +32,28 @@ class RowAnswerer:
         feeds = plan.rows_of(stream.key)
         self._at_once = [feed for feed in feeds if not feed.query.ordered]
         owners = dict.fromkeys(feed.query.owner for feed in feeds if feed.query.ordered)
+        queries = [query for owner in owners if (query := plan.row_query(owner)) is not None]
         # Rows that leave by time wait for the other sources of their query, too.
-        self._ordered = [plan.feeds_of(owner) for owner in owners]
+        self._ordered = [plan.feeds_of(query.name) for query in queries if query.join is None]
+        self._joins = [
+            JoinAnswerer(context, query, query.join, plan.feeds_of(query.name))
+            for query in queries
+            if query.join is not None
+        ]
         self._root = context.folders.synopses
 
     def answer(
-        self, tick: int, folded: FoldReport, times: Registers, versions: Versions
+        self,
+        tick: int,
+        folded: FoldReport,
+        before: Registers,
+        times: Registers,
+        versions: Versions,
     ) -> list[RowAnswer]:
+        """The registers are those before the tick and after it."""
         answers = [self._leaving(feed, tick, folded) for feed in self._at_once]
         answers += [self._in_order(feeds, tick, times, versions) for feeds in self._ordered]
+        answers += [join.answer(tick, before, times, versions) for join in self._joins]
         if answers:
             self._context.folders.failpoint.reach("answer", tick)
         return answers
@@ -64,16 +64,20 @@ class RowAnswerer:
         batches = tuple(self._batches(feed, tick, pieces))
         return RowAnswer(feed.query.owner, batches, ((feed, ()),))
 
-    def _batches(self, feed: RowFeed, tick: int, pieces: tuple[Piece, ...]) -> Iterator[Batch]:
-        name, delivery = feed.query.owner, self._delivery(feed)
+    def _batches(
+        self, feed: RowFeed, tick: int, pieces: tuple[Piece, ...]
+    ) -> Iterator[RowsForSink]:
+        name = feed.query.owner
+        delivery = delivery_of(self._context, name)
         if delivery is CARRY and pieces:
-            yield _carried(name, tick, read_leaving(self._root, feed, pieces))
+            rows = read_leaving(self._root, feed, pieces)
+            yield RowsForSink(batch_of(self._context, name, tick, rows))
             return
         for piece in pieces:
             path, counts = self._root / feed.id / piece.name, np.array([piece.rows])
             staging = self._context.folders.staging
             staged = stage_file(staging, tick, path) if delivery is STAGE else ""
-            yield Batch(tick, (name,), counts, staged=staged)
+            yield RowsForSink(Batch(tick, (name,), counts, staged=staged))
 
     def _in_order(
         self, feeds: Sequence[RowFeed], tick: int, times: Registers, versions: Versions
@@ -95,28 +99,15 @@ class RowAnswerer:
         rows = feeds[0].schema.empty_table()
         if not is_paused:
             rows = leaving_before(standing, watermark_us)
-        batches = (self._ordered_batch(feeds[0], tick, rows),) if len(rows) else ()
-        return RowAnswer(name, batches, rest)
+        if not len(rows):
+            return RowAnswer(name, (), rest)
+        return RowAnswer(name, (RowsForSink(batch_of(self._context, name, tick, rows)),), rest)
 
     def _rest(self, held: HeldRows, watermark_us: int) -> tuple[Piece, ...]:
         rest = held.after(watermark_us)
         if len(rest) <= self._context.snapshot_pieces:
             return rest
         return HeldRows(self._root, held.feed, rest).as_one()
-
-    def _ordered_batch(self, feed: RowFeed, tick: int, rows: pa.Table) -> Batch:
-        if self._delivery(feed) is COUNT:
-            return Batch(tick, (feed.query.owner,), np.array([len(rows)]))
-        return _carried(feed.query.owner, tick, rows)
-
-    def _delivery(self, feed: RowFeed) -> Delivery:
-        name, context = feed.query.owner, self._context
-        is_watched = name in context.subscribers
-        return choose_delivery(context.sinks[name].delivery, is_watched, False)
-
-
-def _carried(query: str, tick: int, rows: pa.Table) -> Batch:
-    return Batch(tick, (query,), np.array([len(rows)]), rows)
 
 
 def stage_file(folder: Path, tick: int, path: Path) -> str:
