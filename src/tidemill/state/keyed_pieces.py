@@ -70,6 +70,8 @@ class KeyedPieces:
         return tuple(self._waiting(p, waiting_us) for p in pieces if p is not None)
 
     def _without_dead(self, number: int, live_us: int) -> Piece | None:
+        if self.pieces[number].slices[0] >= live_us:
+            return self.pieces[number]
         rows = self.rows[number]
         is_mostly_dead = 2 * rows.count_before(live_us) > len(rows)
         return self._as_one([number], live_us) if is_mostly_dead else self.pieces[number]
