@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked, plan_of
 from tidemill.answer.answering import answer
 from tidemill.answer.request import QueryBatch, WindowRequest, answer_requests
 from tidemill.answer.shapes import lift
+from tidemill.arrays import BoolArray, IntArray
+from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.reference.answers import AcceptedRow
 from tidemill.state.pieces import read_bucket
@@ -43,6 +47,38 @@ def test_constants_and_whole_windows_stay_apart() -> None:
     for tail, texts in zip(tails, chosen, strict=True):
         made = [plan_of(n, f"SELECT {text} {tail}") for n, text in enumerate(texts)]
         assert len(answer_requests([request_of(plan) for plan in made])) == 2
+
+
+def test_signatures_are_looked_at_for_the_conditions_with_windows_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty conditions are read alike, and one of them is due."""
+    window = "FROM s [RANGE 8 ms SLIDE 8 ms]"
+    made = [plan_of(n, f"SELECT COUNT(*) AS c {window} WHERE n > {n}") for n in range(20)]
+    mill = Mill(tmp_path, buckets=1, lateness_us=10**6)
+    mill.change([Asked(plan, lambda _row: True) for plan in made])
+    mill.tick([AcceptedRow(t * 500, {"n": 100}) for t in range(48)])
+    (synopsis,) = mill.plan.synopses
+    (piece,) = mill.version.of(synopsis.id)
+    cells = read_bucket(
+        tmp_path / "synopses" / synopsis.id, synopsis, piece, 0, BEGINNING_US, 2**62
+    )
+    looked_at = Counter[Reading]()
+    matches = Reading.matches
+
+    def counted(reading: Reading, signatures: IntArray) -> BoolArray:
+        looked_at[reading] += 1
+        return matches(reading, signatures)
+
+    monkeypatch.setattr(Reading, "matches", counted)
+    readings = [mill.plan.stints[plan.name][-1].reading for plan in made]
+    batch = QueryBatch.of([lift(plan) for plan in made], readings)
+    starts = np.array([0])
+    (answers,) = answer(
+        synopsis, cells, [WindowRequest(batch, np.array([7]), starts, starts + 8_000)]
+    )
+    assert answers.counts.tolist() == [0] * 7 + [1] + [0] * 12
+    assert looked_at == {readings[7]: 1}
 
 
 def test_together_and_alone_give_the_same(tmp_path: Path) -> None:

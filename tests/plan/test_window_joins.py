@@ -333,6 +333,30 @@ def test_tables_belong_to_the_stream_that_they_are_compared_with():
     ]
 
 
+def test_tables_beside_a_union_are_joined_in_each_branch():
+    plan = plan_of(
+        f"""SELECT w.owner, COUNT(*) AS n FROM both [RANGE 9 s SLIDE 3 s] AS b
+        JOIN whois AS w ON b.src = w.prefix JOIN {DNS} ON b.src = d.client GROUP BY w.owner"""
+    )
+    joins = [part.relation.joins for part in plan.parts]
+    assert [[before.sql for before in join.befores] for (join,) in joins[:2]] == [
+        ["src"],
+        ["client"],
+    ]
+    assert [part.keys[1].scalar.sql for part in plan.parts[:2]] == [
+        f"{join.name}_owner" for (join,) in joins[:2]
+    ]
+
+
+def test_what_is_set_aside_is_a_stream_as_any_other():
+    plan = plan_of(
+        f"SELECT COUNT(*) AS n {FLOWS} JOIN flows.late [RANGE 1 s] AS g ON g.src = f.src"
+    )
+    assert plan.relation.stream_names == ("flows", "flows.late")
+    error = refused(f"SELECT COUNT(*) AS n {FLOWS} JOIN flows.late AS g ON g.src = f.src")
+    assert error.code == "E_WINDOW"
+
+
 def test_a_condition_of_both_clauses_is_one_flag_and_constants_are_none():
     plan = plan_of(
         f"""SELECT COUNT(*) AS n {FLOWS} FULL JOIN {DNS} ON src = client AND f.port > 5

@@ -38,6 +38,35 @@ def test_a_synopsis_more_costs_what_another_cell_for_a_row_does() -> None:
     assert saved == pytest.approx(RATE * (machine.scan_ns - machine.set_ns) * 1e-9)
 
 
+def test_cells_are_made_ready_as_often_as_windows_of_their_condition_are_due() -> None:
+    """Not as often as those of all: of a hundred conditions few are due in a short tick."""
+    often, seldom = "RANGE 10 s SLIDE 1 s", "RANGE 60 s SLIDE 60 s"
+    queries = [query(0, where="n = 1", window=often), query(1, where="n = 2", window=seldom)]
+    row = np.arange(ROWS)
+    bits = {queries[0].predicate: row < ROWS / 5, queries[1].predicate: row >= ROWS / 5}
+    found = EngineCosts(Sample(RATE, ROWS, KEYS, bits, rows_per_tick=RATE))
+    needs = needs_of(queries)
+    reads = [found.reads(each.windows) for each in map(needs_of, zip(queries, strict=True))]
+    assert reads[0] > 5 * reads[1]
+    dearer = replace(found, machine=replace(found.machine, combine_ns=1e6))
+    more_ns = 1e6 - found.machine.combine_ns
+    for price, cells in (
+        (EngineCosts.cost_by_signature, [found.cells_per_second(needs) * n for n in (0.2, 0.8)]),
+        (EngineCosts.cost_by_predicate, [found.cells_per_second(needs_of([q])) for q in queries]),
+    ):
+        # In the sixty ticks that a cell is kept, five snapshots put it together as well.
+        added = sum(n * (times + 5) for n, times in zip(cells, reads, strict=True))
+        assert price(dearer, needs) - price(found, needs) == pytest.approx(added * more_ns * 1e-9)
+
+
+def test_a_condition_that_cells_are_handed_to_costs_something_in_every_tick() -> None:
+    found, needs = sampled({"n = 1": 1.0, "n = 2": 0.5, "n = 3": 0.0})
+    dearer = replace(found, machine=replace(found.machine, home_ns=found.machine.home_ns + 1e6))
+    added = dearer.cost_by_predicate(needs) - found.cost_by_predicate(needs)
+    assert added == pytest.approx(3 * 1e-3 / found.sample.tick_seconds)
+    assert dearer.cost_by_signature(needs) == found.cost_by_signature(needs)
+
+
 def test_cells_are_picked_only_for_conditions_that_hold() -> None:
     few, needs = sampled({"n = 1": 1.0, "n = 2": 1.0, "n = 3": 0.0, "n = 4": 0.0})
     all_of, _ = sampled({"n = 1": 1.0, "n = 2": 1.0, "n = 3": 1.0, "n = 4": 1.0})
@@ -69,6 +98,9 @@ def test_routing_is_for_conditions_that_hold_together_at_edges_of_their_own() ->
     found, needs = EngineCosts(Sample(RATE, ROWS, KEYS, bits)), needs_of(queries)
     assert found.is_routing_cheaper(needs)
     assert not found.is_routing_cheaper(needs_of(queries[:1]))
+    # In ticks of ten rows the conditions cost more than the cells.
+    short = EngineCosts(replace(found.sample, rows_per_tick=10.0))
+    assert not short.is_routing_cheaper(needs)
 
 
 def test_what_is_handed_out_by_condition_grows_with_those_of_others() -> None:

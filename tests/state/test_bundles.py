@@ -17,7 +17,7 @@ from tidemill.aggregates import ROWS, Encoded
 from tidemill.aggregates.lanes import Max
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import NO_ROWS, Reading, Term
-from tidemill.state.cells import Cells, narrow
+from tidemill.state.cells import Cells, narrow, which_read
 from tidemill.state.layouts import bundles as bundling
 from tidemill.state.layouts.bundles import Spans, bundles
 from tidemill.types import BIGINT
@@ -72,7 +72,7 @@ def in_bundles(
 ) -> Found:
     found: Found = {}
     reading, starts, ends = np.array(windows, dtype=np.int64).T
-    read = narrow(cells, readings)
+    read = narrow(cells, readings, which_read(readings, cells.signatures))
     spans = Spans.of(read, reading, starts, ends)
     for number, bundle in enumerate(bundles(LANES, read, spans, {})):
         seen[f"bundle {number}"] += 1

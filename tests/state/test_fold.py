@@ -18,13 +18,13 @@ from tests.laws.lifting import partial_rows
 from tests.laws.queries import Asked, plan_of, random_queries, random_row, truths_of
 from tests.share.shared import costs
 from tidemill.aggregates import Encoded
-from tidemill.plan.predicates import ALL_ROWS, NO_ROWS
+from tidemill.plan.predicates import ALL_ROWS, NO_ROWS, Predicate
 from tidemill.reference.answers import AcceptedRow
 from tidemill.reference.windows import edges_of
 from tidemill.settings import Settings
 from tidemill.share import StreamPosition, arrange_feeds, specs_of
 from tidemill.share.synopses import FittedSynopsis, new_synopsis
-from tidemill.state.cells import Cells, joined, narrow
+from tidemill.state.cells import Cells, joined, narrow, which_read
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import gather, read_bucket, write_piece
 from tidemill.windows import BEGINNING_US
@@ -69,7 +69,8 @@ def counted(made: FittedSynopsis, parts: list[Cells], reading: Any) -> Counter[t
     """Rows by (slice, keys) as a query with the reading sees them."""
     if not parts:
         return Counter()
-    cells = narrow(joined(parts), [reading])
+    cells = joined(parts)
+    cells = narrow(cells, [reading], which_read([reading], cells.signatures))
     # Under the number after the reading's lies what it does not read.
     cells = cells.where(cells.signature == 0)
     place = [kept.lane.kind for kept in made.synopsis.kept_lanes].index("rows")
@@ -146,6 +147,32 @@ def test_slices_that_no_window_reads_are_left_out(tmp_path: Path) -> None:
     found = folded(tmp_path, [made], [asked], rows, buckets=1)
     got = counted(made, list(found["s1"].values()), made.readings["q0"])
     assert got == {(t * 10_000, "a"): 2 for t in range(4)}
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_tick_does_not_compare_every_condition_with_every_other(
+    routed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a hundred conditions finds its bit at once, however few the rows."""
+    conditions, compared = 100, Counter[str]()
+    plans = [
+        counting(n, "k", f"n > {n}", "RANGE 10 ms SLIDE 10 ms") for n in reversed(range(conditions))
+    ]
+    made = new_synopsis(1, plans, StreamPosition(), covers=False, routed=routed)
+    (feed,) = arrange_feeds([made.synopsis], Settings(), costs())
+    rows = [AcceptedRow(t * 1_000, {"k": "a", "n": 30 * t}) for t in range(3)]
+    truths = truths_of([Asked(plan, lambda _: True) for plan in plans])
+    root = gather(feed, partial_rows([feed], feed, rows, truths, BEGINNING_US, True))
+    equal = Predicate.__eq__
+
+    def counted_equal(mine: Predicate, other: object) -> bool:
+        compared["times"] += 1
+        return equal(mine, other)
+
+    monkeypatch.setattr(Predicate, "__eq__", counted_equal)
+    ((_, cells),) = fold_feed(feed, root)
+    assert len(cells) == (conditions if routed else 1)
+    assert compared["times"] <= 3 * conditions
 
 
 def test_a_bucket_is_a_function_of_the_keys(tmp_path: Path) -> None:

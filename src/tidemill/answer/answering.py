@@ -15,9 +15,10 @@ from tidemill.answer.evaluate import Evaluator
 from tidemill.answer.request import AnswerRequest, Evaluations, WindowRequest, answer_requests
 from tidemill.answer.rows import BucketAnswers, split_by_query
 from tidemill.answer.slots import GroupKeys
+from tidemill.arrays import BoolArray
 from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import Key
-from tidemill.state.cells import Cells, narrow
+from tidemill.state.cells import Cells, narrow, which_read
 from tidemill.state.layouts.bundles import Spans, bundles
 from tidemill.state.sketched.rows import Reader, set_apart
 from tidemill.state.synopsis import Synopsis
@@ -41,14 +42,16 @@ def answer(
 
 
 def _evaluate_all(synopsis: Synopsis, cells: Cells, evaluations: Sequence[Evaluation]) -> None:
-    readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.readings))
+    readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.due_readings))
     sketches: Mapping[Lane, Reader] = {}
     if any(lane.is_sketch for lane in synopsis.lanes):
         cells, sketches = set_apart(synopsis.lanes, cells)
-    for batch in _reading_batches(cells, readings):
-        numbers = {reading: number for number, reading in enumerate(batch)}
+    is_read = which_read(readings, cells.signatures)
+    for run in _reading_batches(cells, is_read):
+        numbers = {reading: number for number, reading in enumerate(readings[run])}
         spans = [evaluation.spans(cells, numbers) for evaluation in evaluations]
-        evaluate_bundles(synopsis, narrow(cells, batch), evaluations, spans, sketches)
+        picked = narrow(cells, readings[run], is_read[run])
+        evaluate_bundles(synopsis, picked, evaluations, spans, sketches)
 
 
 class Evaluation:
@@ -71,18 +74,17 @@ class Evaluation:
         return split_by_query(self._request, self.evaluations, self.evaluator.result())
 
 
-def _reading_batches(cells: Cells, readings: Sequence[AnyReading]) -> Iterator[list[AnyReading]]:
-    """Readings that have up to `MOST_READ` rows between them, or as many as there are cells."""
+def _reading_batches(cells: Cells, is_read: BoolArray) -> Iterator[slice]:
+    """Runs of readings that have up to `MOST_READ` rows between them, or as many as all cells."""
     by_signature = np.bincount(cells.signature, minlength=len(cells.signatures))
-    most, batch, batch_rows = max(MOST_READ, len(cells)), list[AnyReading](), 0
-    for reading in readings:
-        rows = int(by_signature[reading.matches(cells.signatures)].sum())
-        if batch and batch_rows + rows > most:
-            yield batch
-            batch, batch_rows = [], 0
-        batch, batch_rows = [*batch, reading], batch_rows + rows
-    if batch:
-        yield batch
+    most, first, batch_rows = max(MOST_READ, len(cells)), 0, 0
+    for place, rows in enumerate((is_read @ by_signature).tolist()):
+        if place > first and batch_rows + rows > most:
+            yield slice(first, place)
+            first, batch_rows = place, 0
+        batch_rows += rows
+    if len(is_read):
+        yield slice(first, len(is_read))
 
 
 def evaluate_bundles(

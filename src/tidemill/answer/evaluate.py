@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.answer.least import MOST_LEAST, mark_least
-from tidemill.answer.ordering import LARGEST, cut_runs, order_keys
+from tidemill.answer.ordering import LARGEST, cut_runs, order_in_windows, order_keys
 from tidemill.answer.request import Evaluations
 from tidemill.answer.rows import (
     EvaluatedRows,
@@ -204,8 +204,8 @@ def top_cells(
         cells = np.flatnonzero(np.broadcast_to(candidates, slots.shape))
     chosen = slots.at(cells)
     window = chosen.window
-    keys = [window, *(key for order in orders for key in order.at(cells, slots.shape))]
-    by_order = np.lexsort([rank[chosen.group], *keys[::-1]])
+    keys = [key for order in orders for key in order.at(cells, slots.shape)]
+    by_order = order_in_windows(window, [*keys, rank[chosen.group]])
     return cells[cut_runs(by_order, [window], most[window])]
 
 

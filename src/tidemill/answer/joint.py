@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tidemill.aggregates import ROWS, Lane, LaneArray, lanes_behind
 from tidemill.arrays import BoolArray, IntArray
+from tidemill.ids import hash_once
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import Key, QueryPlan
 from tidemill.plan.relation import Relation
@@ -24,6 +25,7 @@ from tidemill.state.cells import Cells, joined
 from tidemill.state.synopsis import KeptLane, Synopsis
 
 
+@hash_once
 @dataclass(frozen=True)
 class JointReading:
     """The cells of each part that a query reads."""

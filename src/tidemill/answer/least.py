@@ -1,10 +1,14 @@
-"""A compiled loop that marks the least of each row of a matrix, where few are wanted.
+"""Compiled loops for the first few of each window: the least of a row, and short runs in order.
 
 >>> keys, no_flags = np.array([[5, 1, 3, 1]]), np.zeros((0, 0), np.bool_)
 >>> flags = np.zeros(keys.shape, np.bool_)
 >>> mark_least(keys, no_flags, 2, flags)
 >>> flags.tolist()
 [[False, True, False, True]]
+>>> order = np.array([0, 1, 2, 3])
+>>> sort_runs(order, np.array([0, 3, 4]), np.array([[7, 7, 5, 0], [2, 1, 9, 0]]))
+>>> order.tolist()
+[2, 1, 0, 3]
 """
 
 from __future__ import annotations
@@ -44,3 +48,29 @@ def mark_least(keys: Array, eligible: Array, limit: int, flags: Array) -> None:
         for column in range(columns):
             if size and keys[row, column] <= least[size - 1]:
                 flags[row, column] = is_open or eligible[row, column]
+
+
+# Longer runs are sorted in another way.
+LONGEST_RUN = 256
+
+
+@compiled
+def sort_runs(order: Array, bounds: Array, keys: Array) -> None:
+    """Each run of the order, between two bounds, sorted by the keys of its rows.
+
+    The first row of `keys` decides first; rows that tie stay as they are.
+    """
+    for run in range(len(bounds) - 1):
+        for at in range(bounds[run] + 1, bounds[run + 1]):
+            row, place = order[at], at
+            while place > bounds[run]:
+                before, is_less = order[place - 1], False
+                for number in range(len(keys)):
+                    if keys[number, row] != keys[number, before]:
+                        is_less = keys[number, row] < keys[number, before]
+                        break
+                if not is_less:
+                    break
+                order[place] = before
+                place -= 1
+            order[place] = row

@@ -356,6 +356,11 @@ class Evaluations:
         """Whoever has rows to show is not withdrawn."""
         return np.zeros(len(self), np.bool_)
 
+    @property
+    def due_readings(self) -> list[AnyReading]:
+        """Those of the windows: of hundreds of queries few are due in a short tick."""
+        return [self.readings[number] for number in np.unique(self.reading).tolist()]
+
     @cached_property
     def calls(self) -> dict[str, AggregateCall]:
         return {call.slot.name: call for call in self.batch.shape.aggregates}

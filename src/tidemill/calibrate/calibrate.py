@@ -48,6 +48,7 @@ def measure_synopses(watch: Watch, folder: Path, notice: Notice) -> MachineCosts
         "keep_ns": lambda: synopses.keep_ns(watch, folder),
         "read_ns": lambda: synopses.read_ns(watch, folder),
         "route_ns": lambda: synopses.route_ns(watch),
+        "home_ns": lambda: synopses.home_ns(watch),
         "narrow_ns": lambda: synopses.narrow_ns(watch),
         "answer_ns": lambda: synopses.answer_ns(watch),
         "piece_ns": lambda: synopses.piece_ns(watch, folder),

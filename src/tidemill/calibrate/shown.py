@@ -19,6 +19,7 @@ _CELLS = {
     "keep_ns": "a cell written",
     "read_ns": "a cell read again by a tick",
     "route_ns": "a cell handed to a condition",
+    "home_ns": "a condition to which a tick hands cells",
     "narrow_ns": "a cell picked by its signature",
     "combine_ns": "a cell put into a running sum",
     "answer_ns": "a window × group answered",

@@ -12,7 +12,7 @@ from tidemill.calibrate.answers import answering
 from tidemill.calibrate.cells import GROUPS, holding, make_cells
 from tidemill.calibrate.fitting import Action, Job, Watch
 from tidemill.calibrate.stage import CONDITIONS, COUNTS, feeds_of, query, synopsis_for
-from tidemill.state.cells import Cells, joined, narrow
+from tidemill.state.cells import Cells, joined, narrow, which_read
 from tidemill.state.fold import fold_feed
 from tidemill.state.pieces import Piece, read_bucket, write_piece
 from tidemill.state.routing import routed
@@ -127,6 +127,24 @@ def route_ns(watch: Watch) -> float:
     return watch.each_ns(job(_LEAST), job(_MOST))
 
 
+def home_ns(watch: Watch) -> float:
+    """By predicates: a handful of cells, so that what each takes in a tick is all there is."""
+
+    def job(count: int) -> Job:
+        queries = [query("src", 2_000 + n, where, COUNTS) for n, where in enumerate(_floors(count))]
+        synopsis = synopsis_for(0, queries, routed=True).synopsis
+        (feed,) = feeds_of([synopsis])
+        cells = make_cells(feed, 2, bits=1)
+        cells = cells.where(cells.group < _SMALL_GROUPS)
+        return Job(lambda: routed(feed, synopsis, cells), count)
+
+    return watch.each_ns(job(_FEW), job(4 * _MANY))
+
+
+def _floors(count: int) -> list[str]:
+    return [f"length > {number}" for number in range(count)]
+
+
 def narrow_ns(watch: Watch) -> float:
     """By readings: the same cells picked for more of them."""
     queries = [query("src", slide_ms=1_000, where=where) for where in CONDITIONS]
@@ -135,7 +153,8 @@ def narrow_ns(watch: Watch) -> float:
     readings = [fit.readings[each.name] for each in queries]
 
     def job(count: int) -> Job:
-        return Job(lambda: narrow(cells, readings[:count]), holding(cells, count))
+        is_read = which_read(readings[:count], cells.signatures)
+        return Job(lambda: narrow(cells, readings[:count], is_read), holding(cells, count))
 
     return watch.each_ns(job(len(CONDITIONS) // 4), job(len(CONDITIONS)))
 

@@ -394,7 +394,7 @@ class Catalog:
             )
 
     def _refuse_stream(self, name: str, place: Place | None) -> None:
-        if self.definition("stream", name) is not None:
+        if self.definition("stream", set_aside_by(name) or name) is not None:
             refuse(
                 "E_WINDOW",
                 f"{name} is a stream, and has no window here",

@@ -100,6 +100,7 @@ def _parse_in(cursor: Cursor) -> Subquery | None:
 def _parse_subquery(cursor: Cursor, start: int, negated: bool, subject: Expr | None) -> Subquery:
     cursor.expect("(")
     cursor.expect("SELECT")
+    cursor.take_any(("DISTINCT", "ALL"))  # it makes no difference which row is there
     item = None
     if subject is None:
         _skip_items(cursor)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidemill.ids import hash_once
 from tidemill.language.statements import Window
 from tidemill.types import Type
 
@@ -84,6 +85,7 @@ class SidePlace:
     place: int
 
 
+@hash_once
 @dataclass(frozen=True)
 class WindowJoin:
     """What a query over several windows says beyond its parts.

@@ -114,10 +114,8 @@ def cost_of_feeding(synopses: Sequence[Needs], settings: Settings, costs: Engine
 def most_cost_of_feeding(
     synopses: Sequence[Needs], settings: Settings, costs: EngineCosts
 ) -> float:
-    """An upper bound of `cost_of_feeding`, which tries no pairs.
-
-    Every synopsis has a sub-aggregation of its own, or all of one relation have one together.
-    """
+    """An upper bound of `cost_of_feeding`, which tries no pairs: no synopsis is rolled up from
+    another's sub-aggregation. All from one may cost less, but pairs need not lead there."""
     by_relation: dict[object, list[Needs]] = {}
     for needs in synopses:
         by_relation.setdefault(needs.relation, []).append(needs)
@@ -129,8 +127,6 @@ def _most_cost_of(synopses: Sequence[Needs], settings: Settings, costs: EngineCo
     prices = [costs.cost_of_passes(single)]
     if not _is_apart(settings) and settings.is_on("grouping_sets"):
         prices.append(costs.cost_of_grouping_sets(single))
-    if not _is_apart(settings) and settings.is_on("group_by_tree"):
-        prices.append(costs.cost_of_passes([synopses]))
     return min(prices)
 
 
@@ -256,7 +252,7 @@ def _feed(scan: Scan, root: Root, costs: EngineCosts, pass_number: int) -> Feed:
 
     return Feed(
         scan=scan,
-        bits=tuple(sorted(scan.predicates.index(predicate) for predicate in predicates)),
+        bits=tuple(sorted(scan.bit(predicate) for predicate in predicates)),
         keeps_all=any(map(keeps_all, root)),
         nodes=_nodes(root, sets, key_tree(sets, rows)),
         synopses=root,

@@ -196,13 +196,15 @@ def _papers_plans(shared: QueryGroups, context: Context) -> Iterator[QueryGroups
 
 
 def _cost_less(apart: QueryGroups, price: float, context: Context) -> bool:
-    """Whether queries that share nothing cost less; they are many, so no more is asked than that.
+    """Whether queries that share nothing cost less; of many no more is asked than a bound.
 
     What they keep alone is mostly dearer than the whole of a plan that shares.
     """
     total = _cost_of_states(apart, context, price)
     if total >= price:
         return False
+    if len(apart) <= _MOST_WOVEN:
+        return cost_with_feeds(apart, context) < price
     needs = [group.needs for group in apart]
     return total + most_cost_of_feeding(needs, context.settings, context.costs) < price
 

@@ -118,14 +118,20 @@ def rolled_up(lanes: tuple[Lane, ...], cells: Cells, keys: Sequence[str]) -> Cel
     return merged(lanes, replace(cells, group=number[cells.group], groups=groups))
 
 
-def narrow(cells: Cells, readings: Sequence[AnyReading]) -> Cells:
+def which_read(readings: Sequence[AnyReading], signatures: IntArray) -> BoolArray:
+    """Whether each reading reads the cells of each signature."""
+    flags = [reading.matches(signatures) for reading in readings]
+    return np.array(flags, np.bool_).reshape(len(readings), len(signatures))
+
+
+def narrow(cells: Cells, readings: Sequence[AnyReading], is_read: BoolArray) -> Cells:
     """The cells that readings select; the number of a reading takes the place of signatures.
 
-    Cells that nobody reads may be left, under a number after all others.
+    `is_read` tells which of them reads which signature. Cells that nobody reads may be left,
+    under a number after all others.
     """
     if tuple(readings) == (ALL_ROWS,) and not cells.signatures.shape[1]:
         return cells
-    is_read = np.array([reading.matches(cells.signatures) for reading in readings])
     read_as = np.zeros((len(readings) + 1, 0), np.int64)
     if is_read.sum(axis=0).max() <= 1:
         # As in a routed synopsis: no cell is read twice.

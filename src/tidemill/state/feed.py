@@ -9,7 +9,7 @@ keys. None of them has state: a plan may arrange its feeds anew at any tick.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -55,6 +55,15 @@ class Scan:
         brought_in = tuple(join.name for join in joins)
         names = dict.fromkeys((*inner, *compared_with_constants, *compared))
         return tuple(name for name in names if not name.startswith(brought_in))
+
+    def bit(self, predicate: Predicate) -> int:
+        """The place of a predicate, which is its bit in signatures of the pass."""
+        return self._bits[predicate]
+
+    @cached_property
+    def _bits(self) -> Mapping[Predicate, int]:
+        """To search among hundreds for each of them takes longer than a small tick."""
+        return {predicate: place for place, predicate in enumerate(self.predicates)}
 
     def lane_columns(self, position: int) -> tuple[str, ...]:
         return tuple(f"p{position}{part}" for part in self.lanes[position].parts)
@@ -111,7 +120,7 @@ class Feed:
             replace(node, keys=tuple(sorted(places[self.scan.keys[n].sql] for n in node.keys)))
             for node in self.nodes
         )
-        bits = sorted(scan.predicates.index(self.scan.predicates[bit]) for bit in self.bits)
+        bits = sorted(scan.bit(self.scan.predicates[bit]) for bit in self.bits)
         return replace(self, scan=scan, bits=tuple(bits), nodes=tuple(nodes))
 
     @property
@@ -136,7 +145,7 @@ class Feed:
         return self.scan.lane_source(position)
 
     def bit(self, predicate: Predicate) -> int:
-        return self.scan.predicates.index(predicate)
+        return self.scan.bit(predicate)
 
     @cached_property
     def by_id(self) -> dict[str, Synopsis]:

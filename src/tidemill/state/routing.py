@@ -8,7 +8,7 @@ import numpy as np
 
 from tidemill.aggregates.numbering import Digit, distinct_codes
 from tidemill.arrays import Array, BoolArray, IntArray
-from tidemill.plan.predicates import has_bit, set_bit
+from tidemill.plan.predicates import have_bits, set_bit
 from tidemill.state.cells import Cells
 from tidemill.state.feed import Feed
 from tidemill.state.loops.routes import hand_out
@@ -47,26 +47,27 @@ def routed(feed: Feed, synopsis: Synopsis, cells: Cells) -> Cells:
 
 
 def _homes(synopsis: Synopsis, cells: Cells) -> _Homes:
-    home = np.full((len(synopsis.bits), len(cells.slices)), -1, dtype=np.int64)
-    predicate, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    count = 0
+    shape = len(synopsis.bits), len(cells.slices)
+    starts, useful = np.empty(shape, np.int64), np.empty(shape, np.bool_)
     for place, bit in enumerate(synopsis.bits):
-        starts = bit.cuts.starts(cells.slices)
-        useful = bit.cuts.in_some_window(starts)
-        slices, number = np.unique(starts[useful], return_inverse=True)
-        home[place, useful] = count + number
-        predicate.append(np.full(len(slices), place))
-        start.append(slices)
-        count += len(slices)
-    return _Homes(home, np.concatenate(predicate), np.concatenate(start))
+        starts[place] = bit.cuts.starts(cells.slices)
+        useful[place] = bit.cuts.in_some_window(starts[place])
+    predicate, column = np.nonzero(useful)
+    start = starts[predicate, column]
+    # Slices ascend, so that those which one slice of a predicate is made of are neighbours.
+    is_other = (predicate[1:] != predicate[:-1]) | (start[1:] != start[:-1])
+    is_first = np.append(True, is_other)[: len(start)]
+    home = np.full(shape, -1, np.int64)
+    home[predicate, column] = np.cumsum(is_first) - 1
+    return _Homes(home, predicate[is_first], start[is_first])
 
 
 def _holding(feed: Feed, synopsis: Synopsis, cells: Cells) -> BoolArray:
     """Flags of the predicates that hold, by signature."""
     holds = np.ones((len(cells.signatures), len(synopsis.bits)), dtype=np.bool_)
-    for place, bit in enumerate(synopsis.bits):
-        if not bit.predicate.is_true:
-            holds[:, place] = has_bit(cells.signatures, feed.bit(bit.predicate))
+    predicates = [bit.predicate for bit in synopsis.bits]
+    tested = [place for place, predicate in enumerate(predicates) if not predicate.is_true]
+    holds[:, tested] = have_bits(cells.signatures, [feed.bit(predicates[n]) for n in tested])
     return holds
 
 

@@ -97,6 +97,8 @@ class Cuts:
 
     def after(self, watermark_us: int) -> Cuts:
         """Without the cuts that no row and no slice from the watermark on belongs to."""
+        if len(self.cuts) == 1:
+            return self
         ends = [*(cut.from_us for cut in self.cuts[1:]), END_US]
         return Cuts(tuple(c for c, end in zip(self.cuts, ends, strict=False) if end > watermark_us))
 

@@ -19,7 +19,7 @@ from tidemill.answer.request import WindowRequest, answer_requests
 from tidemill.answer.rows import BucketAnswers
 from tidemill.answer.slots import GroupKeys
 from tidemill.arrays import IntArray
-from tidemill.state.cells import Cells, narrow
+from tidemill.state.cells import Cells, narrow, which_read
 from tidemill.state.layouts.bundles import Naming
 
 
@@ -101,4 +101,6 @@ def _seen(
     if cells is None:
         windows = SideWindows(np.full(len(looks), -1), starts_us, looks.ends)
         return SideCells.without_rows(synopsis.lanes, len(synopsis.keys)), windows
-    return SideCells(narrow(cells, tuple(numbers)), synopsis.lanes), windows
+    distinct = tuple(numbers)
+    picked = narrow(cells, distinct, which_read(distinct, cells.signatures))
+    return SideCells(picked, synopsis.lanes), windows

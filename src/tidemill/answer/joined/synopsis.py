@@ -14,6 +14,7 @@ import numpy as np
 from tidemill.aggregates import ROWS, Lane, lanes_behind
 from tidemill.answer.joint import JointPart, JointReading, JointSynopsis, assemble_joint
 from tidemill.arrays import BoolArray, IntArray
+from tidemill.ids import hash_once
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.window_join import Among, JoinSide, SidePlace, WindowJoin
@@ -21,6 +22,7 @@ from tidemill.state.cells import Cells
 from tidemill.state.synopsis import KeptLane, Synopsis
 
 
+@hash_once
 @dataclass(frozen=True)
 class JoinedReading:
     """What a query reads of each side: which cells, and how long before the ends of its windows."""

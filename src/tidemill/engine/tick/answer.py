@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from tidemill.answer.joined.synopsis import way_of_joining
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
@@ -38,20 +39,30 @@ class Answerer:
     """
 
     def __init__(self, context: AnswerContext, stream: Stream, of_soft: bool = False) -> None:
-        self._context, plan = context, context.plan
-        bases = bases_with(plan, stream.key)
-        readers = {b.synopses: b.soft if of_soft else b.strict for b in bases}
-        self._alone = [
-            _SynopsisAnswerer(context, synopsis, readers.get((synopsis.id,), ()))
-            for synopsis in plan.of_stream(stream.key)
+        self._context, self._stream, self._of_soft = context, stream.key, of_soft
+
+    @cached_property
+    def _readers(self) -> list[tuple[Basis, BasisReaders]]:
+        """What is read, and by whom; put together when windows are first due."""
+        bases = bases_with(self._context.plan, self._stream)
+        return [(basis, basis.soft if self._of_soft else basis.strict) for basis in bases]
+
+    @cached_property
+    def _alone(self) -> list[_SynopsisAnswerer]:
+        readers = {basis.synopses: of_basis for basis, of_basis in self._readers}
+        return [
+            _SynopsisAnswerer(self._context, synopsis, readers.get((synopsis.id,), ()))
+            for synopsis in self._context.plan.of_stream(self._stream)
         ]
-        self._joint = [
-            _JointAnswerer(context, basis, f"{basis_id(basis.synopses)}#{number}", group)
-            for basis in bases
+
+    @cached_property
+    def _joint(self) -> list[_JointAnswerer]:
+        return [
+            _JointAnswerer(self._context, basis, f"{basis_id(basis.synopses)}#{number}", group)
+            for basis, readers in self._readers
             if len(basis.synopses) > 1
-            for number, group in enumerate(_by_wording(readers[basis.synopses]))
+            for number, group in enumerate(_by_wording(readers))
         ]
-        self._stream = stream.key
 
     def answer(
         self,

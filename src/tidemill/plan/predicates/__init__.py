@@ -12,6 +12,7 @@ from tidemill.plan.predicates.signatures import (
     Reading,
     Term,
     has_bit,
+    have_bits,
     set_bit,
 )
 
@@ -32,6 +33,7 @@ __all__ = [
     "assign_own_bits",
     "canonical",
     "has_bit",
+    "have_bits",
     "read_by",
     "set_bit",
     "signature_sql",

@@ -10,7 +10,7 @@ disjunction of such terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -44,10 +44,22 @@ class Term:
 
     def matches(self, signatures: SignatureWords) -> BoolArray:
         matches = np.ones(len(signatures), dtype=np.bool_)
-        for word in range(word_count(self.must | self.forbid)):
-            must, forbid = (mask >> WORD_BITS * word & _WORD for mask in (self.must, self.forbid))
-            matches &= signatures[:, word] & np.int64(must | forbid) == must
+        for word, looked_at, must in self._by_word:
+            matches &= signatures[:, word] & looked_at == must
         return matches
+
+    @cached_property
+    def _by_word(self) -> tuple[tuple[int, np.int64, np.int64], ...]:
+        """Of each word that has a bit of the term: its place, all bits looked at, those to hold."""
+        masks = (
+            (word, *(mask >> WORD_BITS * word & _WORD for mask in (self.must, self.forbid)))
+            for word in range(word_count(self.must | self.forbid))
+        )
+        return tuple(
+            (word, np.int64(must | forbid), np.int64(must))
+            for word, must, forbid in masks
+            if must | forbid
+        )
 
 
 class AnyReading(Protocol):
@@ -95,6 +107,13 @@ def has_bit(signatures: SignatureWords, bit: int) -> BoolArray:
     word, place = divmod(bit, WORD_BITS)
     found: BoolArray = (signatures[:, word] >> place & 1).astype(np.bool_)
     return found
+
+
+def have_bits(signatures: SignatureWords, bits: Sequence[int]) -> BoolArray:
+    """Flags of the signatures that hold each of the bits, a column for each."""
+    words, places = np.divmod(np.array(bits, np.int64), WORD_BITS)
+    flags: BoolArray = (signatures[:, words] >> places & 1).astype(np.bool_)
+    return flags
 
 
 def set_bit(signatures: SignatureWords, bit: int, where: BoolArray) -> None:

@@ -46,7 +46,7 @@ class Needs:
     predicates: frozenset[Predicate]
     keeps_all: bool
     windows: frozenset[WindowSpec]
-    # The windows that each predicate is asked for with, where that is known.
+    # The windows that each predicate is asked for with; only the price of cells asks for them.
     predicate_windows: frozenset[tuple[Predicate, WindowSpec]] = frozenset()
     lanes: frozenset[Lane] = frozenset([ROWS])
     routed: bool = False  # cells are kept by predicate
@@ -103,7 +103,11 @@ class EngineCosts:
     _cells: dict[tuple[CellSet, frozenset[WindowSpec]], float] = field(
         default_factory=dict, init=False
     )
-    _matches: dict[tuple[frozenset[Predicate], bool], tuple[float, bool]] = field(
+    _matches: dict[tuple[frozenset[Predicate], bool], float] = field(
+        default_factory=dict, init=False
+    )
+    _overlaps: dict[frozenset[Predicate], bool] = field(default_factory=dict, init=False)
+    _made_ready: dict[tuple[frozenset[tuple[Predicate, WindowSpec]], float], float] = field(
         default_factory=dict, init=False
     )
     _work: dict[frozenset[Lane], LaneWork] = field(default_factory=dict, init=False)
@@ -142,7 +146,7 @@ class EngineCosts:
         share, all_share = (self._spread(cells).share for cells in (_cell_set(needs), finer_set))
         passing = self._cells_of(finer_set, root.windows) * (share / all_share if share else 0.0)
         more = max(0.0, passing - self.cells_per_second(needs))
-        holding = self._holding(needs.predicates, needs.keeps_all)[0] + needs.keeps_all
+        holding = self._holding(needs.predicates, needs.keeps_all) + needs.keeps_all
         return more * holding * self._handed_ns(needs, passing) * _NS
 
     def _handed_ns(self, needs: Needs, cells: float) -> float:
@@ -202,17 +206,16 @@ class EngineCosts:
         return self.cost_by_predicate(needs, by_signature) < by_signature
 
     def cost_by_signature(self, needs: Needs) -> float:
-        """The cost of cells by signature, picked out for every predicate that holds."""
+        """The cost of cells by signature, picked out for every predicate with windows due."""
         cells = self.cells_per_second(needs)
-        holding, is_copied = self._holding(needs.predicates, needs.keeps_all)
-        matches = holding + needs.keeps_all
+        is_copied = needs.keeps_all or self._overlap(needs.predicates)
         # Where no cell is read twice, they are numbered anew and none is copied.
         picked_ns = self.machine.narrow_ns if needs.predicates and is_copied else 0.0
         work = self.work_of(needs, cells)
-        read_ns = work.read_ns + matches * (picked_ns + work.combine_ns)
-        state_ns = cells * (self._written_ns(needs, work) + self.reads(needs.windows) * read_ns)
-        probed = self._cost_of_probes(needs, work, needs.windows, needs.predicates)
-        return state_ns * _NS + self.cost_of_pieces(needs) + probed
+        ready_ns = self._times_made_ready(needs) * (picked_ns + work.combine_ns)
+        state_ns = self._written_ns(needs, work) + self.reads(needs.windows) * work.read_ns
+        probed = self._cost_of_all_probes(needs, work)
+        return cells * (state_ns + ready_ns) * _NS + self.cost_of_pieces(needs) + probed
 
     def cost_by_predicate(self, needs: Needs, limit: float = math.inf) -> float:
         """The cost of cells by predicate: handed to each that holds, kept at its own edges.
@@ -221,18 +224,17 @@ class EngineCosts:
         """
         if not needs.predicates:
             return math.inf
-        windows: dict[Predicate, set[WindowSpec]] = {}
-        for predicate, spec in needs.predicate_windows:
-            windows.setdefault(predicate, set()).add(spec)
+        windows = _by_predicate(needs)
         reads = self.reads(needs.windows)
         partials = self.cells_per_second(needs)
-        handed = partials * self._holding(frozenset(windows), needs.keeps_all)[0]
+        handed = partials * self._holding(frozenset(windows), needs.keeps_all)
         cost = handed * self._handed_ns(needs, partials) * _NS + self.cost_of_pieces(needs)
+        cost += len(windows) * self.machine.home_ns / self.sample.tick_seconds * _NS
         for predicate, specs in windows.items():
             if cost >= limit:
                 break
-            cells, work, probes = self._routed_cells(needs, predicate, frozenset(specs))
-            read_ns = reads * (work.combine_ns + work.read_ns)
+            cells, work, probes = self._routed_cells(needs, predicate, specs)
+            read_ns = reads * work.read_ns + self.reads(specs) * work.combine_ns
             cost += cells * (self._written_ns(needs, work) + read_ns) * _NS + probes
         return cost
 
@@ -244,9 +246,23 @@ class EngineCosts:
         if key not in self._routed:
             cells = self._cells_of((needs.keys, frozenset([predicate]), False), windows)
             work = self.work_of(needs, cells)
-            probes = self._cost_of_probes(needs, work, windows, frozenset([predicate]))
+            slices = self.edge_rate(windows)
+            probes = self._cost_of_probes(needs.keys, work, predicate, windows, slices)
             self._routed[key] = cells, work, probes
         return self._routed[key]
+
+    def _times_made_ready(self, needs: Needs) -> float:
+        """How often a cell is laid out for windows: by each predicate that holds for its rows, in
+        the ticks in which windows of that predicate are due."""
+        share = self._spread(_cell_set(needs)).share
+        key = needs.predicate_windows, share
+        if key not in self._made_ready:
+            rows = sum(
+                self.sample.share(predicate) * self.reads(windows)
+                for predicate, windows in _by_predicate(needs).items()
+            )
+            self._made_ready[key] = rows / share if share else 0.0
+        return self._made_ready[key]
 
     def cost_of_pieces(self, needs: Needs) -> float:
         """What a synopsis costs a tick, however few cells: a piece written, and others opened."""
@@ -270,24 +286,34 @@ class EngineCosts:
             self._ticks[windows] = longest_seconds(windows) / self.sample.tick_seconds
         return self._ticks[windows]
 
+    def _cost_of_all_probes(self, needs: Needs, work: CellCosts) -> float:
+        if not work.probe_ns:
+            return 0.0
+        slices = self.edge_rate(needs.windows)
+        return sum(
+            self._cost_of_probes(needs.keys, work, predicate, windows, slices)
+            for predicate, windows in _by_predicate(needs).items()
+        )
+
     def _cost_of_probes(
         self,
-        needs: Needs,
+        keys: frozenset[str],
         work: CellCosts,
+        predicate: Predicate,
         windows: frozenset[WindowSpec],
-        predicates: frozenset[Predicate],
+        slices: float,
     ) -> float:
-        """The merges that windows take where there is no subtraction: two for each doubling."""
-        if not work.probe_ns or not windows:
+        """The merges that windows of so many slices a second take where there is no subtraction:
+        two for each doubling."""
+        if not work.probe_ns:
             return 0.0
         ranges, slides = (
             np.array([getattr(spec, name) for spec in windows], np.float64) / _US_PER_SECOND
             for name in ("range_us", "slide_us")
         )
-        keeps_all = needs.keeps_all and predicates == needs.predicates
-        spread = self._spread((needs.keys, predicates, keeps_all))
+        spread = self._spread((keys, frozenset([predicate]), False))
         groups = spread.cells(ranges * self.sample.rows_per_second)
-        merges = 2 * np.log2(np.maximum(1.0, self.edge_rate(windows) * ranges))
+        merges = 2 * np.log2(np.maximum(1.0, slices * ranges))
         return float((groups / slides * merges).sum()) * work.probe_ns * _NS
 
     def work(self, lanes: frozenset[Lane], rows_each: float = 1.0) -> CellCosts:
@@ -308,13 +334,18 @@ class EngineCosts:
         column = self._spread((frozenset([lane.argument.sql]), frozenset(), True))
         return float(column.cells(np.array([_MANY_ROWS]))[0])
 
-    def _holding(self, predicates: frozenset[Predicate], keeps_all: bool) -> tuple[float, bool]:
-        """How many predicates hold for a row, and whether some cell is read for several."""
+    def _holding(self, predicates: frozenset[Predicate], keeps_all: bool) -> float:
+        """How many predicates hold for a row that is kept."""
         key = predicates, keeps_all
         if key not in self._matches:
-            overlaps = keeps_all or self.sample.overlap(predicates)
-            self._matches[key] = self.sample.matches(*key), overlaps
+            self._matches[key] = self.sample.matches(*key)
         return self._matches[key]
+
+    def _overlap(self, predicates: frozenset[Predicate]) -> bool:
+        """Whether some cell is read for several."""
+        if predicates not in self._overlaps:
+            self._overlaps[predicates] = self.sample.overlap(predicates)
+        return self._overlaps[predicates]
 
     def reads(self, windows: frozenset[WindowSpec]) -> float:
         """How many ticks read a cell."""
@@ -350,6 +381,15 @@ class EngineCosts:
 
     def _per_second(self, row_ns: float) -> float:
         return self.sample.rows_per_second * row_ns * _NS
+
+
+def _by_predicate(needs: Needs) -> dict[Predicate, frozenset[WindowSpec]]:
+    """The windows that are asked for of the rows of each predicate."""
+    windows: dict[Predicate, set[WindowSpec]] = {}
+    for predicate, spec in needs.predicate_windows:
+        if not predicate.is_false:
+            windows.setdefault(predicate, set()).add(spec)
+    return {predicate: frozenset(specs) for predicate, specs in windows.items()}
 
 
 def _cell_set(needs: Needs) -> CellSet:

@@ -47,6 +47,7 @@ class Sample:
     rows_per_tick: float | None = None
     # Plans ask for the same cells in slices of many lengths.
     _spreads: dict[object, Occurrences] = field(default_factory=dict, init=False, repr=False)
+    _shares: dict[Predicate, float] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def tick_seconds(self) -> float:
@@ -97,6 +98,13 @@ class Sample:
         flags = self._flags(predicates)
         rows = int(np.count_nonzero(self._passing(flags, keeps_all)))
         return int(np.count_nonzero(flags)) / rows if rows else 0.0
+
+    def share(self, predicate: Predicate) -> float:
+        """Of the rows, those for which the predicate holds."""
+        if predicate not in self._shares:
+            holding = int(np.count_nonzero(self._flags_of(predicate)))
+            self._shares[predicate] = holding / self.size
+        return self._shares[predicate]
 
     def overlap(self, predicates: Iterable[Predicate]) -> bool:
         """Says whether two of the predicates hold for some row."""

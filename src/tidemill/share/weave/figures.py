@@ -28,12 +28,12 @@ class CellCosts:
 
 
 LANE_COSTS: Mapping[CostFamily, CellCosts] = {
-    CostFamily.NUMBERS: CellCosts(5, 3, 2, 3, 1, 0.1, 0.1, 1.8, 35_000),
-    CostFamily.EXTREMES: CellCosts(3, 3, 2, 3, 1, 3.5, 0.1, 2.5, 45_000),
-    CostFamily.RECORDS: CellCosts(5, 3, 25, 5, 1, 60, 300, 38, 65_000),
-    CostFamily.VALUES: CellCosts(10, 1, 1.4, 2.8, 0.6, 30, 75, 7, 150_000),
-    CostFamily.SKETCHES: CellCosts(100, 120, 42, 15, 1.8, 20, 13, 1.2, 85_000),
-    CostFamily.CODE: CellCosts(40, 3, 34, 11, 4, 50, 130, 17, 70_000),
+    CostFamily.NUMBERS: CellCosts(5, 0.3, 1, 3, 0.1, 0.1, 0.1, 2.4, 35_000),
+    CostFamily.EXTREMES: CellCosts(3, 1.5, 0.8, 3, 0.1, 3.5, 0.1, 2.5, 45_000),
+    CostFamily.RECORDS: CellCosts(5, 4, 25, 13, 1.7, 60, 300, 38, 65_000),
+    CostFamily.VALUES: CellCosts(25, 0.1, 1.4, 2.8, 0.9, 30, 75, 5.5, 140_000),
+    CostFamily.SKETCHES: CellCosts(165, 90, 42, 16, 4.5, 20, 18, 1.7, 35_000),
+    CostFamily.CODE: CellCosts(40, 38, 30, 14, 2, 45, 130, 15, 70_000),
 }
 
 
@@ -52,7 +52,8 @@ class MachineCosts:
     read_ns: float = 4.5  # one cell read again by a tick
     combine_ns: float = 20.0  # one cell that is read, laid out and put into a running sum
     route_ns: float = 13.0  # one cell handed to one predicate that holds
-    narrow_ns: float = 5.0  # one cell picked by its signature
+    home_ns: float = 11_000.0  # one predicate in a tick that hands cells out, however few
+    narrow_ns: float = 6.5  # one cell picked by its signature
     answer_ns: float = 5.0  # one window × group cell answered and finished
     piece_ns: float = 1_100_000.0  # one file of cells written; every tick has one
     open_ns: float = 220_000.0  # one such file opened again, by a tick that answers

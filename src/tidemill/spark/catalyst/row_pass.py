@@ -135,7 +135,7 @@ class CatalystRowPass:
         if feed.query.ordered and self.correcting:
             is_taken = ~rows.column(_CORRECTING).to_numpy()
         for predicate in feed.predicates if not self.condition else ():
-            bit = self.scan.predicates.index(predicate)
+            bit = self.scan.bit(predicate)
             words = rows.column(word_columns(self.scan)[bit // WORD_BITS]).to_numpy()
             is_taken &= (words >> bit % WORD_BITS & 1).astype(np.bool_)
         return is_taken

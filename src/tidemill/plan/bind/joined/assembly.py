@@ -63,7 +63,9 @@ class JoinAssembly:
             flags = len(meeting.rows.flags[bound.number])
             sides.append(JoinSide(bound.name, window, tuple(range(first, len(parts))), flags))
         join = WindowJoin(meeting.key.types, tuple(sides), meeting.rows.terms, groups, calls)
-        tree = JoinedWindows(tuple(_window_of(s, parts) for s in sides), self.reader.names)
+        pairs = zip(self._sides, sides, strict=True)
+        windows_of = tuple(_window_of(bound, side, parts) for bound, side in pairs)
+        tree = JoinedWindows(windows_of, self.reader.names)
         return replace(grouped, relation=tree, tree=tree, parts=tuple(parts), join=join)
 
     @property
@@ -159,7 +161,12 @@ def _is_look(kind: str) -> bool:
     return kind in ("LEFT SEMI", "LEFT ANTI", "NOT IN")
 
 
-def _window_of(side: JoinSide, parts: Sequence[QueryPlan]) -> WindowOf:
-    trees = tuple(parts[number].tree for number in side.parts)
-    below: Relation = trees[0] if len(trees) == 1 else Union(trees)
+def _window_of(bound: BoundSide, side: JoinSide, parts: Sequence[QueryPlan]) -> WindowOf:
+    """What a side reads; beside a union the tables are those of its parts."""
+    own = [parts[number] for number in side.parts]
+    below: Relation = own[0].tree
+    if bound.stream.is_union:
+        met = {join.name: join for part in own for join in part.relation.joins}
+        branches = bound.stream.branches
+        below = Union(tuple(branch.relation(lambda terms: met[terms.name]) for branch in branches))
     return WindowOf(side.name, side.window, below)

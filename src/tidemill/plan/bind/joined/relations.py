@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tidemill.catalog import Catalog, Table
 from tidemill.errors import Place, refuse
-from tidemill.language.names import Name, quote_name
+from tidemill.language.names import Name, quote_name, quote_stream, side_of
 from tidemill.language.statements import CreateQuery, Expr, JoinClause, Select, Window
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.environment import Environment
@@ -141,7 +141,7 @@ class FromReader:
             refuse(
                 "E_WINDOW",
                 f"stream {name} has no window here",
-                hint=_WINDOW.format(name=quote_name(name)),
+                hint=_WINDOW.format(name=quote_stream(name)),
                 place=place,
             )
 
@@ -168,7 +168,7 @@ class FromReader:
             self._nullable.add(side.number)
 
     def _is_stream(self, name: str) -> bool:
-        return self.catalog.definition("stream", name) is not None
+        return side_of(name) is not None or self.catalog.definition("stream", name) is not None
 
     def _show(self, clause: JoinClause, entry: ScopeEntry) -> None:
         """What later clauses may name; a side that is only looked at is not among it."""
