@@ -30,7 +30,9 @@ def write_keyed_piece(
     folder: Path, key: tuple[Type, ...], rows: pa.Table, times_us: IntArray
 ) -> Piece | None:
     """A piece with the rows, which are given in the order they came; None if none has a key."""
-    columns = [column.cast(kind.arrow) for column, kind in zip(rows.columns, key, strict=False)]
+    # As in Spark, an integer that no float is equal to becomes the next one.
+    pairs = zip(rows.columns, key, strict=False)
+    columns = [column.cast(kind.arrow, safe=False) for column, kind in pairs]
     columns += rows.columns[len(key) :]
     rows = pa.table(columns, names=rows.column_names)
     return _write(folder, KeyedRows.of(rows, times_us, len(key)))
