@@ -24,7 +24,7 @@ from tidemill.aggregates import (
 from tidemill.aggregates.limbs import as_limbs
 from tidemill.aggregates.numbering import factorise
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
-from tidemill.answer.joined.joined import joined_chunks
+from tidemill.answer.joined.joined import look_chunks
 from tidemill.arrays import IntArray
 from tidemill.language.statements import Window
 from tidemill.plan.query import AggregateCall
@@ -262,7 +262,7 @@ def kernel_groups(
     windows = [windows_of_looks([look[side] for look in looks]) for side in range(len(sides))]
     found: dict[tuple[bool, int], dict[tuple[Any, ...], tuple[Any, ...]]] = {}
     inputs = [side.cells() for side in sides]
-    for chunk in joined_chunks(join, lanes, inputs, windows, layout):
+    for chunk in look_chunks(join, lanes, inputs, windows, layout):
         # Every look twice, and not in order, as windows of several queries may have them.
         look = np.concatenate([np.arange(len(looks))[::-1], np.arange(len(looks))])
         for block in chunk.blocks(look):

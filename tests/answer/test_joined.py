@@ -14,7 +14,8 @@ from tests.answer import joins
 from tests.answer.joins import CALLS, KINDS, RandomSide, call_of, can_be_scaled
 from tests.scan.arrays.rows import VALUES, same
 from tidemill.aggregates import lanes_behind
-from tidemill.answer.joined import dense, sparse
+from tidemill.answer.joined import sparse
+from tidemill.answer.joined.dense import blocks
 from tidemill.plan.query import AggregateCall
 from tidemill.plan.window_join import SidePlace, WindowJoin
 from tidemill.reference.window_joins import group_key, joined_groups
@@ -112,9 +113,9 @@ def test_joins_equal_every_row_beside_every_other(
     looks = data.draw(st.lists(st.tuples(*(LOOK for _ in sides)), min_size=1, max_size=3))
     with pytest.MonkeyPatch.context() as patched:
         if in_parts:
-            patched.setattr(sparse, "MOST_ROWS", 3)
+            patched.setattr(sparse, "MOST_SIDE_ROWS", 3)
             for bound in ("MOST_CELLS", "MOST_KEYED", "MOST_TOTALLED", "BLOCK_CELLS"):
-                patched.setattr(dense, bound, 3)
+                patched.setattr(blocks, bound, 3)
         by_layout = [
             joins.kernel_groups(join, kinds, calls, sides, looks, layout) for layout in LAYOUTS
         ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from tidemill.answer.answering import MOST_READ, Evaluation
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
-from tidemill.answer.joined.joined import JoinedChunk, joined_chunks
+from tidemill.answer.joined.joined import LookChunk, look_chunks
 from tidemill.answer.joined.looks import Looks, looks_of
 from tidemill.answer.joined.synopsis import JoinedSynopsis
 from tidemill.answer.joint import JointReading
@@ -35,9 +35,9 @@ def answer_joined(
     for batch in _batches(looks, sides):
         number = np.full(len(looks), -1)
         number[batch] = np.arange(len(batch))
-        seen = [_seen(joined, side, cells, looks.at(batch)) for side, cells in enumerate(sides)]
-        sides_seen, windows = zip(*seen, strict=True)
-        for chunk in joined_chunks(joined.join, lanes, sides_seen, windows):
+        inputs = [_input(joined, side, cells, looks.at(batch)) for side, cells in enumerate(sides)]
+        side_cells, windows = zip(*inputs, strict=True)
+        for chunk in look_chunks(joined.join, lanes, side_cells, windows):
             for evaluation, look in zip(evaluations, look_of, strict=True):
                 _evaluate(joined, evaluation, chunk, number[look])
     answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
@@ -48,15 +48,15 @@ def _batches(looks: Looks, sides: Sequence[Cells | None]) -> Iterator[IntArray]:
     """Looks whose readings have up to `MOST_READ` cells between them, or as many as there are."""
     most = max(MOST_READ, sum(len(cells) for cells in sides if cells is not None))
     sizes = _sizes(looks, sides)
-    seen, size, numbers = set[tuple[int, JointReading]](), 0, list[int]()
+    batch, size, numbers = set[tuple[int, JointReading]](), 0, list[int]()
     for number, reading in enumerate(looks.readings):
         of_sides = set(enumerate(reading.sides))
-        more = sum(sizes[index] for index in of_sides - seen)
+        more = sum(sizes[index] for index in of_sides - batch)
         if numbers and size + more > most:
             yield looks.of_readings(numbers)
-            seen, size, numbers = set(), 0, []
+            batch, size, numbers = set(), 0, []
             more = sum(sizes[index] for index in of_sides)
-        seen |= of_sides
+        batch |= of_sides
         size += more
         numbers.append(number)
     if numbers:
@@ -78,7 +78,7 @@ def _sizes(looks: Looks, sides: Sequence[Cells | None]) -> dict[tuple[int, Joint
 
 
 def _evaluate(
-    joined: JoinedSynopsis, evaluation: Evaluation, chunk: JoinedChunk, look: IntArray
+    joined: JoinedSynopsis, evaluation: Evaluation, chunk: LookChunk, look: IntArray
 ) -> None:
     """An evaluation over a chunk; `look` has by window of its own where it looks."""
     groups = GroupKeys(joined.synopsis, chunk.cells, evaluation.keys)
@@ -87,7 +87,7 @@ def _evaluate(
         evaluation.evaluator.evaluate(groups, block, naming)
 
 
-def _seen(
+def _input(
     joined: JoinedSynopsis, side: int, cells: Cells | None, looks: Looks
 ) -> tuple[SideCells, SideWindows]:
     """The cells of a side by number of what is read of it, and its window at each look."""

@@ -84,10 +84,10 @@ class Fold:
     def find(self, windows: IntArray, keys: IntArray) -> tuple[IntArray, BoolArray]:
         """The run of each window and key, and whether there is one."""
         code = windows * self.keys + keys
-        return np.searchsorted(self.run_code, code), member(self.run_code, code)
+        return np.searchsorted(self.run_code, code), are_among(self.run_code, code)
 
 
-def member(codes: IntArray, wishes: IntArray) -> BoolArray:
+def are_among(codes: IntArray, wishes: IntArray) -> BoolArray:
     """Flags of those that are among the codes, which ascend."""
     if not len(codes):
         return np.zeros(len(wishes), np.bool_)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.lanes import KernelLane
-from tidemill.answer.joined.dense import DenseJoin
+from tidemill.answer.joined.dense.blocks import DenseJoin
 from tidemill.answer.joined.inputs import JoinedLanes, SideCells, SideWindows
 from tidemill.answer.joined.keyed import DenseKeys, KeyedJoin
 from tidemill.answer.joined.rows import RowsChunk
@@ -29,7 +29,7 @@ from tidemill.state.layouts.bundles import Block, CellLayout
 DENSE_SLICE_NS, DENSE_LOOK_NS, SPARSE_NS = 30, 6, 70
 
 
-class JoinedChunk(Protocol):
+class LookChunk(Protocol):
     """The join at some looks. `cells` has the groups, and the dictionaries of lanes."""
 
     @property
@@ -42,13 +42,13 @@ class JoinedChunk(Protocol):
         """
 
 
-def joined_chunks(
+def look_chunks(
     join: WindowJoin,
     lanes: JoinedLanes,
     sides: Sequence[SideCells],
     windows: Sequence[SideWindows],
     layout: CellLayout = "auto",
-) -> Iterator[JoinedChunk]:
+) -> Iterator[LookChunk]:
     """The join at all looks; `windows` has by side the window at each of them.
 
     A look is whole in one chunk, and one that has no rows may be in none.

@@ -42,24 +42,26 @@ def looks_of(several: Sequence[Evaluations]) -> tuple[Looks, list[IntArray]]:
     """The distinct looks of all windows, and of each of them the look."""
     numbers: dict[JoinedReading, int] = {}
     reading_of = [np.zeros(0, np.int64)]
-    for asked in several:
-        readings = cast(tuple[JoinedReading, ...], asked.readings)
+    for evaluated in several:
+        readings = cast(tuple[JoinedReading, ...], evaluated.readings)
         number = [numbers.setdefault(reading, len(numbers)) for reading in readings]
-        reading_of.append(np.array(number, np.int64)[asked.reading])
-    ends, end = np.unique(np.concatenate([asked.ends for asked in several]), return_inverse=True)
+        reading_of.append(np.array(number, np.int64)[evaluated.reading])
+    ends, end = np.unique(
+        np.concatenate([evaluated.ends for evaluated in several]), return_inverse=True
+    )
     codes = np.concatenate(reading_of) * len(ends) + end.ravel()
     distinct, look = np.unique(codes, return_inverse=True)
     reading, end = np.divmod(distinct, max(1, len(ends)))
-    bounds = np.cumsum([len(asked) for asked in several])[:-1]
+    bounds = np.cumsum([len(evaluated) for evaluated in several])[:-1]
     return Looks(tuple(numbers), reading, ends[end]), np.split(look.ravel(), bounds)
 
 
 def span_of_sides(requests: Sequence[WindowRequest]) -> tuple[int, int]:
     """The times between which all windows of all sides lie."""
-    asked = [request for request in requests if len(request.ends)]
+    evaluated = [request for request in requests if len(request.ends)]
     lows = [
         int(request.ends.min()) - max(cast(JoinedReading, reading).ranges_us)
-        for request in asked
+        for request in evaluated
         for reading in request.batch.readings
     ]
-    return min(lows, default=0), max((int(r.ends.max()) for r in asked), default=0)
+    return min(lows, default=0), max((int(r.ends.max()) for r in evaluated), default=0)

@@ -41,7 +41,7 @@ class SideRows:
         return SideRows(self.window[rows], self.group[rows], lanes, self.rows_place)
 
 
-class Side:
+class WindowedSide:
     """The cells of a side by reading and slice, and its windows as runs of them.
 
     `window` is by look the number of its window; the last number is that of all empty ones.

@@ -14,13 +14,13 @@ from tidemill.answer.joined.crossing import Crossed, combined_lane
 from tidemill.answer.joined.inputs import SideWindows
 from tidemill.answer.joined.keyed import KeyedJoin
 from tidemill.answer.joined.keys import named_groups
-from tidemill.answer.joined.sides import Side
+from tidemill.answer.joined.sides import WindowedSide
 from tidemill.answer.joined.terms import Matches, SideView, match
 from tidemill.arrays import IntArray
 from tidemill.state.cells import Cells
 
 # Cells of sides that a chunk of looks reads, and rows of sides that it puts side by side.
-MOST_ROWS = 2**21
+MOST_SIDE_ROWS = 2**21
 
 
 class SparseJoin:
@@ -28,14 +28,14 @@ class SparseJoin:
 
     def __init__(self, join: KeyedJoin, windows: Sequence[SideWindows]) -> None:
         self._join, self._windows = join, windows
-        self._sides = [Side(side, of) for side, of in zip(join.sides, windows, strict=True)]
+        self._sides = [WindowedSide(side, of) for side, of in zip(join.sides, windows, strict=True)]
 
     def cells(self) -> Iterator[Cells]:
         """Cells whose slices are the numbers of looks; those of each chunk by themselves.
 
         A look without rows has no cells.
         """
-        for looks in _chunks(np.arange(len(self._windows[0])), self.costs, MOST_ROWS):
+        for looks in _chunks(np.arange(len(self._windows[0])), self.costs, MOST_SIDE_ROWS):
             yield from self._chunk(looks)
 
     @property
@@ -54,7 +54,7 @@ class SparseJoin:
         sizes = np.zeros(len(looks), np.int64)
         for term in matches:
             np.add.at(sizes, term.look - looks[0], term.sizes)
-        for chunk in _chunks(looks, sizes, MOST_ROWS):
+        for chunk in _chunks(looks, sizes, MOST_SIDE_ROWS):
             crossed = [Crossed.of(_within(m, chunk)) for m in matches]
             if any(map(len, crossed)):
                 yield self._cells([term for term in crossed if len(term)], chunk)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tidemill.answer.joined.folds import Fold, SideGroups, folded, member
+from tidemill.answer.joined.folds import Fold, SideGroups, are_among, folded
 from tidemill.answer.joined.inputs import SideCells
 from tidemill.answer.joined.keyed import Names
 from tidemill.answer.joined.keys import JoinKeys
@@ -110,7 +110,7 @@ def _holds(
         exists = np.searchsorted(codes, first) < np.searchsorted(codes, first + keys.count)
     elif guard.among is Among.KEY:
         # A key with a NULL in it meets nobody, rows of its own side neither.
-        exists = member(codes, first + key) & (key < keys.met)
+        exists = are_among(codes, first + key) & (key < keys.met)
     else:
-        exists = member(codes, first + keys.of_nulls(guard.side))
+        exists = are_among(codes, first + keys.of_nulls(guard.side))
     return np.asarray(exists == guard.exists)

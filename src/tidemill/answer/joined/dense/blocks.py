@@ -11,11 +11,11 @@ import numpy as np
 from tidemill.aggregates import Encoded
 from tidemill.aggregates.encoded import concatenate_encoded
 from tidemill.aggregates.lanes import KernelLane
+from tidemill.answer.joined.dense.matrices import SideAxis, SideMatrix
+from tidemill.answer.joined.dense.products import Probe, Products
+from tidemill.answer.joined.dense.sections import sections
 from tidemill.answer.joined.inputs import JoinedLanes, SideWindows
 from tidemill.answer.joined.keyed import DenseKeys, KeyedJoin
-from tidemill.answer.joined.matrices import SideAxis, SideMatrix
-from tidemill.answer.joined.products import Probe, Products
-from tidemill.answer.joined.sections import sections
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.window_join import Among, Guard
 from tidemill.state.layouts.dense import BLOCK_CELLS, MOST_CELLS
@@ -77,21 +77,21 @@ class DenseJoin:
 
     def _sections(self, look: IntArray) -> Iterator[tuple[slice, list[tuple[int, int]]]]:
         """Runs of looks, and for each the slices of each side that hold all their windows."""
-        whole = [(0, axis.slices) for axis in self.axes]
+        everywhere = [(0, axis.slices) for axis in self.axes]
         if all(axis.slices * self.keys <= MOST_CELLS for axis in self.axes):
-            yield slice(0, len(look)), whole
+            yield slice(0, len(look)), everywhere
             return
         bounds = [(axis.lo[look], axis.hi[look]) for axis in self.axes]
         yield from sections(bounds, MOST_CELLS // self.keys)
 
     def _section(self, spans: tuple[tuple[int, int], ...]) -> Section:
         """One at a time is kept: the next windows lie further on."""
-        if self._made is None or self._made[0] != spans:
+        if self._latest is None or self._latest[0] != spans:
             sides = [SideMatrix(axis, *span) for axis, span in zip(self.axes, spans, strict=True)]
-            self._made = spans, Section(self, sides)
-        return self._made[1]
+            self._latest = spans, Section(self, sides)
+        return self._latest[1]
 
-    _made: tuple[tuple[tuple[int, int], ...], Section] | None = None
+    _latest: tuple[tuple[tuple[int, int], ...], Section] | None = None
 
 
 @dataclass(frozen=True)
@@ -230,13 +230,13 @@ def _total(lane: KernelLane, block: KeyedBlock, number: int) -> Encoded:
     values, valid = block.lane(number)
     present, (looks, keys) = block.present, block.shape
     if values.ndim == 1 and lane.algebra.combine is np.add:
-        known = valid if present is None else _both(valid, present.ravel())
-        values = values if known is None else np.where(known, values, 0)
+        counting = valid if present is None else _both(valid, present.ravel())
+        values = values if counting is None else np.where(counting, values, 0)
         totals = values.reshape(block.shape).sum(axis=1)
-        if valid is None or known is None:
+        if valid is None or counting is None:
             return Encoded(totals, None)
-        is_known: BoolArray = np.any(known.reshape(block.shape), axis=1)
-        return Encoded(totals, is_known)
+        is_counting: BoolArray = np.any(counting.reshape(block.shape), axis=1)
+        return Encoded(totals, is_counting)
     rows = np.arange(looks * keys) if present is None else np.flatnonzero(present)
     return lane.combined(Encoded(values, valid), rows // keys, looks, rows)
 

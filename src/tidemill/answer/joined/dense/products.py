@@ -15,8 +15,8 @@ import numpy as np
 from tidemill.aggregates import Encoded
 from tidemill.aggregates.lanes import KernelLane
 from tidemill.aggregates.limbs import as_limbs, normalise
+from tidemill.answer.joined.dense.matrices import SideMatrix
 from tidemill.answer.joined.inputs import JoinedLanes
-from tidemill.answer.joined.matrices import SideMatrix
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.window_join import Guard, JoinTerm, SidePlace
 from tidemill.state.layouts.lane_values import CombinedValues

@@ -1,0 +1,1 @@
+"""The dense kernel: sides as matrices of slices by keys, and their join as products of windows."""
