@@ -191,6 +191,7 @@ EXPECTED = {  # rows in, late, malformed, answers
     "promises.sql": (24, 0, 0, 32),
     "alerts.sql": (13, 0, 1, 15),
     "meetings.sql": (24, 0, 0, 6),
+    "joins.sql": (48, 0, 0, 15),
     "replay.sql": (13, 0, 1, 14),
     "aggregates/decay.sql": (29_734, 0, 0, 27),
     "aggregates/histogram.sql": (29_734, 0, 0, 27),

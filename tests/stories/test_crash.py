@@ -46,6 +46,8 @@ CREATE QUERY early INTO rows AS SELECT COUNT(*) AS n, MAX(m) AS most
   FROM s [RANGE 20 SECONDS SLIDE 4 SECONDS] WHERE k = 'c' AND b EMIT EVERY 3 SECONDS, EMPTY WINDOWS;
 CREATE QUERY other INTO lines AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS];
 CREATE QUERY large INTO rows AS SELECT ts, k, n FROM s WHERE m > 5;
+CREATE QUERY pairs INTO lines AS SELECT l.ts, r.ts AS other, l.m FROM s [RANGE 9 SECONDS] AS l
+  JOIN s [RANGE 6 SECONDS] AS r ON l.k = r.k WHERE l.m < r.m;
 CREATE QUERY in_order INTO lines AS SELECT ts, k, m FROM s WHERE m > 5 OR g > 0 ORDER BY ts;
 """
 
@@ -130,11 +132,11 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     expected = delivered(whole.parent)
     assert set(expected) == {
         *("query=by_key", "query=top", "query=early", "query=large"),
-        *("line", "other", "in_order"),
+        *("line", "other", "in_order", "pairs"),
     }
     assert delivered(cut_off.parent) == expected
     assert {name: len(rows) for name, rows in expected.items()} == {
-        name if name in ("line", "other", "in_order") else f"query={name}": count
+        name if name in ("line", "other", "in_order", "pairs") else f"query={name}": count
         for name, count in report.queries.items()
     }
     early = expected["query=early"]
@@ -144,6 +146,9 @@ def test_a_kill_in_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert in_order == lines_of(whole.parent, "in_order")
     assert [line["ts"] for line in in_order] == sorted(line["ts"] for line in in_order)
     assert len(in_order) > 5 * FILES
+    pairs = lines_of(cut_off.parent, "pairs")
+    assert [line["event_time"] for line in pairs] == sorted(line["event_time"] for line in pairs)
+    assert len(pairs) > 5 * FILES
     assert late_rows(tmp_path / "cut_off" / "home") == late_rows(tmp_path / "whole" / "home")
     assert report.rows_late == FILES - 1
 

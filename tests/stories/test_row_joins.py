@@ -25,6 +25,7 @@ LISTED = "l.n AS ln, r.n AS rn, l.k AS lk, r.w AS rw, r.day AS rday, l.b AS lb, 
 CONDITIONS = {
     "text": "l.k = r.k AND l.m > 0",
     "widened": "l.g = r.n",
+    "rounded": "l.n = r.x",
     "two": "l.k = r.k AND l.g = r.g",
     "float": "l.x = r.x",
     "date": "l.day = r.day",

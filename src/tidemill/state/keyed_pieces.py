@@ -30,7 +30,9 @@ def write_keyed_piece(
     folder: Path, key: tuple[Type, ...], rows: pa.Table, times_us: IntArray
 ) -> Piece | None:
     """A piece with the rows, which are given in the order they came; None if none has a key."""
-    columns = [column.cast(kind.arrow) for column, kind in zip(rows.columns, key, strict=False)]
+    # As in Spark, an integer that no float is equal to becomes the next one.
+    pairs = zip(rows.columns, key, strict=False)
+    columns = [column.cast(kind.arrow, safe=False) for column, kind in pairs]
     columns += rows.columns[len(key) :]
     rows = pa.table(columns, names=rows.column_names)
     return _write(folder, KeyedRows.of(rows, times_us, len(key)))
@@ -70,6 +72,8 @@ class KeyedPieces:
         return tuple(self._waiting(p, waiting_us) for p in pieces if p is not None)
 
     def _without_dead(self, number: int, live_us: int) -> Piece | None:
+        if self.pieces[number].slices[0] >= live_us:
+            return self.pieces[number]
         rows = self.rows[number]
         is_mostly_dead = 2 * rows.count_before(live_us) > len(rows)
         return self._as_one([number], live_us) if is_mostly_dead else self.pieces[number]

@@ -59,7 +59,10 @@ class JoinAnswerer:
         rest = tuple(self._rest(n, pieces, until_us) for n, pieces in enumerate(stores))
         if Name(self._query.name) in self._context.paused:
             return RowAnswer(self._query.name, (), rest)
-        span = self._span(stores, BEGINNING_US if since_us is None else since_us, until_us)
+        since_us = BEGINNING_US if since_us is None else since_us
+        if since_us >= until_us:
+            return RowAnswer(self._query.name, (), rest)
+        span = self._span(stores, since_us, until_us)
         if reason := self._excess(span):
             return RowAnswer(self._query.name, (), rest, stop=reason)
         return RowAnswer(self._query.name, self._batches(tick, span), rest)
