@@ -45,7 +45,8 @@ class Peer:
         if isinstance(reply, str):
             self.close()
             return Outcome(failure=reply, memory=peaks)
-        return Outcome(reply["seconds"], reply.get("answers"), memory=peaks)
+        details = {"processor": reply["processor"]} if "processor" in reply else {}
+        return Outcome(reply["seconds"], reply.get("answers"), peaks, details=details)
 
     def close(self) -> None:
         if self._process is None:

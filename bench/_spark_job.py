@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from _orphan import end_with_parent
+from _processor import processor_seconds
 from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -49,22 +50,26 @@ def start(settings: dict[str, Any]) -> SparkSession:
         options["spark.sql.streaming.stateStore.providerClass"] = _ROCKSDB
     for key, value in options.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    for name, path in settings["tables"].items():
+        rows = session.read.csv(path, header=True, inferSchema=True)
+        rows.createOrReplaceTempView(name)
+    return session
 
 
 def run(session: SparkSession, settings: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(dir=settings["scratch"]))
     counter = Counter()
-    started = time.perf_counter()
+    started, used = time.perf_counter(), processor_seconds()
     running = [
         begin(session, settings, query, folder / str(number), counter)
         for number, query in enumerate(job["queries"])
     ]
     for query in running:
         query.awaitTermination()
-    seconds = time.perf_counter() - started
+    seconds, used = time.perf_counter() - started, processor_seconds() - used
     shutil.rmtree(folder, ignore_errors=True)
-    return {"seconds": seconds, "answers": counter.answers}
+    return {"seconds": seconds, "processor": used, "answers": counter.answers}
 
 
 class Counter:
@@ -93,7 +98,7 @@ def begin(
         .format(settings["format"])
         .load(settings["data"])
     )
-    rows.withWatermark("ts", "0 seconds").createOrReplaceTempView("packets")
+    rows.withWatermark(settings["time"], "0 seconds").createOrReplaceTempView(settings["stream"])
     top = query["top"]
 
     def batch(answers: DataFrame, _: int) -> None:

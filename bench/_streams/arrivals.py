@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA, Shape, make_rows
 
-from _streams.measuring import Bench, Figure, Ratio, run_script
 from tidemill.connect.sources.contract import Files
 from tidemill.scan.arrays.files import RowGroup
 from tidemill.scan.arrays.lines import Lines

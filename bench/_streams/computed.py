@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA
 
 from _streams.derived import QUERIES, queries
-from _streams.measuring import Bench, Figure, Ratio, run_script
 
 TICKS, FILES_PER_TICK = 10, 4
 SCRIPT = """

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA, Shape, make_rows
 
 from _streams.derived import QUERIES, queries
-from _streams.measuring import Bench, Figure, Ratio, run_script
 
 TICKS, FILES_PER_TICK = 20, 2
 LATE_SHARE, LATEST_US = 0.01, 10_000_000

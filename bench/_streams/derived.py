@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA
-
-from _streams.measuring import Bench, Figure, Ratio, run_script
 
 TICKS, FILES_PER_TICK = 10, 4
 QUERIES = 100

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA
 
 from _streams.arrivals import LATE, SMALL_ROWS, SMALL_TICKS, Setup, script_of
-from _streams.measuring import Bench, Figure, Ratio, run_script
 
 TICKS, FILES_PER_TICK = 20, 2
 QUERIES = 20

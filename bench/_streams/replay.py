@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA
-
-from _streams.measuring import Bench, Figure, Ratio, run_script
 
 FILES = 40
 SCRIPT = """

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from _ratios import Bench, Figure, Ratio, run_script, timed
 from _rows import SCHEMA
 
-from _streams.measuring import Bench, Figure, Ratio, run_script, timed
 from tidemill.spark.session import start_session
 
 TICKS, FILES = 1, 8

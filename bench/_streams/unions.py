@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Iterator
 from functools import partial
 
+from _ratios import Bench, Figure, Ratio, run_script
 from _rows import SCHEMA
 
 from _streams.derived import FILES_PER_TICK, KEYS, TICKS, WINDOWS
-from _streams.measuring import Bench, Figure, Ratio, run_script
 from tidemill import Engine
 
 QUERIES = 100

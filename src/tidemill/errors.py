@@ -74,6 +74,8 @@ CODES = {
     # Running
     "E_SETTING": "the setting is unknown, or has a wrong value",
     "E_VALUE_MEMORY": "the query is stopped, as its counted values take too much memory",
+    "E_RESULT_ROWS": "the query is stopped, as a tick would make too many of its rows",
+    "E_HELD": "a stream is ahead of another one, and too much of it is held",
     "E_NOT_HELD": "no standing query has kept what a one-time query asks for",
     "E_NO_ANSWERS": "the sink of the query cannot be read back",
     "E_HOME": "the home cannot be used",

@@ -66,6 +66,11 @@ class Settings:
     most_empty_windows: int = 10_000
     # What counted values of one synopsis may take; queries that would need more are stopped.
     value_memory: int = 256 << 20
+    # What is held on disk of a stream that is ahead of those it is put together with; beyond it
+    # no more of the stream is taken.
+    held_bytes: int = 8 << 30
+    # Rows that a tick may make of a join of windows; a query that would make more is stopped.
+    most_result_rows: int = 100_000_000
     # Which queries share slices: none, all that can (shared), those that weaving or
     # triweaving puts together, or whichever of these is cheapest (auto).
     sharing: str = "auto"
@@ -185,6 +190,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "tick_bytes": _size,
     "roll_bytes": _size,
     "value_memory": _size,
+    "held_bytes": _size,
     "scan": _scan,
     "promises": _promises,
     "schedule": _schedule,

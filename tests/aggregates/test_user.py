@@ -15,6 +15,7 @@ from tidemill.aggregates.algebra import ALGEBRAS, Algebra
 from tidemill.aggregates.elementwise import Elementwise
 from tidemill.aggregates.lanes.moments import MOMENTS
 from tidemill.aggregates.laws import broken_law
+from tidemill.aggregates.powers import power
 from tidemill.aggregates.user import take_told, user_aggregate
 from tidemill.aggregates.user.failing import MOST_CALLS
 from tidemill.aggregates.user.lanes import UserLane
@@ -162,7 +163,7 @@ def test_a_state_to_a_power_is_that_many_of_it_combined() -> None:
     mine = user_aggregate(next(code for code in CODES if code.name == "total"), ())
     states = mine.lift([pa.array([3, -5, None, 7])])
     times = np.array([1, 6, 9, 1000])
-    assert mine.power(states, times)["total"].tolist() == [3, -30, 0, 7000]
+    assert power(mine.algebra, states, times)["total"].tolist() == [3, -30, 0, 7000]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

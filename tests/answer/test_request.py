@@ -10,9 +10,9 @@ import pytest
 
 from tests.laws.mill import Mill
 from tests.laws.queries import Asked, plan_of
+from tidemill.answer.answering import answer
 from tidemill.answer.request import QueryBatch, WindowRequest, answer_requests
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import answer
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import QueryPlan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _ratios import Bench, Figure, Ratio, Way, measure
 from _streams import arrivals, computed, derived, replay, selections, unions
-from _streams.measuring import Bench, Figure, Ratio, Way, measure
 
 BENCH = Bench(Path(), rows=100)
 PARTS = (arrivals, computed, derived, replay, selections, unions)

@@ -161,4 +161,4 @@ def test_a_table_has_no_window_and_a_stream_is_not_joined():
     assert caught.value.code == "E_NOT_A_STREAM"
     with pytest.raises(TidemillError, match="packets is a stream") as caught:
         applied(BASE).table("packets")
-    assert caught.value.code == "E_NOT_BUILT"
+    assert caught.value.code == "E_WINDOW"

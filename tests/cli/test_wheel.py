@@ -23,7 +23,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-c", _BUILD, str(folder / "made")]
     # Setuptools leaves files in the folder that it builds in, so it gets one of its own.
     clone = folder / "clone"
-    for name in ("src", "bench"):
+    for name in ("src", "bench", "examples"):
         shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns(*_LEFT_OUT))
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, clone)
@@ -56,6 +56,9 @@ def test_every_benchmark_is_in_the_wheel(installed: Path) -> None:
     (data,) = installed.glob("*.data/data/share/tidemill/bench")
     programs = [p.relative_to(ROOT / "bench") for p in (ROOT / "bench").rglob("*.py")]
     assert [p for p in programs if not (data / p).is_file()] == []
+    scripts = [p.relative_to(ROOT) for p in (ROOT / "examples" / "nexmark").glob("**/*.*")]
+    assert len(scripts) > 10
+    assert [p for p in scripts if not (data.parent / p).is_file()] == []
 
 
 def test_the_wheel_tells_its_version(installed: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, commands
+from tests.stories.silence import SECOND_US, Steps, Story
 from tidemill.cli import app
 from tidemill.clock import ManualClock
 from tidemill.engine import COMPILING, Engine, RunReport
@@ -31,6 +32,7 @@ FLOORS = {
     "README.md": 2,
     "docs/aggregates.md": 5,
     "docs/language.md": 16,
+    "docs/nexmark.md": 3,
     "docs/operating.md": 4,
     "docs/schedules.md": 4,
     "docs/streams.md": 9,
@@ -184,12 +186,32 @@ EXPECTED = {  # rows in, late, malformed, answers
     "sensors.sql": (13, 1, 1, 11),
     "corrections.sql": (13, 0, 1, 10),
     "rfid.sql": (10, 0, 0, 8),
+    "crossings.sql": (5_798, 0, 0, 33),
     "bursts.sql": (35_620, 6_107, 0, 6_127),
+    "promises.sql": (24, 0, 0, 32),
     "alerts.sql": (13, 0, 1, 15),
+    "meetings.sql": (24, 0, 0, 6),
     "replay.sql": (13, 0, 1, 14),
     "aggregates/decay.sql": (29_734, 0, 0, 27),
     "aggregates/histogram.sql": (29_734, 0, 0, 27),
     "aggregates/burst.sql": (29_734, 0, 0, 28),
+    "nexmark/q0.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q1.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q2.sql": (3_680, 0, 0, 9),
+    "nexmark/q3.sql": (320, 0, 0, 7),
+    "nexmark/q5.sql": (5_401, 0, 0, 14),
+    "nexmark/q7.sql": (3_682, 0, 0, 2),
+    "nexmark/q8.sql": (320, 0, 0, 25),
+    "nexmark/q10.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q12.sql": (3_680, 0, 0, 72),
+    "nexmark/q13.sql": (3_680, 0, 0, 3_680),
+    "nexmark/q14.sql": (3_680, 0, 0, 1_041),
+    "nexmark/q15.sql": (3_680, 0, 0, 2),
+    "nexmark/q16.sql": (3_680, 0, 0, 2_558),
+    "nexmark/q17.sql": (3_680, 0, 0, 339),
+    "nexmark/q20.sql": (3_920, 0, 0, 371),
+    "nexmark/q21.sql": (3_680, 0, 0, 3_531),
+    "nexmark/q22.sql": (3_680, 0, 0, 3_680),
 }
 
 
@@ -202,6 +224,7 @@ def test_every_example_is_expected() -> None:
 SPARK_EXAMPLES = {
     *("alerts.sql", "corrections.sql", "replay.sql", "rfid.sql", "sensors.sql", "streams.sql"),
     "aggregates/burst.sql",
+    *(f"nexmark/q{number}.sql" for number in (1, 2, 10, 13, 14, 15, 16, 17, 21, 22)),
 }
 
 
@@ -216,9 +239,14 @@ def test_an_example_script_runs_with_spark(name: str, folder: Path) -> None:
     check_example(name, folder)
 
 
+def beside(name: str, folder: Path) -> Path:
+    """A copy of what lies beside a script: data, or an aggregate."""
+    parts = Path(name).parts[:-1]
+    return shutil.copytree(EXAMPLES.joinpath(*parts), folder.joinpath(*parts)) if parts else folder
+
+
 def check_example(name: str, folder: Path) -> None:
-    # Beside its data, or beside its aggregate.
-    base = EXAMPLES / "aggregates" if name.startswith("aggregates") else folder
+    base = beside(name, folder)
     with Engine(folder / "home", clock=ManualClock(), default_sink="discard") as engine:
         engine.sql((EXAMPLES / name).read_text(), base)
         report = engine.run("flush")
@@ -226,3 +254,29 @@ def check_example(name: str, folder: Path) -> None:
     assert (*counts, sum(report.queries.values())) == EXPECTED[name]
     assert all(report.queries.values())
     assert not report.skipped_files
+
+
+def test_the_example_of_promises_answers_while_the_doors_are_silent(folder: Path) -> None:
+    """Their last row is of 8:00:09, so 8:00:10 is promised three seconds after it came."""
+    story = Story(folder / "home", Steps(until_s=2))
+
+    def waits() -> dict[str, tuple[str, int]]:
+        shown = {row["query"]: row["waits for"] for row in story.ask("SHOW QUERIES")}
+        eight_us = 1_772_352_000 * SECOND_US
+        return {name: (w.source, (w.until_us - eight_us) // SECOND_US) for name, w in shown.items()}
+
+    story.run((EXAMPLES / "promises.sql").read_text())
+    assert waits() == {
+        "power": ("meters", 40),
+        "liveliest": ("doors", 10),
+        "in_order": ("doors", 9),
+    }
+    story.clock.until_s = 40
+    story.run()
+    assert story.answered("power") == [(0, 3)]
+    assert story.answered("liveliest") == [(3, 1), (13, 1), (23, 1)]
+    assert sum(rows for _, rows in story.answered("in_order")) == 23
+    assert {row["source"]: row["word"] for row in story.ask("SHOW SOURCES")} == {
+        "meters": "lateness",
+        "doors": "skew",
+    }

@@ -14,6 +14,7 @@ import typer
 
 from tests.docs.blocks import DOCUMENTS, ROOT, anchors, links
 from tidemill.cli import app
+from tidemill.connect.nexmark.model import NEXMARK_OPTIONS
 from tidemill.connect.packets.model import OPTIONS
 from tidemill.engine import RunReport
 from tidemill.failpoints import STEPS
@@ -92,6 +93,6 @@ def test_everything_that_is_not_built_is_said_to_be(thing: str) -> None:
     assert thing in LANGUAGE.partition("## Not built")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", sorted({*OPTIONS, *NEXMARK_OPTIONS}))
 def test_every_option_of_the_generator_is_documented(option: str) -> None:
     assert f"`{option.removesuffix('_us') if option != 'start_us' else option}`" in LANGUAGE

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.stories.test_promises import QUERY, Steps, stream, write
+from tests.stories.silence import QUERY, Steps, stream, write
 from tidemill import Engine
 from tidemill.clock import ManualClock
 

@@ -36,10 +36,12 @@ from tidemill.language.statements import (
     Show,
     Star,
     Statement,
+    Subquery,
     Window,
 )
 
 FROM = "FROM s [RANGE 2 s SLIDE 1 s]"
+BARE = Window(3_000_000, 0, is_soft=True)  # of a window that has its SLIDE from another one
 COUNTED = Select((SelectItem(Expr("COUNT(*)"), None),), "s", None, Window(2_000_000, 1_000_000))
 
 
@@ -124,6 +126,34 @@ PARSED: dict[str, Statement] = {
         left join `u v` as u on u.a = t.a""": joined(
         JoinClause("LEFT", "t", None, Expr("p.a = t.a AND t.b > 1")),
         JoinClause("LEFT", "u v", "u", Expr("u.a = t.a")),
+    ),
+    f"SELECT COUNT(*) {FROM} p JOIN t.late [RANGE 3 s] u ON p.a = u.a": joined(
+        JoinClause("INNER", "t.late", "u", Expr("p.a = u.a"), window=BARE)
+    ),
+    f"SELECT COUNT(*) {FROM} p, t [RANGE 3 s] AS u CROSS JOIN v [RANGE 3 s]": joined(
+        JoinClause(",", "t", "u", window=BARE), JoinClause("CROSS", "v", None, window=BARE)
+    ),
+    f"""SELECT COUNT(*) {FROM} p RIGHT OUTER JOIN t [RANGE 3 s] USING (a)
+        full join t [range 3 s] using (a) left semi join t [range 3 s] using (a)
+        semi join t [range 3 s] using (a) anti join t [range 3 s] using (a)""": joined(
+        *(
+            JoinClause(kind, "t", None, using=("a",), window=BARE)
+            for kind in ("RIGHT", "FULL", "LEFT SEMI", "LEFT SEMI", "LEFT ANTI")
+        )
+    ),
+    f"""SELECT COUNT(*) {FROM} p
+        WHERE NOT EXISTS (SELECT *, 2 FROM t [RANGE 3 s] AS u WHERE u.a = p.a)
+        AND p.x BETWEEN 1 AND 2 AND p.y + 1 NOT IN (SELECT b FROM t [RANGE 3 s])
+        AND CASE WHEN a AND b THEN c END""": replace(
+        joined(),
+        select=replace(
+            joined().select,
+            where=Expr("p.x BETWEEN 1 AND 2 AND CASE WHEN a AND b THEN c END"),
+            subqueries=(
+                Subquery(True, "t", "u", BARE, Expr("u.a = p.a")),
+                Subquery(True, "t", None, BARE, None, Expr("p.y + 1"), Expr("b")),
+            ),
+        ),
     ),
     "SET sharing = 'auto'": Set("sharing", "auto"),
     "SET Sharing = auto": Set("sharing", "auto"),
@@ -220,7 +250,19 @@ REFUSED = [
     ("DROP QUERY q r", "E_SYNTAX", "end of the statement", "r"),
     ("WITH a AS (SELECT 1) SELECT 1", "E_NOT_BUILT", "WITH before", "WITH"),
     (f"SELECT * {FROM}", "E_NOT_BUILT", r"SELECT \*", "*"),
-    (f"SELECT DISTINCT a {FROM}", "E_NOT_BUILT", "DISTINCT", "DISTINCT"),
+    (f"SELECT DISTINCT ISTREAM(a) {FROM}", "E_SYNTAX", "stands inside ISTREAM", "DISTINCT"),
+    (f"SELECT a, ISTREAM(b) {FROM}", "E_SYNTAX", "ISTREAM is about whole rows", "ISTREAM"),
+    (f"SELECT DSTREAM(a) AS b {FROM}", "E_SYNTAX", "DSTREAM is about whole rows", "AS"),
+    (f"SELECT ISTREAM(DSTREAM(a)) {FROM}", "E_SYNTAX", "DSTREAM is about whole", "DSTREAM"),
+    (f"SELECT ISTREAM(a {FROM}", "E_SYNTAX", "never closed", "("),
+    (f"SELECT ISTREAM RESTORE (a) {FROM}", "E_NOT_BUILT", "ISTREAM RESTORE", "ISTREAM"),
+    (f"SELECT WSTREAM(a) {FROM}", "E_NOT_BUILT", "WSTREAM", "WSTREAM"),
+    ("SELECT ISTREAM(a) FROM s", "E_WINDOW", "answers to windows", "ISTREAM"),
+    ("CREATE STREAM b AS SELECT RSTREAM(a) FROM s", "E_WINDOW", "has none", "RSTREAM"),
+    ("SELECT DSTREAM(a) FROM s [RANGE 1 s]", "E_WINDOW", "no fixed slide", "DSTREAM"),
+    ("SELECT ISTREAM(a) FROM s [RANGE 1 s, 2 s SLIDE 1 s]", "E_NOT_BUILT", "lengths", "ISTREAM"),
+    (f"SELECT ISTREAM(a) {FROM} EMIT EVERY 1 s", "E_EMIT", "no EMIT", "EMIT EVERY 1 s"),
+    ("SELECT DISTINCT a FROM s", "E_NOT_BUILT", "without a window", "DISTINCT"),
     (f"SELECT COUNT(*) AS {FROM}", "E_SYNTAX", "a name after AS", "FROM"),
     (f"SELECT COUNT(*), {FROM}", "E_SYNTAX", "expected an expression", "FROM"),
     ("SELECT COUNT(*)", "E_SYNTAX", "expected FROM", ""),
@@ -235,8 +277,33 @@ REFUSED = [
     (f"SELECT a {FROM} JOIN t ON", "E_SYNTAX", "an expression", ""),
     (f"SELECT a {FROM} JOIN t ON a = b, u", "E_NOT_BUILT", "several streams", ","),
     (f"SELECT a {FROM} JOIN (SELECT 1) ON a", "E_NOT_BUILT", "subquery", "("),
-    (f"SELECT a {FROM} JOIN t [RANGE 1 s SLIDE 1 s] ON a", "E_NOT_BUILT", "two streams", "["),
-    (f"SELECT a {FROM} JOIN t u [RANGE 1 s SLIDE 1 s] ON a", "E_NOT_BUILT", "two streams", "["),
+    (f"SELECT a {FROM} JOIN t u [RANGE 1 s SLIDE 1 s] ON a", "E_SYNTAX", "alias before", "u"),
+    (
+        "CREATE STREAM x AS SELECT a FROM s JOIN t [RANGE 1 s] ON a",
+        "E_NOT_BUILT",
+        "of rows",
+        "[RANGE 1 s]",
+    ),
+    (f"SELECT a {FROM} CROSS JOIN t [RANGE 1 s] ON a", "E_SYNTAX", "expected", "ON"),
+    (f"SELECT a {FROM} WHERE a OR EXISTS (SELECT 1 {FROM})", "E_NOT_BUILT", "subquery", "SELECT"),
+    (
+        f"SELECT a {FROM} WHERE a IN (SELECT 1 {FROM}) OR b",
+        *("E_NOT_BUILT", "subquery", f"a IN (SELECT 1 {FROM})"),
+    ),
+    (f"SELECT a {FROM} WHERE (a IN (SELECT 1 {FROM}))", "E_NOT_BUILT", "subquery", "SELECT"),
+    (f"SELECT (SELECT 1 {FROM}) {FROM}", "E_NOT_BUILT", "subquery", "SELECT"),
+    (f"SELECT a {FROM} HAVING a > (SELECT 1 {FROM})", "E_NOT_BUILT", "subquery", "SELECT"),
+    (
+        f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} GROUP BY a)",
+        "E_NOT_BUILT",
+        "WHERE",
+        "GROUP BY",
+    ),
+    (f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} JOIN t ON a)", "E_NOT_BUILT", "WHERE", "JOIN"),
+    (
+        f"SELECT a {FROM} WHERE EXISTS (SELECT 1 {FROM} WHERE EXISTS (SELECT 1 {FROM}))",
+        *("E_NOT_BUILT", "in a subquery", f"EXISTS (SELECT 1 {FROM})"),
+    ),
     (f"SELECT a {FROM} AS p RIGHT OUTER JOIN t", "E_NOT_BUILT", "RIGHT JOIN", "RIGHT"),
     (f"SELECT a {FROM} FULL JOIN t", "E_NOT_BUILT", "FULL JOIN", "FULL"),
     (f"SELECT a {FROM} CROSS JOIN t", "E_NOT_BUILT", "CROSS JOIN", "CROSS"),
@@ -255,7 +322,7 @@ REFUSED = [
     (f"SELECT a {FROM} LIMIT 1 LIMIT DELAY TO '1 s'", "E_NOT_BUILT", "LIMIT DELAY", "LIMIT"),
     (f"SELECT a {FROM} ORDER BY a NULLS", "E_SYNTAX", "FIRST or LAST", ""),
     (f"SELECT SUM(a) OVER (ORDER BY b) {FROM}", "E_NOT_BUILT", "OVER", "SUM(a) OVER (ORDER BY b"),
-    (f"SELECT a IN (SELECT b) {FROM}", "E_NOT_BUILT", "subquery", "b"),
+    (f"SELECT a IN (SELECT b) {FROM}", "E_NOT_BUILT", "subquery", "SELECT"),
     (f"SELECT a + {FROM}", "E_SYNTAX", "expected an operand", "FROM"),
     (f"SELECT :a {FROM}", "E_SYNTAX", "cannot read", ":a"),
     (f"SELECT (a {FROM}", "E_SYNTAX", r"this \( is never closed", "("),

@@ -164,8 +164,10 @@ class Mill:
 
     def retire(self) -> None:
         if (watermark_us := self.time.watermark_us) is not None:
-            final_us = watermark_us - self.correct_us
-            self.plan = retire_stints(self.plan, STREAM.key, lambda _: final_us)
+            final_us, plan = watermark_us - self.correct_us, self.plan
+            self.plan = retire_stints(
+                plan, STREAM.key, lambda part: final_us - plan.query(part.owner).before_us
+            )
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
@@ -241,6 +243,7 @@ class Mill:
                 paused=self.paused,
                 folders=AnswerFolders(home.synopses, home.staging, NOWHERE),
                 buckets=buckets,
+                most_result_rows=100_000_000,
                 snapshot_pieces=self.settings.snapshot_pieces,
                 sinks={query.name: cast(Any, self.kept) for query in self.plan.queries},
                 subscribers=Subscribers(),

@@ -31,8 +31,8 @@ from tests.laws.queries import (
     same_answers,
 )
 from tidemill.answer import shapes
+from tidemill.answer.answering import answer
 from tidemill.answer.request import CARRY, COUNT, Evaluations, QueryBatch, WindowRequest
-from tidemill.answer.task import answer
 from tidemill.reference.answers import AcceptedRow
 from tidemill.schedule import Specs, due_windows
 from tidemill.settings import SHARING_MODES, Settings

@@ -41,7 +41,7 @@ from tidemill.share import SharedPlan, first_window, specs_of
 from tidemill.windows import BEGINNING_US
 
 SEEDS = 24
-WOVEN_SEEDS = 16
+WOVEN_SEEDS = 12  # in each of three modes
 CHANGES = (
     "edges that have changed",
     "a newcomer starts at once from slices that are there",

@@ -6,6 +6,7 @@ grammar lacks; the mutated scripts and plain noise look for crashes there, not f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tidemill.language import parse_expression, parse_script, render
 from tidemill.language.expressions.dialect import TidemillDialect
 from tidemill.language.names import SIDES, quote_name, quote_text
 from tidemill.language.statements import (
+    ON_CLOSE,
     AdvanceStream,
     AlterQuery,
     ColumnDef,
@@ -27,6 +29,7 @@ from tidemill.language.statements import (
     CreateSink,
     CreateStream,
     CreateTable,
+    Delta,
     Describe,
     Drop,
     Emit,
@@ -129,7 +132,18 @@ SELECTS = st.builds(
     limit=st.none() | st.integers(0, 10**6),
     joins=st.lists(JOINS, max_size=2).map(tuple),
     emit=st.builds(Emit, st.integers(0, 10**9), st.booleans()),
+    distinct=st.booleans(),
 )
+ONE_LENGTH = windows().map(lambda window: replace(window, other_ranges_us=()))
+# What is delivered of answers as their windows close can be their changes.
+CHANGES = st.builds(
+    replace,
+    SELECTS,
+    window=ONE_LENGTH,
+    emit=st.just(ON_CLOSE),
+    delta=st.sampled_from([Delta.NEW, Delta.GONE]),
+)
+SELECTS = SELECTS | CHANGES
 OPTIONS = st.dictionaries(st.text(CHARACTERS, min_size=1, max_size=6), TEXT, max_size=2).map(
     lambda options: tuple(options.items())
 )
@@ -207,6 +221,7 @@ ALTER QUERY q INTO r AS SELECT w.owner, COUNT(*) FROM packets [RANGE 5 s, 1 min 
 JOIN whois AS w ON p.src = w.prefix LEFT OUTER JOIN t USING (a, b) GROUP BY w.owner;
 PAUSE QUERY q; RESUME QUERY q;
 CREATE STREAM sums AS SELECT src, SUM(n) AS n FROM packets.late [RANGE 1 s SLIDE 1 s] GROUP BY src;
+CREATE QUERY d AS SELECT ISTREAM(DISTINCT src, port AS p) FROM packets [RANGE 9 s SLIDE 1 s];
 EXPLAIN SHARED ALL; SET a = 'b'; DROP QUERY IF EXISTS q; SHOW QUERIES; DESCRIBE packets /* end */
 """
 PIECES = [
@@ -265,7 +280,7 @@ def test_mutated_scripts_are_refused_politely(data):
 
 
 def test_the_valid_script_is_valid():
-    assert len(parse_script(VALID)) == 12
+    assert len(parse_script(VALID)) == 13
 
 
 @pytest.mark.parametrize("name", ["scalars.sql", "aggregates.sql"])

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.laws.kills import KilledError, Mortal
 from tests.laws.test_unions import (
     DEATHS,
     EXAMPLE,
@@ -28,11 +29,9 @@ from tests.laws.test_unions import (
     LATENESS,
     SOURCES,
     Files,
-    KilledError,
     Row,
     Twin,
     answers,
-    killed,
     write,
 )
 from tidemill.answer.task import TaskResult
@@ -181,12 +180,12 @@ def feed(folder: Path, twin: Twin, files: Files) -> None:
         twin.files[source].append(numbered)
 
 
-def opened(folder: Path) -> Engine:
+def opened(folder: Path) -> Mortal:
     for source in SOURCES:
         (folder / source).mkdir()
-    engine = Engine(folder / "home")
-    engine.sql(SCRIPT, folder)
-    return engine
+    mortal = Mortal(folder / "home")
+    mortal.engine.sql(SCRIPT, folder)
+    return mortal
 
 
 CHANGES = (
@@ -204,24 +203,18 @@ CHANGES = (
 def test_the_newest_window_is_what_all_sources_have_come_to(
     runs: list[Files], data: st.DataObject | None
 ) -> None:
-    twin, seen, kills, selected = Twin(), Counter[str](), 0, 0
+    twin, seen, selected = Twin(), Counter[str](), 0
     with tempfile.TemporaryDirectory() as name:
-        engine = opened(folder := Path(name))
+        mortal = opened(folder := Path(name))
         for place, files in enumerate(runs):
             feed(folder, twin, files)
             step = data.draw(st.sampled_from((None, *STEPS))) if data else DEATHS[place][0]
             after = data.draw(st.integers(0, 4)) if data else DEATHS[place][1]
-            try:
-                with killed(step, after):
-                    engine.run("idle")
-            except KilledError:
-                engine.close()
-                engine = Engine(folder / "home")
-                engine.run("idle")
-                kills += 1
-            check(engine, twin, seen)
-            selected += check_select(engine, twin)
-            engine.sql(data.draw(st.sampled_from(CHANGES)) if data else CHANGES[place])
+            mortal.run(step, after)
+            check(mortal.engine, twin, seen)
+            selected += check_select(mortal.engine, twin)
+            mortal.engine.sql(data.draw(st.sampled_from(CHANGES)) if data else CHANGES[place])
+        engine = mortal.engine
         before = {case.name: engine.queries[case.name].history for case in CASES}
         engine.run("flush")
         check(engine, twin, seen, is_flushed=True)
@@ -233,7 +226,7 @@ def test_the_newest_window_is_what_all_sources_have_come_to(
         check(engine, twin, seen, is_flushed=True)
         engine.close()
     if data is None:
-        assert min(kills, selected) > 1
+        assert min(mortal.kills, selected) > 1
         assert all(seen[case.name] > 0 for case in CASES)
         assert seen.total() > 15
 
@@ -241,31 +234,24 @@ def test_the_newest_window_is_what_all_sources_have_come_to(
 @pytest.mark.parametrize("step", ["decide", "answer", "deliver"])
 def test_a_kill_in_each_step_changes_no_soft_answer(step: str) -> None:
     runs: list[Files] = [[("a", [(1, 1), (9, 0)]), ("b", [(2, 1)]), ("c", [(3, 0)])], *EXAMPLE]
-    twin, seen, kills = Twin(), Counter[str](), 0
+    twin, seen = Twin(), Counter[str]()
     with tempfile.TemporaryDirectory() as name:
-        engine = opened(folder := Path(name))
+        mortal = opened(folder := Path(name))
         for files in runs:
             feed(folder, twin, files)
-            for after in range(4):
-                try:
-                    with killed(step, after):
-                        engine.run("idle")
-                except KilledError:
-                    kills += 1
-                    engine.close()
-                    engine = Engine(folder / "home")
-            engine.run("idle")
-            check(engine, twin, seen)
+            mortal.run(step, *range(4))
+            check(mortal.engine, twin, seen)
+        engine = mortal.engine
         engine.run("flush")
         check(engine, twin, seen, is_flushed=True)
         engine.close()
-    assert kills >= 4
+    assert mortal.kills >= 4
     assert all(seen[case.name] > 0 for case in CASES)
     assert seen.total() > 15
 
 
 def test_schedules_are_drawn_for_the_unions_of_the_same_streams(tmp_path: Path) -> None:
-    with opened(tmp_path) as engine:
+    with opened(tmp_path).engine as engine:
         (every,) = engine.ask("EXPLAIN SCHEDULE ALL")
         (near,) = engine.ask("EXPLAIN SCHEDULE QUERY seldom")
     assert isinstance(every, Explanation)

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,9 +20,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.laws.kills import Mortal
 from tidemill.engine import Engine
 from tidemill.explain.replies import ReplyTable, Selection
-from tidemill.failpoints import STEPS, Failpoint
+from tidemill.failpoints import STEPS
 from tidemill.reference.lateness import late_rows
 
 SECOND_US, LATENESS = 1_000_000, 4
@@ -58,25 +57,6 @@ ROWS = st.lists(st.tuples(st.none() | st.integers(0, 30), st.integers(0, 2)), ma
 FILES = st.lists(st.tuples(st.sampled_from(SOURCES), ROWS), min_size=1, max_size=3)
 Row = tuple[int, int, int]  # seconds, group, number
 Files = list[tuple[str, list[tuple[int | None, int]]]]
-
-
-class KilledError(BaseException):
-    """In place of a kill."""
-
-
-@contextmanager
-def killed(step: str | None, after: int) -> Iterator[None]:
-    """The engine dies when it comes to a step for the so-manieth time."""
-    left = after
-
-    def dying(_point: Failpoint, reached: str, _tick: int) -> None:
-        nonlocal left
-        left -= reached == step
-        if reached == step and left < 0:
-            raise KilledError
-
-    with patch.object(Failpoint, "reach", dying):
-        yield
 
 
 @dataclass
@@ -226,8 +206,8 @@ def test_what_is_answered_lies_before_the_least_watermark(
         folder = Path(name)
         for source in SOURCES:
             (folder / source).mkdir()
-        engine = Engine(folder / "home")
-        engine.sql(SCRIPT, folder)
+        mortal = Mortal(folder / "home")
+        mortal.engine.sql(SCRIPT, folder)
         for place, files in enumerate(runs):
             for source, rows in files:
                 numbered = [(time, g, next(numbers)) for time, g in rows]
@@ -235,18 +215,12 @@ def test_what_is_answered_lies_before_the_least_watermark(
                 twin.files[source].append(numbered)
             step = data.draw(st.sampled_from((None, *STEPS))) if data else DEATHS[place][0]
             after = data.draw(st.integers(0, 2)) if data else DEATHS[place][1]
-            try:
-                with killed(step, after):
-                    engine.run("idle")
-            except KilledError:
-                engine.close()
-                engine = Engine(folder / "home")
-                engine.run("idle")
-                seen["killed"] += 1
-            check(engine, twin, seen, flushed=False)
+            mortal.run(step, after)
+            check(mortal.engine, twin, seen, flushed=False)
             changes = data.draw(st.sampled_from(CHANGES)) if data else CHANGES[place]
-            engine.sql(changes)
+            mortal.engine.sql(changes)
             twin.moves = True
+        seen["killed"], engine = mortal.kills, mortal.engine
         engine.run("flush")
         check(engine, twin, seen, flushed=True)
         assert engine.run("idle").ticks == 0
@@ -261,33 +235,26 @@ def test_what_is_answered_lies_before_the_least_watermark(
 def test_a_kill_in_each_step_changes_no_answer(step: str) -> None:
     first: Files = [("a", [(1, 1), (9, 0)]), ("b", [(2, 1)]), ("c", [(3, 0)])]
     runs = [first, *EXAMPLE]
-    twin, numbers, deaths = Twin(), iter(range(10_000)), 0
+    twin, numbers = Twin(), iter(range(10_000))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        engine = Engine(folder / "home")
+        mortal = Mortal(folder / "home")
         for place, files in enumerate(runs):
             for source, rows in files:
                 numbered = [(time, g, next(numbers)) for time, g in rows]
                 write(folder / source, len(twin.files[source]), numbered)
                 twin.files[source].append(numbered)
             if place == 0:
-                engine.sql(SCRIPT, folder)
-            for after in range(3):
-                try:
-                    with killed(step, after):
-                        engine.run("idle")
-                except KilledError:
-                    deaths += 1
-                    engine.close()
-                    engine = Engine(folder / "home")
-            engine.run("idle")
-            check(engine, twin, Counter(), flushed=False)
+                mortal.engine.sql(SCRIPT, folder)
+            mortal.run(step, *range(3))
+            check(mortal.engine, twin, Counter(), flushed=False)
+        engine = mortal.engine
         engine.run("flush")
         check(engine, twin, Counter(), flushed=True)
         # Nothing that is past its use is left, also of sources that had their last tick before.
         assert not list((folder / "home" / "synopses").glob("*/*"))
         engine.close()
-    assert deaths >= 5
+    assert mortal.kills >= 5
 
 
 def test_who_holds_a_union_back_is_named(tmp_path: Path) -> None:

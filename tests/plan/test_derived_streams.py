@@ -211,7 +211,7 @@ REFUSED = {
     "CREATE STREAM a AS SELECT ts FROM packets WHERE COUNT(*) > 1": ("E_AGGREGATE_IN_WHERE", ""),
     "CREATE STREAM a AS SELECT ts FROM packets WHERE length": ("E_TYPE", "not BOOLEAN"),
     "CREATE STREAM a AS SELECT ts, RAND() AS r FROM packets": ("E_NOT_DETERMINISTIC", "RAND"),
-    "CREATE STREAM a AS SELECT ts FROM packets JOIN big ON TRUE": ("E_NOT_BUILT", "two streams"),
+    "CREATE STREAM a AS SELECT ts FROM packets JOIN big ON TRUE": ("E_WINDOW", "no window here"),
     "DROP STREAM packets": ("E_IN_USE", "used by streams"),
     "DROP STREAM big": ("E_IN_USE", "used by streams"),
     "DROP TABLE lands": ("E_IN_USE", "used by streams"),

@@ -235,7 +235,7 @@ def test_explain_says_it_in_the_words_of_the_query():
         ("JOIN whois USING (src)", "E_UNKNOWN_COLUMN", "'src' in table whois"),
         ("JOIN whois packets ON src = prefix", "E_DUPLICATE", "two parts of FROM"),
         ("JOIN who ON src = prefix", "E_UNKNOWN_TABLE", "no table 'who'"),
-        ("JOIN packets p ON p.src = p.dst", "E_NOT_BUILT", "two streams"),
+        ("JOIN packets p ON p.src = p.dst", "E_WINDOW", "no window here"),
     ],
 )
 def test_refusal(clauses, code, words):

@@ -150,8 +150,8 @@ def test_sums_of_sums_over_a_union_equal_plain_sums_through_five_kills(tmp_path:
         process = command(script, "--once", failpoint=f"{step}:{tick}")
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    _, told = (last := command(script, "--flush")).communicate()
-    assert last.returncode == 0, told
+    with Engine(tmp_path / "cut" / ".tidemill" / "script") as engine:
+        engine.run("flush")
     with Engine(tmp_path / "whole" / ".tidemill") as engine:
         engine.sql(SUMS, script.parent.parent / "whole")
         report = engine.run("flush")

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tidemill.aggregates.limbs import as_limbs
 from tidemill.arrays import Array, IntArray
 
 # Integers of pieces are kept as short as all of them allow.
@@ -165,9 +166,17 @@ def concatenate_bags(parts: Sequence[Bags]) -> Bags:
         np.concatenate([part.begin + low for part, low in zip(parts, first, strict=False)]),
         np.concatenate([part.end + low for part, low in zip(parts, first, strict=False)]),
         np.concatenate([rank[part.codes] for part, rank in zip(parts, part_codes, strict=True)]),
-        np.concatenate([part.weights for part in parts], axis=1),
+        _stacked([part.weights for part in parts]),
         dictionary,
     )
+
+
+def _stacked(weights: Sequence[Array]) -> Array:
+    """The weights of all parts, in as many limbs as any has."""
+    if len({len(part) for part in weights}) > 1:
+        limbs = as_limbs([part[0] if len(part) == 1 else part.T for part in weights])
+        return np.ascontiguousarray(np.concatenate(limbs).T)
+    return np.concatenate(weights, axis=1)
 
 
 def none(cells: int, values: pa.DataType, weights: Array) -> Bags:

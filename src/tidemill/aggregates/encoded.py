@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidemill.aggregates.limbs import split_int64
+from tidemill.aggregates.limbs import as_limbs
 from tidemill.arrays import Array, BoolArray
 from tidemill.types import Type
 
@@ -58,7 +58,7 @@ def concatenate_encoded(parts: Sequence[Encoded]) -> Encoded:
     if parts[0].dictionary is not None:
         values, dictionary = _same_ranks(parts)
     elif any(array.ndim == 2 for array in values):
-        values = [array if array.ndim == 2 else split_int64(array) for array in values]
+        values = as_limbs(values)
     if all(part.valid is None for part in parts):
         return Encoded(np.concatenate(values), None, dictionary)
     masks = [np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in parts]

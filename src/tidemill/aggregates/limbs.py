@@ -15,6 +15,8 @@ Decimal('18446744073709551614')
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -68,6 +70,36 @@ def fitted(limbs: IntArray) -> IntArray:
     return limbs if overflow.any() else values
 
 
+def multiplied(values: Array, weights: IntArray) -> Array:
+    """Numbers, or limbs, each times its weight; integers stay such if the sum of all fits.
+
+    >>> multiplied(np.array([5, -7]), np.array([2, 3])).tolist()
+    [10, -21]
+    >>> multiplied(np.array([2**40, -7]), np.array([2**40, 3])).shape
+    (2, 3)
+    """
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return np.asarray(values * weights)
+    if values.ndim == 2:
+        return times(values, weights)
+    if _fits(values, weights):
+        return values * weights
+    return times(split_int64(values), weights)
+
+
+def _fits(values: IntArray, weights: IntArray) -> bool:
+    """True if the sum of all products surely fits 64 bits; mostly the largest of them tell."""
+    if not len(values):
+        return True
+    largest = max(int(values.max()), -int(values.min())) * int(weights.max())
+    if largest * len(values) < _SURE_SUM:
+        return True
+    sizes = np.abs(values.astype(np.float64))
+    sizes *= weights
+    return float(sizes.sum()) < _SURE_SUM
+
+
 def summable(values: IntArray) -> IntArray:
     """Integers, or normalised limbs, as integers if the sum of any of them fits, else as limbs.
 
@@ -80,6 +112,58 @@ def summable(values: IntArray) -> IntArray:
     if narrowed.ndim == 2 or float(np.abs(narrowed.astype(np.float64)).sum()) < _SURE_SUM:
         return narrowed
     return values if values.ndim == 2 else split_int64(values)
+
+
+def times(limbs: IntArray, weights: IntArray) -> IntArray:
+    """Rows of limbs, each times its weight, in as many limbs as it takes; no weight is negative.
+
+    >>> to_decimal(times(split_int64(np.array([-(2**62)])), np.array([2**62])), 38, 0)[0].as_py()
+    Decimal('-21267647932558653966460912964485513216')
+    """
+    digits = (_widened(limbs, limbs.shape[1] + 3) & _MASK).astype(np.uint64)
+    product = np.zeros(digits.shape, np.int64)
+    for place, factor in enumerate((weights & _MASK, weights >> _BITS)):
+        if not place or factor.any():
+            _add_products(product[:, place:], digits, factor.astype(np.uint64)[:, None])
+    product = normalise(product)
+    # In two's complement the product of all digits has its sign in the last.
+    product[:, -1] = _signed(product[:, -1] & _MASK)
+    return _trimmed(product)
+
+
+def _add_products(into: IntArray, digits: Array, factor: Array) -> None:
+    products = digits[:, : into.shape[1]] * factor
+    into += (products & np.uint64(_MASK)).astype(np.int64)
+    into[:, 1:] += (products[:, :-1] >> np.uint64(_BITS)).astype(np.int64)
+
+
+def _signed(digits: IntArray) -> IntArray:
+    signed: IntArray = digits - ((digits & _SIGN) << 1)
+    return signed
+
+
+def _trimmed(limbs: IntArray) -> IntArray:
+    """Without upper limbs that do no more than repeat a sign."""
+    while limbs.shape[1] > 2 and np.array_equal(limbs[:, -1], -(limbs[:, -2] >> (_BITS - 1))):
+        limbs = limbs[:, :-1].copy()
+        limbs[:, -1] = _signed(limbs[:, -1])
+    return limbs
+
+
+def as_limbs(parts: Sequence[IntArray]) -> list[IntArray]:
+    """Integers or limbs, all as limbs of one number."""
+    limbs = [part if part.ndim == 2 else split_int64(part) for part in parts]
+    width = max(part.shape[1] for part in limbs)
+    return [part if part.shape[1] == width else _widened(part, width) for part in limbs]
+
+
+def to_integers(limbs: IntArray) -> Array:
+    """Integers of 64 bits if all rows fit, else Python's own, which have no end."""
+    values, overflow = to_int64(limbs)
+    if not overflow.any():
+        return values
+    wide = [sum(limb << _BITS * n for n, limb in enumerate(row)) for row in limbs.tolist()]
+    return np.array(wide, dtype=object)
 
 
 def to_int64(limbs: IntArray) -> tuple[IntArray, BoolArray]:

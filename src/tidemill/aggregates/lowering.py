@@ -14,6 +14,7 @@ from tidemill.aggregates.bags import ValueCounts
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.estimates import Estimates, Sketched
 from tidemill.aggregates.lanes import Lane
+from tidemill.aggregates.limbs import to_integers
 from tidemill.arrays import Array, BoolArray, IntArray
 from tidemill.plan.query import AggregateCall
 
@@ -82,6 +83,11 @@ class CombinedLanes:
     def encoded(self, lane: Lane) -> Encoded:
         """A lane with a value for each cell."""
         return cast(Encoded, self.by_lane[lane])
+
+    def counts(self, lane: Lane) -> Array:
+        """A count for each cell: 64-bit integers, or Python's own where these are too short."""
+        values = self.encoded(lane).values
+        return to_integers(values) if values.ndim == 2 else values
 
     def bags(self, lane: Lane) -> BagWindows:
         return cast(BagWindows, self.by_lane[lane])

@@ -56,5 +56,6 @@ def _ordered(
     windows = [
         np.asarray(columns[slot.name].view(pa.int64()))[rows] for slot in (WINDOW_START, WINDOW_END)
     ]
-    limits = np.full(len(rows), len(rows) if plan.limit is None else plan.limit)
+    is_whole = plan.limit is None or plan.distinct
+    limits = np.full(len(rows), len(rows) if is_whole else plan.limit)
     return rows[top_per_window(windows, orders, limits)]

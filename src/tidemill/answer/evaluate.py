@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tidemill.answer.ordering import LARGEST, cut_runs, order_keys
+from tidemill.answer.least import MOST_LEAST, mark_least
+from tidemill.answer.ordering import LARGEST, cut_runs, order_in_windows, order_keys
 from tidemill.answer.request import Evaluations
 from tidemill.answer.rows import (
     EvaluatedRows,
@@ -28,6 +29,7 @@ from tidemill.answer.rows import (
 )
 from tidemill.answer.slots import EmptySlots, GroupKeys, Slots
 from tidemill.arrays import Array, BoolArray, IntArray
+from tidemill.compiling import is_worth_loading
 from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, to_arrow
 from tidemill.plan.query import Ordering
 from tidemill.state.layouts.bundles import Block, Naming
@@ -202,8 +204,8 @@ def top_cells(
         cells = np.flatnonzero(np.broadcast_to(candidates, slots.shape))
     chosen = slots.at(cells)
     window = chosen.window
-    keys = [window, *(key for order in orders for key in order.at(cells, slots.shape))]
-    by_order = np.lexsort([rank[chosen.group], *keys[::-1]])
+    keys = [key for order in orders for key in order.at(cells, slots.shape)]
+    by_order = order_in_windows(window, [*keys, rank[chosen.group]])
     return cells[cut_runs(by_order, [window], most[window])]
 
 
@@ -226,6 +228,11 @@ def _candidates(
         return eligible
     first = orders[0].coarse if orders else rank[slots.group]
     keys = np.broadcast_to(first, slots.shape)
+    if limit <= MOST_LEAST and is_worth_loading(keys.size):
+        flags, is_open = np.zeros(slots.shape, np.bool_), np.zeros((0, 0), np.bool_)
+        shown = is_open if eligible is None else np.broadcast_to(eligible, slots.shape)
+        mark_least(np.ascontiguousarray(keys), np.ascontiguousarray(shown), limit, flags)
+        return flags
     if eligible is not None:
         keys = np.where(eligible, keys, LARGEST)
     last = np.partition(keys, limit - 1, axis=1)[:, limit - 1, None]

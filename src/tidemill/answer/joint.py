@@ -17,12 +17,15 @@ import pyarrow as pa
 
 from tidemill.aggregates import ROWS, Lane, LaneArray, lanes_behind
 from tidemill.arrays import BoolArray, IntArray
+from tidemill.ids import hash_once
 from tidemill.plan.predicates import Reading
 from tidemill.plan.query import Key, QueryPlan
+from tidemill.plan.relation import Relation
 from tidemill.state.cells import Cells, joined
 from tidemill.state.synopsis import KeptLane, Synopsis
 
 
+@hash_once
 @dataclass(frozen=True)
 class JointReading:
     """The cells of each part that a query reads."""
@@ -102,8 +105,12 @@ class JointSynopsis:
             for part in self.parts
         )
 
-    def reading(self, readings: tuple[Reading, ...]) -> JointReading:
-        return JointReading(readings, self._words)
+    def reading(self, query: QueryPlan, readings: Sequence[Reading]) -> JointReading:
+        """The cells of a query whose parts read these."""
+        return self.reading_of_parts(readings)
+
+    def reading_of_parts(self, readings: Sequence[Reading]) -> JointReading:
+        return JointReading(tuple(readings), self._words)
 
     def joined(self, cells: Sequence[Cells | None]) -> Cells | None:
         """The cells of all parts that have some."""
@@ -130,18 +137,29 @@ def joint_synopsis(
         for place, key in enumerate(query.keys):
             keys.setdefault(key.scalar.sql, (key, *(part.keys[place] for part in query.parts)))
         lanes.update(_lanes(query))
-    wholes = tuple(of_parts[0] for of_parts in keys.values())
+    return assemble_joint(name, queries[0].relation, tuple(keys.values()), lanes, synopses)
+
+
+def assemble_joint(
+    name: str,
+    relation: Relation,
+    keys: Sequence[tuple[Key, ...]],
+    lanes: Mapping[Lane, tuple[Lane, ...]],
+    synopses: Sequence[Synopsis],
+) -> JointSynopsis:
+    """Of keys and lanes: each key is followed by what it is in every part, and so are lanes."""
+    wholes = tuple(of_parts[0] for of_parts in keys)
     kept_lanes = tuple(KeptLane(number, lane) for number, lane in enumerate(lanes))
     parts = tuple(
         _part(
             of_part,
             wholes,
-            [of_parts[1 + number] for of_parts in keys.values()],
+            [of_parts[1 + number] for of_parts in keys],
             [of_parts[number] for of_parts in lanes.values()],
         )
         for number, of_part in enumerate(synopses)
     )
-    synopsis = Synopsis(name, queries[0].relation, wholes, kept_lanes=kept_lanes)
+    synopsis = Synopsis(name, relation, wholes, kept_lanes=kept_lanes)
     return JointSynopsis(synopsis, parts)
 
 

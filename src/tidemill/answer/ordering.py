@@ -19,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemill.answer.least import LONGEST_RUN, sort_runs
 from tidemill.arrays import Array, IntArray
+from tidemill.compiling import is_worth_loading
 from tidemill.evaluation.columns import MaskedColumn, to_arrow
 from tidemill.types import Type
 
@@ -43,8 +45,36 @@ def top_per_window(
 
     Of each window at most as many as its rows' limit says.
     """
-    order = _sorted([*windows, *_sort_keys(columns)])
-    return cut_runs(order, windows, limits)
+    window = _numbered(windows)
+    return cut_runs(order_in_windows(window, _sort_keys(columns)), [window], limits)
+
+
+def _numbered(windows: Sequence[IntArray]) -> IntArray:
+    """Numbers of windows in their order. The rows of a window mostly follow one another."""
+    is_new = np.ones(len(windows[0]), dtype=np.bool_)
+    is_new[1:] = np.any([window[1:] != window[:-1] for window in windows], axis=0)
+    bounds = [window[is_new] for window in windows]
+    order = _sorted(bounds)
+    is_next = np.zeros(len(order), dtype=np.bool_)
+    is_next[1:] = np.any([b[order[1:]] != b[order[:-1]] for b in bounds], axis=0)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(is_next)
+    numbers: IntArray = number[np.cumsum(is_new) - 1]
+    return numbers
+
+
+def order_in_windows(window: IntArray, keys: Sequence[IntArray]) -> IntArray:
+    """Rows by number of the window, within it by the keys; those that tie stay as they come."""
+    order = np.argsort(window, kind="stable").astype(np.int64, copy=False)
+    if not keys:
+        return order
+    ordered = window[order]
+    bounds = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    bounds = np.concatenate([[0], bounds, [len(order)]])
+    if not is_worth_loading(len(order)) or int(np.diff(bounds).max()) > LONGEST_RUN:
+        return _sorted([window, *keys])
+    sort_runs(order, bounds, np.stack(keys))
+    return order
 
 
 def cut_runs(order: IntArray, windows: Sequence[IntArray], limits: IntArray) -> IntArray:

@@ -24,6 +24,7 @@ from tidemill.answer.gaps import Gaps, fill, joined_gaps
 from tidemill.answer.shapes import LiftedQuery, Shape
 from tidemill.arrays import BoolArray, IntArray
 from tidemill.evaluation.columns import ALL_VALID, NONE_RAISED, MaskedColumn, from_arrow
+from tidemill.language.statements import Delta
 from tidemill.plan.expressions import Value
 from tidemill.plan.predicates import ALL_ROWS, AnyReading
 from tidemill.plan.query import AggregateCall
@@ -73,6 +74,7 @@ class QueryBatch:
 
     `column_names` are the names of the outputs; empty if nobody reads them. `twins` are queries
     that ask the very same of the same windows: they are answered by the number of the one here.
+    Of queries that deliver changes, windows that are `compared` alone are in a batch of their own.
     """
 
     queries: tuple[str, ...]
@@ -83,6 +85,8 @@ class QueryBatch:
     column_names: tuple[str, ...] = ()
     delivery: Delivery = CARRY
     twins: tuple[tuple[str, ...], ...] = ()  # by query, where there are any
+    delta: Delta = Delta.NONE
+    compared: bool = False
 
     @staticmethod
     def of(
@@ -91,6 +95,7 @@ class QueryBatch:
         is_named: bool = False,
         delivery: Delivery = CARRY,
         twins: Sequence[tuple[str, ...]] = (),
+        delta: Delta = Delta.NONE,
     ) -> QueryBatch:
         return QueryBatch(
             tuple(query.name for query in lifted),
@@ -101,6 +106,7 @@ class QueryBatch:
             lifted[0].column_names if is_named else (),
             delivery,
             tuple(twins),
+            delta,
         )
 
     @property
@@ -163,7 +169,7 @@ class WindowRequest:
     def without_windows(self) -> WindowRequest:
         """After the answer: which queries asked, and none of their windows; but where it matters
         which windows have an answer, these too."""
-        if self.batch.shape.revises:
+        if self.batch.shape.revises or self.batch.delta:
             return self
         none = np.zeros(0, np.int64)
         numbers = np.array(sorted(self.numbers), np.int64)

@@ -94,11 +94,12 @@ def lift(plan: QueryPlan) -> LiftedQuery:
     having = None if plan.having is None else lifting.node(plan.having)
     order_by = tuple(replace(o, node=lifting.node(o.node)) for o in plan.order_by)
     outputs = tuple(lifting.node(output.node) for output in plan.outputs)
+    # Rows are cut once those that are equal have been put together.
     limited = plan.limit is not None
     aggregates = tuple(replace(call, slot=slots[call.slot]) for call in plan.aggregates)
     parameters = tuple(lifting.slots)
     shape = Shape(plan.keys, aggregates, parameters, outputs, having, order_by, limited)
-    limit = _NO_LIMIT if plan.limit is None else plan.limit
+    limit = _NO_LIMIT if plan.limit is None or plan.distinct else plan.limit
     names = tuple(output.name for output in plan.outputs)
     return LiftedQuery(plan.name, shape, tuple(lifting.values), limit, names)
 

@@ -1,35 +1,28 @@
 """Step 5 in one bucket: read the pieces that window requests need, and answer them.
 
-pieces ⇒ cells ⇒ bundles of readings ⇒ blocks of windows and groups ⇒ answers by request
+pieces ⇒ cells ⇒ answers by request
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from tidemill.aggregates import Lane
 from tidemill.aggregates.user import take_told
-from tidemill.answer.evaluate import Evaluator
-from tidemill.answer.joint import JointSynopsis
-from tidemill.answer.request import AnswerRequest, Evaluations, WindowRequest, answer_requests
-from tidemill.answer.rows import BucketAnswers, merge_buckets, split_by_query, stage
-from tidemill.answer.slots import GroupKeys
-from tidemill.arrays import BoolArray
+from tidemill.answer.answering import answer
+from tidemill.answer.joined.answering import answer_joined
+from tidemill.answer.joined.looks import span_of_sides
+from tidemill.answer.joined.synopsis import JoinedSynopsis, joined_synopsis
+from tidemill.answer.joint import JointSynopsis, joint_synopsis
+from tidemill.answer.request import WindowRequest
+from tidemill.answer.rows import BucketAnswers, merge_buckets, stage
 from tidemill.failpoints import Failpoint
-from tidemill.plan.predicates import AnyReading
-from tidemill.plan.query import Key
-from tidemill.state.cells import Cells, joined, merged, narrow, rolled_up, which_read
-from tidemill.state.layouts.bundles import Spans, bundles
+from tidemill.plan.query import QueryPlan
+from tidemill.state.cells import Cells, joined, merged, rolled_up
 from tidemill.state.pieces import Piece, read_bucket, write_piece
-from tidemill.state.sketched.rows import Reader, set_apart
 from tidemill.state.synopsis import Synopsis
 
-# Rows of cells taken out for readings at a time; those of a routed synopsis never are more.
-MOST_READ = 2**21
 # Measured: a row read from a piece and put into its cell, and a group of a window answered.
 ROW_NS, CELL_NS = 150, 8
 # A sketch read; of a window it takes as long or several times that, but HAVING leaves few.
@@ -59,7 +52,7 @@ class AnswerTask:
     snapshot_from_us: int | None  # write what is live from here on as one new piece
     keys: tuple[str, ...] | None  # the columns to roll groups up to; None: all
     # Over several synopses, which are read as one, the pieces of each.
-    joint: JointSynopsis | None = None
+    joint: JointSynopsis | JoinedSynopsis | None = None
     by_part: tuple[tuple[Piece, ...], ...] = ()
 
     @property
@@ -121,8 +114,8 @@ def answer_tasks(
     Requests by fewer keys than the synopsis has, named in `keys`, need all buckets in one.
     """
     buckets = sorted({bucket for piece in pieces for bucket, _, _ in piece.spans})
-    if not buckets and any(request.gapped for request in requests):
-        # Windows without rows are answered also where there are no pieces at all.
+    if not buckets and any(request.gapped or request.batch.delta for request in requests):
+        # Windows without rows are answered, and compared, also where there are no pieces at all.
         buckets = [0]
     return [
         AnswerTask(
@@ -143,7 +136,7 @@ def answer_tasks(
 def joint_tasks(
     folders: AnswerFolders,
     tick: int,
-    joint: JointSynopsis,
+    joint: JointSynopsis | JoinedSynopsis,
     pieces: Sequence[Sequence[Piece]],
     requests: Sequence[WindowRequest],
     in_buckets: bool,
@@ -170,26 +163,38 @@ def joint_tasks(
     ]
 
 
+def synopsis_over(
+    name: str, queries: Sequence[QueryPlan], synopses: Sequence[Synopsis]
+) -> JointSynopsis | JoinedSynopsis:
+    """What queries of several parts, which have one wording, read of these synopses."""
+    if queries[0].join is None:
+        return joint_synopsis(name, queries, synopses)
+    return joined_synopsis(name, queries, synopses)
+
+
 def run_task(task: AnswerTask) -> TaskResult:
-    cells = _read_cells(task)
-    answers = [
+    cells, answers = _answered(task)
+    handed_over = [
         _handed_over(task, request, bucket_answers)
-        for request, bucket_answers in zip(
-            task.requests, answer(task.synopsis, cells, task.requests), strict=True
-        )
+        for request, bucket_answers in zip(task.requests, answers, strict=True)
     ]
     task.folders.failpoint.reach("answer", task.tick)
-    return TaskResult(task.synopsis.id, tuple(answers), _snapshot(task, cells), take_told())
+    return TaskResult(task.synopsis.id, tuple(handed_over), _snapshot(task, cells), take_told())
 
 
-def _read_cells(task: AnswerTask) -> Cells | None:
-    """The cells that some request or the snapshot needs, and no others; None of no pieces."""
+def _answered(task: AnswerTask) -> tuple[Cells | None, list[BucketAnswers]]:
+    """The answers, and the cells of which a snapshot may be taken; None of none."""
     if task.joint is None:
-        return _read_pieces(task, task.synopsis, task.pieces, task.keys)
-    parts = zip(task.joint.parts, task.by_part, strict=True)
-    return task.joint.joined(
-        [_read_pieces(task, part.synopsis, pieces, part.coarser) for part, pieces in parts]
-    )
+        cells = _read_pieces(task, task.synopsis, task.pieces, task.keys)
+        return cells, answer(task.synopsis, cells, task.requests)
+    by_part = [
+        _read_pieces(task, part.synopsis, pieces, part.coarser)
+        for part, pieces in zip(task.joint.parts, task.by_part, strict=True)
+    ]
+    if isinstance(task.joint, JoinedSynopsis):
+        return None, answer_joined(task.joint, task.joint.cells(by_part), task.requests)
+    cells = task.joint.joined(by_part)
+    return cells, answer(task.synopsis, cells, task.requests)
 
 
 def _read_pieces(
@@ -213,6 +218,8 @@ def _read_pieces(
 
 
 def _needed_span_us(task: AnswerTask) -> tuple[int, int]:
+    if isinstance(task.joint, JoinedSynopsis):
+        return span_of_sides(task.requests)
     spans = [request.span_us for request in task.requests]
     lows, highs = [low for low, _ in spans], [high for _, high in spans]
     if task.snapshot_from_us is not None:
@@ -239,90 +246,3 @@ def _snapshot(task: AnswerTask, cells: Cells | None) -> Piece | None:
     live = cells.where((cells.slices >= task.snapshot_from_us)[cells.slice_index])
     compact = merged(task.synopsis.lanes, live)
     return write_piece(task.folder, task.synopsis, compact, task.write_buckets)
-
-
-def answer(
-    synopsis: Synopsis, cells: Cells | None, requests: Sequence[WindowRequest]
-) -> list[BucketAnswers]:
-    """The answers of a bucket's cells to each window request, in their order."""
-    filled = [request.filled(cells) for request in requests]
-    evaluations = [_Evaluation(request) for request in answer_requests([r for r, _ in filled])]
-    if cells is not None:
-        _evaluate_all(synopsis, cells, evaluations)
-    for evaluation in evaluations:
-        evaluation.evaluator.evaluate_empty()
-    answers = dict(pair for evaluation in evaluations for pair in evaluation.split())
-    return [replace(answers[place], gaps=gaps) for place, (_, gaps) in enumerate(filled)]
-
-
-def _evaluate_all(synopsis: Synopsis, cells: Cells, evaluations: Sequence[_Evaluation]) -> None:
-    readings = list(dict.fromkeys(r for e in evaluations for r in e.evaluations.due_readings))
-    sketches: Mapping[Lane, Reader] = {}
-    if any(lane.is_sketch for lane in synopsis.lanes):
-        cells, sketches = set_apart(synopsis.lanes, cells)
-    is_read = which_read(readings, cells.signatures)
-    for run in _reading_batches(cells, is_read):
-        picked = narrow(cells, readings[run], is_read[run])
-        _evaluate(synopsis, picked, readings[run], evaluations, sketches)
-
-
-class _Evaluation:
-    """An answer request and its evaluator."""
-
-    def __init__(self, request: AnswerRequest) -> None:
-        self._request, self.evaluations = request, Evaluations.of(request.windows)
-        self.evaluator = Evaluator(self.evaluations)
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        return self.evaluations.batch.shape.keys
-
-    def spans(self, cells: Cells, numbers: Mapping[AnyReading, int]) -> Spans:
-        windows = self.evaluations
-        number = np.array([numbers.get(reading, -1) for reading in windows.readings])
-        return Spans.of(cells, number[windows.reading], windows.starts, windows.untils)
-
-    def split(self) -> Iterator[tuple[int, BucketAnswers]]:
-        return split_by_query(self._request, self.evaluations, self.evaluator.result())
-
-
-def _reading_batches(cells: Cells, is_read: BoolArray) -> Iterator[slice]:
-    """Runs of readings that have up to `MOST_READ` rows between them, or as many as all cells."""
-    by_signature = np.bincount(cells.signature, minlength=len(cells.signatures))
-    most, first, batch_rows = max(MOST_READ, len(cells)), 0, 0
-    for place, rows in enumerate((is_read @ by_signature).tolist()):
-        if place > first and batch_rows + rows > most:
-            yield slice(first, place)
-            first, batch_rows = place, 0
-        batch_rows += rows
-    if len(is_read):
-        yield slice(first, len(is_read))
-
-
-def _evaluate(
-    synopsis: Synopsis,
-    cells: Cells,
-    readings: Sequence[AnyReading],
-    evaluations: Sequence[_Evaluation],
-    sketches: Mapping[Lane, Reader],
-) -> None:
-    """Every request over every bundle of the cells."""
-    numbers = {reading: number for number, reading in enumerate(readings)}
-    spans = [evaluation.spans(cells, numbers) for evaluation in evaluations]
-    groups: dict[tuple[Key, ...], GroupKeys] = {}
-    for bundle in bundles(synopsis.lanes, cells, _joined_spans(spans), sketches):
-        for evaluation, windows in zip(evaluations, spans, strict=True):
-            keys = evaluation.keys
-            if keys not in groups:
-                groups[keys] = GroupKeys(synopsis, cells, keys)
-            naming = bundle.naming(windows)
-            for block in bundle.laid.blocks(*bundle.bounds(windows)):
-                evaluation.evaluator.evaluate(groups[keys], block, naming)
-
-
-def _joined_spans(spans: Sequence[Spans]) -> Spans:
-    return Spans(
-        np.concatenate([span.reading for span in spans]),
-        np.concatenate([span.lo for span in spans]),
-        np.concatenate([span.hi for span in spans]),
-    )

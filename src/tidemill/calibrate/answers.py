@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidemill.answer.answering import answer
 from tidemill.answer.request import QueryBatch, WindowRequest
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import answer
 from tidemill.arrays import IntArray
 from tidemill.calibrate.fitting import Action
 from tidemill.plan.query import QueryPlan

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from sqlglot import exp
 
 from tidemill.errors import refuse
-from tidemill.language.names import Name, needs_quotes
+from tidemill.language.names import STREAM_WORDS, Name, needs_quotes
 from tidemill.language.statements import CreateAggregate, Expr, RowSelect, Select, SelectItem
 
 SCHEME = "python"
@@ -59,7 +59,7 @@ def parse_source(statement: CreateAggregate) -> tuple[str, str]:
 
 def _check_name(statement: CreateAggregate) -> None:
     """It stands where functions are called, and those have plain names."""
-    if needs_quotes(statement.name):
+    if needs_quotes(statement.name) or statement.name.upper() in STREAM_WORDS:
         refuse(
             "E_NAME",
             f"aggregate '{statement.name}' could not be called",

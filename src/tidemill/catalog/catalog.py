@@ -94,7 +94,7 @@ class Catalog:
             return self._side(name, *aside, place)
         statement = self.stream_definition(name, place)
         if isinstance(statement, CreateAnswerStream):
-            level = max(map(self.level, self.sources_of(statement.select.stream)))
+            level = max(level for name in statement.select.streams for level in self._levels(name))
             return self._resolve(statement, partial(answer_stream, level=level))
         assert isinstance(statement, CreateStream)
         return self._resolve(statement, stream_of)
@@ -132,6 +132,9 @@ class Catalog:
         """How many streams deep the rows of a stream come from the ticks of others."""
         return self.stream(name).level
 
+    def _levels(self, name: str) -> Iterator[int]:
+        return map(self.level, self.sources_of(name))
+
     def read_by(self, *selects: Select | RowSelect) -> tuple[Definition | None, ...]:
         """The definitions of all streams and tables that are read."""
         keys = dict.fromkeys(key for select in selects for key in self._reads(select))
@@ -146,13 +149,14 @@ class Catalog:
 
         What reads something that a stream has set aside reads that stream.
         """
-        name = set_aside_by(select.stream) or Name(select.stream)
-        yield "stream", name
-        yield from (("table", Name(join.table)) for join in select.joins)
-        below = self.definition("stream", name)
-        if isinstance(below, CreateDerivedStream | CreateAnswerStream):
-            for member in below.members:
-                yield from self._reads(member)
+        names = [set_aside_by(stream) or Name(stream) for stream in select.streams]
+        yield from (("stream", name) for name in names)
+        yield from (("table", Name(table)) for table in select.tables)
+        for name in names:
+            below = self.definition("stream", name)
+            if isinstance(below, CreateDerivedStream | CreateAnswerStream):
+                for member in below.members:
+                    yield from self._reads(member)
 
     def table(self, name: str, place: Place | None = None) -> Table:
         self._refuse_stream(name, place)
@@ -316,17 +320,19 @@ class Catalog:
     def _check_input(
         self, stream: CreateDerivedStream | CreateAnswerStream, select: RowSelect | Select
     ) -> None:
-        if Name(select.stream) == Name(stream.name):
-            refuse(
-                "E_RELATION",
-                f"stream {stream.name} cannot read itself",
-                hint="give the new stream another name",
-                place=select.stream_place,
-            )
-        if self.derived_stream(select.stream, select.stream_place) is None:
-            self.stream(select.stream, select.stream_place)
+        for name, place in select.stream_places:
+            if Name(name) == Name(stream.name):
+                refuse(
+                    "E_RELATION",
+                    f"stream {stream.name} cannot read itself",
+                    hint="give the new stream another name",
+                    place=place,
+                )
+            if self.derived_stream(name, place) is None:
+                self.stream(name, place)
         for join in select.joins:
-            self.table(join.table, join.place)
+            if join.window is None:
+                self.table(join.name, join.place)
 
     def _check_free(self, kind: str, statement: Definition) -> None:
         other, is_new = _RELATIONS.get(kind, ""), self.definition(kind, statement.name) is None
@@ -390,10 +396,10 @@ class Catalog:
     def _refuse_stream(self, name: str, place: Place | None) -> None:
         if self.definition("stream", name) is not None:
             refuse(
-                "E_NOT_BUILT",
-                f"{name} is a stream: a JOIN of two streams is not built yet",
+                "E_WINDOW",
+                f"{name} is a stream, and has no window here",
                 detail=listing("tables", (d.name for d in self.of_kind("table"))),
-                hint="a table can be joined: CREATE TABLE name (…) SOURCE '…'",
+                hint=f"JOIN {name} [RANGE r]: streams are joined over windows, tables as they are",
                 place=place,
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NoReturn
 
-from tidemill.catalog.definitions import stream_options
+from tidemill.catalog.options import stream_options
 from tidemill.catalog.users import Users
 from tidemill.errors import listing, refuse
 from tidemill.language import render

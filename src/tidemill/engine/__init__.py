@@ -1,7 +1,8 @@
 """Assembly: register, start, tick, recover, deliver."""
 
 from tidemill.compiling import COMPILING
-from tidemill.connect.packets.files import write_packets
+from tidemill.connect.generators.files import write_generated
+from tidemill.connect.generators.register import FAMILIES
 from tidemill.connect.sinks.cells import cell_texts
 from tidemill.engine.engine import Engine
 from tidemill.engine.mailbox import Attached
@@ -15,6 +16,7 @@ from tidemill.words import many
 
 __all__ = [
     "COMPILING",
+    "FAMILIES",
     "STARTING_SPARK",
     "Answers",
     "Attached",
@@ -26,5 +28,5 @@ __all__ = [
     "cell_texts",
     "many",
     "window_clause",
-    "write_packets",
+    "write_generated",
 ]

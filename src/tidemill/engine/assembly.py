@@ -187,6 +187,7 @@ class Assembly:
                 folders=AnswerFolders(home.synopses, home.staging, failpoint),
                 buckets=buckets,
                 snapshot_pieces=settings.snapshot_pieces,
+                most_result_rows=settings.most_result_rows,
                 sinks=sinks,
                 subscribers=self.subscribers,
                 states=states,

@@ -357,16 +357,23 @@ class Engine(AbstractContextManager["Engine"]):
         self._selects.settle(self._select)
 
     def _stop_oversized(self, runners: Sequence[StreamRunner]) -> None:
-        """Stop queries whose counted values take more memory than the setting allows."""
+        """Stop queries whose counted values take more memory than the setting allows, and those
+        that a tick was to make too many rows of."""
         states = {runner.stream.key: runner.state for runner in runners}
         limit_bytes = self.catalog.settings.value_memory
         problems = oversized(self.plan, states, self.home.synopses, limit_bytes)
-        if not problems:
+        reasons = {query: problem.render() for query, problem in problems.items()}
+        reasons |= {
+            query: state.stop
+            for query, state in self.queries.items()
+            if state.stop and not self.catalog.is_stopped(query)
+        }
+        if not reasons:
             return
-        for problem in problems.values():
-            self._notice(problem.primary)
+        for reason in reasons.values():
+            self._notice(reason.splitlines()[0])
         self._registry.tables.begin()
-        self._adopt(self.catalog.stopping({q: p.render() for q, p in problems.items()}), "")
+        self._adopt(self.catalog.stopping(reasons), "")
 
     def _open_source(self, stream: Stream) -> AnySource:
         def measure(files: Files, time_column: str) -> Mapping[str, Extent]:

@@ -15,6 +15,7 @@ from tidemill.engine.beside.runs import SoftRuns
 from tidemill.engine.tick.journal import QueryState
 from tidemill.engine.tick.report import Look, TickReport
 from tidemill.engine.tick.runner import StreamRunner
+from tidemill.engine.waits.held import refuse_held
 from tidemill.errors import TidemillError
 from tidemill.language.names import Name, answered_by
 from tidemill.share import SharedPlan
@@ -126,6 +127,8 @@ class RunLoop:
             ticked = [self._tick_one(streams, draining) for streams in self._together()]
             if self._answer_soft(draining) or any(ticked):
                 continue
+            if draining:
+                self._refuse_held()
             if draining and all(runner.is_done() for runner in self._live()):
                 return
             if any(runner.go_on() for runner in self._live()):
@@ -136,6 +139,12 @@ class RunLoop:
                 self.soft.collect(self._poll_seconds)
             else:
                 self._clock.sleep(self._poll_seconds)
+
+    def _refuse_held(self) -> None:
+        """Nothing more can be taken, and some of what is there may not."""
+        for runner in self._live():
+            if runner.hold is not None:
+                refuse_held(runner.hold)
 
     def _answer_soft(self, draining: bool) -> bool:
         """Soft queries that are due: all of them before the next tick where input only waits to

@@ -51,6 +51,7 @@ from tidemill.language.statements import (
     CreateTable,
     Definition,
     Describe,
+    Select,
     Show,
 )
 from tidemill.plan.bind.branch import BoundStream
@@ -159,7 +160,7 @@ def _stream_row(stream: Definition, bound: StreamOf) -> tuple[Any, ...]:
         return stream.name, stream.order_by, stream.source
     assert isinstance(stream, CreateDerivedStream | CreateAnswerStream)
     if isinstance(stream, CreateAnswerStream):
-        return stream.name, WINDOW_TIME.name, f"answers over {quote_stream(stream.select.stream)}"
+        return stream.name, WINDOW_TIME.name, f"answers over {_read_by(stream.select)}"
     time = bound(stream.name).face.time_column or None
     below = dict.fromkeys(Name(member.stream) for member in stream.members)
     word = "streams" if len(below) > 1 else "stream"
@@ -234,10 +235,16 @@ def queries_table(catalog: Catalog, states: QueryStates, waits: Mapping[Name, Wa
     return ReplyTable.of(_QUERY_COLUMNS, rows, catalog.stopped.values())
 
 
+def _read_by(select: Select) -> str:
+    """The streams of a SELECT, each once."""
+    names = dict.fromkeys(map(Name, select.streams))
+    return ", ".join(quote_stream(name.written) for name in names)
+
+
 def _query_row(query: CreateQuery, catalog: Catalog, states: QueryStates) -> tuple[Any, ...]:
     state = states.get(query.name, QueryState())
-    relation = (query.select.stream, *(join.table for join in query.select.joins))
-    window, counts = query.select.window, (state.answers, state.raised)
+    relation = (*query.select.streams, *query.select.tables)
+    window, counts = query.select.leading_window, (state.answers, state.raised)
     return (query.name, _state(query, catalog), relation, window, query.into, *counts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidemill.language.statements import Window
+from tidemill.language.statements import Delta, Window
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.predicates import Predicate, Reading
 from tidemill.plan.query import QueryPlan
@@ -13,6 +13,11 @@ from tidemill.share.model import lanes_of
 from tidemill.state.feed import Feed, FeedNode
 from tidemill.state.synopsis import Synopsis
 from tidemill.words import span, wrapped
+
+DELTAS = {
+    Delta.NEW: "rows that the answer one slide before had not",
+    Delta.GONE: "rows that the answer one slide before had, and that have gone",
+}
 
 
 def derived_lanes(queries: Iterable[QueryPlan], synopsis: Synopsis) -> Iterator[str]:
@@ -76,6 +81,11 @@ def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate,
 
 def leaving(query: RowQuery) -> str:
     """When the rows of a query without a window leave."""
+    if query.join is not None:
+        verb = "go" if query.join.goes else "come"
+        return f"as results {verb}, in the order of time, once the watermark has passed that"
+    if query.key:
+        return "held under their key for the rows of other windows"
     if query.ordered:
         return "in the order of time, once the watermark has passed them"
     return "with the tick that takes them"

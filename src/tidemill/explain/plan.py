@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tidemill.durations import render_duration
 from tidemill.explain import phrases
+from tidemill.explain.meeting import meeting_lines, row_meeting_lines
 from tidemill.language.names import answered_by
 from tidemill.language.render import render_emit
 from tidemill.language.statements import Window
 from tidemill.plan.expressions import Node, Scalar, is_vectorised
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.query import Ordering, QueryPlan
-from tidemill.plan.relation import Relation, Source, TableJoin
+from tidemill.plan.relation import JoinedWindows, Relation, Source, TableJoin
+from tidemill.plan.row_join import RowJoin
 from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.plan.window_join import in_words_of_items
 
 
 def explain_plan(plan: AnyQuery) -> str:
     """One line per part, in the order a row travels; columns of tables in the query's words."""
     lines = list(_row_lines(plan)) if isinstance(plan, RowQuery) else _lines(plan)
     joins = [join for part in plan.by_source for join in part.relation.joins]
-    return in_users_words("\n".join(lines), joins)
+    text = in_users_words("\n".join(lines), joins)
+    tree = plan.tree
+    return in_words_of_items(text, tree.names) if isinstance(tree, JoinedWindows) else text
 
 
 def _row_lines(plan: RowQuery) -> Iterator[str]:
     yield _title(plan)
     yield from _trees(plan)
+    if plan.join is not None:
+        yield from _row_join(plan, plan.join)
     if plan.where:
         yield f"  where      {_scalar(plan.where)}"
     for column in plan.columns:
@@ -36,9 +43,12 @@ def _row_lines(plan: RowQuery) -> Iterator[str]:
 def _lines(plan: QueryPlan) -> list[str]:
     lines = [_title(plan)]
     lines += _trees(plan)
+    lines += _joined(plan)
     lines.append(f"  window     {window_clause(plan.window)}")
     if not plan.emit.is_default:
         lines.append(f"  emit       {render_emit(plan.emit)}")
+    if plan.delta:
+        lines.append(f"  delivers   {plan.delta}: {phrases.DELTAS[plan.delta]}")
     if plan.where:
         lines.append(f"  where      {_scalar(plan.where)}")
     lines += [f"  group by   {k.slot.name} {k.slot.type} = {_scalar(k.scalar)}" for k in plan.keys]
@@ -46,6 +56,8 @@ def _lines(plan: QueryPlan) -> list[str]:
     lines += [f"  output     {o.name} {o.node.type} = {_node(o.node)}" for o in plan.outputs]
     if plan.having is not None:
         lines.append(f"  having     {_node(plan.having)}")
+    if plan.distinct:
+        lines.append("  distinct   of rows of an answer that are equal the first alone")
     lines += [f"  order by   {_ordering(ordering)}" for ordering in plan.order_by]
     if plan.limit is not None:
         ties = ", ".join(key.scalar.sql for key in plan.keys) or "nothing else"
@@ -78,6 +90,9 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
     if not plan.parts:
         yield from _tree(plan.tree)
         return
+    if plan.join is not None:
+        yield from _tree(plan.tree)
+        return
     yield f"  {'from':<11}{plan.tree.title}"
     parts: tuple[AnyQuery, ...] = plan.parts
     for number, part in enumerate(parts, start=1):
@@ -89,10 +104,43 @@ def _trees(plan: AnyQuery) -> Iterator[str]:
             yield f"  {'':<13}{line}"
 
 
+def _joined(plan: QueryPlan) -> Iterator[str]:
+    """How windows meet, and what the query comes to in each of them."""
+    if plan.join is None:
+        return
+    yield from meeting_lines(plan, plan.join)
+    for side in plan.join.sides:
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
+
+
+def _row_join(plan: RowQuery, join: RowJoin) -> Iterator[str]:
+    """How rows meet, what is held of each side, and what a result is made of."""
+    yield from row_meeting_lines(plan, join)
+    for side in join.sides:
+        yield from _sides(side.name, [plan.parts[number] for number in side.parts])
+    for slot in join.slots:
+        first = join.sides[slot.side]
+        text = plan.parts[first.parts[0]].columns[slot.column].scalar.sql
+        yield f"  {'value':<11}{slot.slot.name} {slot.slot.type} = {text} of {first.name}"
+    yield from (f"  where      {node}" for node in join.conditions)
+    yield from (f"  output     {slot.name} {slot.type}" for slot in join.bounds)
+    yield from (f"  output     {o.name} {o.node.type} = {o.node}" for o in join.outputs)
+
+
+def _sides(name: str, parts: Sequence[QueryPlan | RowQuery]) -> Iterator[str]:
+    label = f"side {name}"
+    for part in parts:
+        for line in _said_there(part):
+            yield f"  {label:<11}{line}"
+            label = ""
+
+
 def _said_there(part: QueryPlan | RowQuery) -> Iterator[str]:
     if part.where:
         yield f"where {_scalar(part.where)}"
     if isinstance(part, RowQuery):
+        if part.key:
+            yield f"holds {', '.join(column.scalar.sql for column in part.columns)}"
         return
     yield from (f"{key.slot.name} = {_scalar(key.scalar)}" for key in part.keys)
     yield from (f"{call.slot.name} = {call.sql}" for call in part.aggregates)

@@ -10,6 +10,7 @@ from tidemill.explain.stream_model import Arrangement
 from tidemill.plan.joins import in_users_words
 from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import RowQuery
+from tidemill.state.row_pieces import row_schema
 
 # Shown on a page, before the rest is counted.
 MOST_ROW_QUERIES = 24
@@ -33,10 +34,16 @@ def explain_row_query(query: RowQuery, is_newcomer: bool) -> str:
     for part in query.by_source:
         of = f" of {source_name(part.relation).written}" if query.parts else ""
         lines.append(f"  picks   {_rows(part)}{of}")
-    lines.append(words.wrapped("  gives   ", [column.name for column in query.columns]))
+    lines.append(words.wrapped("  gives   ", row_schema(query).names))
     lines.append(f"  leaves  {phrases.leaving(query)}")
-    lines.append(f"  keeps   {'the rows that wait' if query.ordered else 'nothing'}")
+    lines.append(f"  keeps   {_store(query)}")
     return "\n".join(lines)
+
+
+def _store(query: RowQuery) -> str:
+    if query.join is not None:
+        return "the rows that others may meet"
+    return "the rows that wait" if query.ordered else "nothing"
 
 
 def _rows(query: RowQuery) -> str:

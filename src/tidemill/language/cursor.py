@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tidemill.errors import Place, refuse
 from tidemill.language.expressions.trees import read_alone, read_tree, to_sql
 from tidemill.language.names import is_reserved
+from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr
 
 _Item = TypeVar("_Item")
@@ -63,6 +64,10 @@ class Cursor:
     def at(self, *words: str) -> bool:
         """True if exactly these words come next."""
         return all(self.word(ahead) == word for ahead, word in enumerate(words))
+
+    def has_ahead(self, word: str) -> bool:
+        """True if the word comes, be it much later."""
+        return any(self.word(ahead) == word for ahead in range(len(self.tokens) - self.index))
 
     def take(self, *words: str) -> bool:
         """Takes these words if they come next."""
@@ -123,10 +128,17 @@ class Cursor:
         if alone := read_alone(self.text[place.start : place.end]):
             tree, sql = alone
             return Expr(sql, place, tree, place.start)
+        self._refuse_subquery(start)
         self.index = start
         tree, count = read_tree(self.tokens[start:], self.text)
         self.index += count
         return Expr(to_sql(tree), self.since(start), tree)
+
+    def _refuse_subquery(self, start: int) -> None:
+        """Refuses a SELECT in the expression: what its window is made of is no expression."""
+        for token in self.tokens[start : self.index]:
+            if token.token_type == TokenType.SELECT:
+                refuse_not_built("a subquery", self.text, _span(token))
 
     def _expected_end(self) -> int:
         """The index after the expression ahead, if nothing but a clause or a comma follows it.
@@ -139,6 +151,8 @@ class Cursor:
             if depth == 0 and kind in _ENDS and index > self.index:
                 return index
             depth += _DEPTHS.get(kind, 0)
+            if depth < 0:
+                return index
         return len(self.tokens)
 
     def separated(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:

@@ -29,6 +29,8 @@ RESERVED = frozenset(_RESERVED_WORDS.split())
 ANSWERS_FOR = "stream "
 # What a stream sets aside is a stream that is called after it: `packets.late`.
 SIDES = ("late", "malformed")
+# With a bracket behind them they say what of an answer is delivered.
+STREAM_WORDS = ("RSTREAM", "ISTREAM", "DSTREAM", "WSTREAM")
 
 
 def is_reserved(word: str) -> bool:

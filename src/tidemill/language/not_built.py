@@ -8,22 +8,39 @@ from tidemill.errors import Place, refuse
 
 _ONE_STREAM = "a query reads one stream: FROM stream [RANGE r SLIDE s]"
 _RANGE = "write [RANGE r SLIDE s]"
-_TABLES = "JOIN and LEFT JOIN of a table work: FROM stream [RANGE r SLIDE s] JOIN table ON …"
+_TABLES = "a table is joined by JOIN or LEFT JOIN; a stream needs a window: stream [RANGE r]"
+_EXISTS = "WHERE [NOT] EXISTS (SELECT 1 FROM stream [RANGE r] WHERE …)"
+_SUBQUERY = f"EXISTS and IN are conditions of WHERE, joined by AND: {_EXISTS}"
+_WINDOW_KINDS = ("RIGHT", "FULL", "CROSS", "LEFT SEMI", "LEFT ANTI")
 
 HINTS = {
-    "a subquery": _ONE_STREAM,
+    "a subquery": _SUBQUERY,
+    "a subquery in a subquery": _SUBQUERY,
+    "more than WHERE in a subquery": "a subquery reads one window: " + _EXISTS,
     "OVER": "group by the partition and take the aggregate over the window of the stream",
-    **{f"{kind} JOIN": _TABLES for kind in ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")},
-    "a JOIN of two streams": _TABLES,
+    "NATURAL JOIN": "name the columns: JOIN … USING (column)",
+    **{f"{kind} JOIN of a table": _TABLES for kind in _WINDOW_KINDS},
+    "a JOIN of windows in a stream of rows": (
+        "join the windows in the queries over the stream: FROM a [RANGE r SLIDE s] JOIN b [RANGE q]"
+    ),
     "a JOIN without an equality": "add a condition such as stream.column = table.column to ON",
     "a query over several streams": (
-        "put their rows together in one: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
+        "give each a window: FROM a [RANGE r SLIDE s], b [RANGE q]; or put their rows together "
+        "in one: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
     ),
     "LATERAL": _ONE_STREAM,
     "a set operation": (
         "a union is a stream, which queries read: CREATE STREAM name AS SELECT … UNION ALL SELECT …"
     ),
-    "SELECT DISTINCT": "GROUP BY the columns instead, over a window",
+    "SELECT DISTINCT without a window": (
+        "select over a window: " + _RANGE + " after the stream's name"
+    ),
+    **{
+        f"{word} over several lengths": "write a query for each length"
+        for word in ("ISTREAM", "DSTREAM")
+    },
+    "ISTREAM RESTORE": "ISTREAM tells what an answer has that the one a slide before had not",
+    "WSTREAM": "SELECT without a word gives all rows of each answer",
     "WITH before SELECT": _ONE_STREAM,
     "SELECT * with words": "write SELECT * alone, or name the columns",
     "SELECT alias.*": "write SELECT * alone, or name the columns",

@@ -29,7 +29,8 @@ from tidemill.language.expressions.trees import (
 )
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.options import parse_options, parse_value
-from tidemill.language.select import parse_select, parse_stream
+from tidemill.language.relations import parse_stream
+from tidemill.language.select import parse_select
 from tidemill.language.statements import (
     Describe,
     Drop,

@@ -42,6 +42,7 @@ from tidemill.language.statements import (
     Show,
     Star,
     Statement,
+    Subquery,
     Window,
 )
 
@@ -169,12 +170,11 @@ def _(run: RunSelect) -> str:
 
 @_render.register
 def _(select: Select) -> str:
-    window = "" if select.window is None else f" [{_window(select.window)}]"
-    stream = f"{quote_stream(select.stream)}{window}{_alias(select.stream_alias)}"
+    stream = _relation(select.stream, select.window, select.stream_alias)
     clauses = (
-        ("SELECT", ", ".join(_item(item) for item in select.items)),
-        ("FROM", "\n".join([stream, *map(_join, select.joins)])),
-        ("WHERE", select.where.sql if select.where else ""),
+        ("SELECT", _head(select)),
+        ("FROM", stream + "".join(map(_join, select.joins))),
+        ("WHERE", " AND ".join(_conditions(select))),
         ("GROUP BY", ", ".join(key.sql for key in select.group_by)),
         ("HAVING", select.having.sql if select.having else ""),
         ("ORDER BY", ", ".join(_order(item) for item in select.order_by)),
@@ -189,10 +189,16 @@ def _(select: RowSelect) -> str:
     stream = f"{quote_stream(select.stream)}{_alias(select.stream_alias)}"
     clauses = (
         ("SELECT", ", ".join(map(_row_item, select.items))),
-        ("FROM", "\n".join([stream, *map(_join, select.joins)])),
+        ("FROM", stream + "".join(map(_join, select.joins))),
         ("WHERE", select.where.sql if select.where else ""),
     )
     return "\n".join(f"{word} {body}" for word, body in clauses if body)
+
+
+def _head(select: Select) -> str:
+    items = ", ".join(map(_item, select.items))
+    items = f"DISTINCT {items}" if select.distinct else items
+    return f"{select.delta}({items})" if select.delta else items
 
 
 def _row_item(item: SelectItem | Star) -> str:
@@ -206,10 +212,33 @@ def _alias(alias: str | None) -> str:
 
 
 def _join(join: JoinClause) -> str:
-    word = "LEFT JOIN" if join.kind == "LEFT" else "JOIN"
-    using = f"USING ({', '.join(map(quote_name, join.using))})"
-    condition = f"ON {join.on.sql}" if join.on is not None else using
-    return f"{word} {quote_name(join.table)}{_alias(join.alias)} {condition}"
+    relation = _relation(join.name, join.window, join.alias)
+    if join.kind == ",":
+        return f", {relation}"
+    word = "" if join.kind == "INNER" else f"{join.kind} "
+    using = f" USING ({', '.join(map(quote_name, join.using))})" if join.using else ""
+    condition = f" ON {join.on.sql}" if join.on is not None else using
+    return f"\n{word}JOIN {relation}{condition}"
+
+
+def _relation(name: str, window: Window | None, alias: str | None) -> str:
+    text = "" if window is None else f" [{_window(window)}]"
+    return f"{quote_stream(name)}{text}{_alias(alias)}"
+
+
+def _conditions(select: Select) -> list[str]:
+    return [*([select.where.sql] if select.where else []), *map(_subquery, select.subqueries)]
+
+
+def _subquery(subquery: Subquery) -> str:
+    word = "NOT " if subquery.negated else ""
+    item = "1" if subquery.item is None else subquery.item.sql
+    relation = _relation(subquery.stream, subquery.window, subquery.alias)
+    where = f" WHERE {subquery.where.sql}" if subquery.where else ""
+    text = f"(SELECT {item} FROM {relation}{where})"
+    if subquery.subject is None:
+        return f"{word}EXISTS {text}"
+    return f"{subquery.subject.sql} {word}IN {text}"
 
 
 def _into(sink: str | None) -> list[str]:

@@ -11,15 +11,18 @@ from __future__ import annotations
 from tidemill.errors import refuse
 from tidemill.language.cursor import Cursor
 from tidemill.language.not_built import refuse_not_built
+from tidemill.language.relations import (
+    parse_alias,
+    parse_joins,
+    parse_stream,
+    refuse_other_relations,
+    refuse_windows,
+)
 from tidemill.language.select import (
     SETS,
     at_qualified_star,
-    parse_alias,
     parse_item,
-    parse_joins,
     parse_select_list,
-    parse_stream,
-    refuse_other_relations,
 )
 from tidemill.language.statements import RowSelect, SelectItem, Star
 
@@ -50,6 +53,7 @@ def _parse_row_select(cursor: Cursor) -> RowSelect:
     stream, stream_place = parse_stream(cursor)
     alias = parse_alias(cursor, "an alias")
     joins = parse_joins(cursor)
+    refuse_windows(joins, cursor.text)
     refuse_other_relations(cursor)
     where = cursor.expression() if cursor.take("WHERE") else None
     if not cursor.at("UNION", "ALL"):

@@ -1,25 +1,31 @@
-"""SELECT and its clauses, the window and the joins among them: from tokens to a `Select`."""
+"""SELECT and its clauses: from tokens to a `Select`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from sqlglot import exp
 
-from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import Place, refuse
 from tidemill.language.cursor import Cursor
-from tidemill.language.names import SIDES
+from tidemill.language.membership import parse_where
 from tidemill.language.not_built import refuse_not_built
+from tidemill.language.relations import (
+    parse_alias,
+    parse_from,
+    parse_joins,
+    parse_length,
+    refuse_other_relations,
+)
+from tidemill.language.select_head import check_head, parse_head
 from tidemill.language.statements import (
     Emit,
     Expr,
-    JoinClause,
     OrderItem,
     Select,
     SelectItem,
+    Subquery,
     Window,
 )
 
@@ -30,41 +36,42 @@ _TRAILING = {
     "OFFSET": "OFFSET",
     "QUALIFY": "QUALIFY",
 }
-_DURATION_STOPS = ("SLIDE", "START", "INTERNAL", ",", "]", "[", "WITH")
 _NO_ALIAS = "EMIT begins a clause; as an alias it needs AS before it"
 _EVERY_FORM = "write EMIT EVERY d, for example EMIT EVERY 10 SECONDS"
 _EMIT_FORM = "write EMIT ON CLOSE, EMIT EVERY d, EMIT EMPTY WINDOWS, or several with commas"
-_COMMENT = re.compile(r"--[^\n\r]*|/\*.*?\*/", re.S)
-_WINDOW_FORM = "write [RANGE r SLIDE s], for example [RANGE 30 SECONDS SLIDE 5 SECONDS]"
-_JOIN_STARTS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
-_REFUSED_JOINS = ("RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
-_JOIN_FORM = "JOIN table [AS alias] ON stream.column = table.column, or USING (column)"
 
 
 def parse_select(cursor: Cursor) -> Select:
     """The SELECT that comes next, up to the end of the statement."""
     start = cursor.index
-    items = parse_select_list(cursor, _parse_select_item)
+    head = parse_head(cursor, _parse_select_item)
     cursor.expect("FROM", hint=_NO_ALIAS if cursor.at("EMIT") else "")
-    stream, stream_place, window, alias = _parse_from(cursor)
-    _refuse_star(items, window, cursor.text)
+    stream, stream_place, window, alias = parse_from(cursor)
+    _refuse_star(head.items, window, cursor.text)
     joins = parse_joins(cursor)
     refuse_other_relations(cursor)
-    return Select(
-        items,
+    where, subqueries = _parse_where(cursor)
+    select = Select(
+        head.items,
         stream,
         alias,
         window,
-        where=cursor.expression() if cursor.take("WHERE") else None,
+        where=where,
         group_by=_parse_group_by(cursor),
         having=cursor.expression() if cursor.take("HAVING") else None,
         order_by=_parse_order_by(cursor),
         limit=_parse_limit(cursor),
         emit=_parse_emit(cursor),
         joins=joins,
+        subqueries=subqueries,
+        delta=head.delta,
+        distinct=head.distinct,
         place=cursor.since(start),
         stream_place=stream_place,
+        delta_place=head.delta_place,
     )
+    check_head(head, select, cursor.text)
+    return select
 
 
 def reads_window(cursor: Cursor) -> bool:
@@ -80,12 +87,10 @@ def reads_window(cursor: Cursor) -> bool:
 
 
 def parse_select_list(cursor: Cursor, parse: Callable[[Cursor], _Item]) -> tuple[_Item, ...]:
-    """SELECT and the items after it."""
-    cursor.expect("SELECT")
-    if cursor.at("DISTINCT"):
-        refuse_not_built("SELECT DISTINCT", cursor.text, cursor.here)
-    cursor.take("ALL")
-    return cursor.separated(lambda: parse(cursor))
+    """SELECT and the items after it, where there are no windows."""
+    head = parse_head(cursor, parse)
+    check_head(head, None, cursor.text)
+    return head.items
 
 
 def parse_item(cursor: Cursor) -> SelectItem:
@@ -107,12 +112,6 @@ def _parse_select_item(cursor: Cursor) -> SelectItem:
     return parse_item(cursor)
 
 
-def parse_alias(cursor: Cursor, what: str) -> str | None:
-    """EMIT begins a clause; it is an alias only after AS."""
-    is_named = cursor.take("AS") or (cursor.name_ahead() and not cursor.at("EMIT"))
-    return cursor.name(what) if is_named else None
-
-
 def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) -> None:
     """All columns can be had of rows alone, and as they are."""
     for item in items:
@@ -123,33 +122,11 @@ def _refuse_star(items: Sequence[SelectItem], window: Window | None, text: str) 
             )
 
 
-def _parse_from(cursor: Cursor) -> tuple[str, Place, Window | None, str | None]:
-    refuse_other_relations(cursor)
-    stream, place = parse_stream(cursor)
-    _refuse_early_alias(cursor)
-    refuse_other_relations(cursor)
-    window = _parse_window(cursor) if cursor.at("[") else None
-    _refuse_bare_window(cursor)
-    return stream, place, window, parse_alias(cursor, "an alias")
-
-
-def parse_stream(cursor: Cursor, what: str = "the name of a stream") -> tuple[str, Place]:
-    """The name of a stream and its place: `packets`, or what it sets aside, as `packets.late`."""
-    start = cursor.index
-    name = cursor.name(what)
-    if cursor.take("."):
-        side = cursor.name(" or ".join(SIDES))
-        name = f"{name}.{side.lower() if side.lower() in SIDES else side}"
-    return name, cursor.since(start)
-
-
-def _refuse_early_alias(cursor: Cursor) -> None:
-    """`FROM s AS p [RANGE …]`: the window belongs to the stream and stands before the alias."""
-    skip = 1 if cursor.at("AS") else 0
-    if cursor.word(skip + 1) == "[":
-        hint = "the alias stands after the window: FROM stream [RANGE r SLIDE s] AS alias"
-        place = cursor.here
-        refuse("E_SYNTAX", "an alias before the window", hint=hint, text=cursor.text, place=place)
+def _parse_where(cursor: Cursor) -> tuple[Expr | None, tuple[Subquery, ...]]:
+    """Most conditions are about rows alone, and are one expression."""
+    if cursor.has_ahead("SELECT"):
+        return parse_where(cursor)
+    return cursor.expression() if cursor.take("WHERE") else None, ()
 
 
 def _parse_group_by(cursor: Cursor) -> tuple[Expr, ...]:
@@ -227,160 +204,9 @@ def _parse_emit_part(cursor: Cursor) -> tuple[str, int]:
         cursor.expect("WINDOWS", hint=_EMIT_FORM)
         return "EMPTY WINDOWS", 0
     if cursor.take("EVERY"):
-        return "EVERY", _length(cursor, "EVERY", _EVERY_FORM)[0]
+        return "EVERY", parse_length(cursor, "EVERY", _EVERY_FORM)[0]
     cursor.fail("ON CLOSE, EVERY or EMPTY WINDOWS", hint=_EMIT_FORM)
 
 
 def _fail_emit(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
     refuse("E_EMIT", primary, hint=hint, text=cursor.text, place=place)
-
-
-def _refuse_bare_window(cursor: Cursor) -> None:
-    """`FROM s RANGE 5 SECONDS`: else the word would be taken for an alias."""
-    if cursor.word() in ("RANGE", "WINDOW") and cursor.word(1)[:1] in tuple("0123456789'"):
-        _fail(cursor, "a window stands in brackets", _WINDOW_FORM, cursor.here)
-
-
-def _parse_window(cursor: Cursor) -> Window:
-    """The window that comes next; refuses what is no window or not built."""
-    opening = cursor.index
-    cursor.expect("[")
-    _parse_range_word(cursor)
-    range_us, *others_us = _parse_ranges(cursor)
-    slide_us, is_soft = _parse_slide(cursor)
-    start_us = _parse_start(cursor, slide_us, is_soft)
-    if cursor.at("INTERNAL"):
-        refuse_not_built("INTERNAL", cursor.text, cursor.here)
-    cursor.expect("]", hint=_WINDOW_FORM)
-    place = cursor.since(opening)
-    return Window(range_us, slide_us, start_us, tuple(others_us), is_soft, place=place)
-
-
-def _parse_range_word(cursor: Cursor) -> None:
-    if cursor.at("ROWS"):
-        refuse_not_built("a window by rows", cursor.text, cursor.here)
-    if cursor.at("PARTITION BY"):
-        refuse_not_built("PARTITION BY in a window", cursor.text, cursor.here)
-    if not cursor.take_any(("RANGE", "WINDOW")):
-        cursor.fail("RANGE", code="E_WINDOW", hint=_WINDOW_FORM)
-
-
-def _parse_ranges(cursor: Cursor) -> list[int]:
-    """One length or several; of equal ones the second would only repeat its answers."""
-    ranges_us: list[int] = []
-    for range_us, place in cursor.separated(lambda: _length(cursor, "RANGE")):
-        if range_us in ranges_us:
-            primary = f"the range {render_duration(range_us)} is given twice"
-            _fail(cursor, primary, "each length is answered once; leave one out", place)
-        ranges_us.append(range_us)
-    return ranges_us
-
-
-def _parse_slide(cursor: Cursor) -> tuple[int, bool]:
-    """The slide, and whether it is soft; a range alone is refreshed with every update."""
-    if cursor.at("]"):
-        return 0, True
-    if not cursor.take("SLIDE"):
-        cursor.fail("SLIDE", code="E_WINDOW", hint=_WINDOW_FORM)
-    is_soft = cursor.take("UP", "TO")
-    return _length(cursor, "SLIDE UP TO" if is_soft else "SLIDE")[0], is_soft
-
-
-def _parse_start(cursor: Cursor, slide_us: int, is_soft: bool) -> int:
-    place = cursor.here
-    if not cursor.take("START"):
-        return 0
-    if is_soft:
-        hint = "windows of a soft period end at the stream's updates; leave START out"
-        _fail(cursor, "a soft period has no START", hint, place)
-    start_us, place = _duration(cursor, "START")
-    if abs(start_us) >= slide_us:
-        _fail(cursor, "START must be shorter than SLIDE", "take the remainder by SLIDE", place)
-    return start_us
-
-
-def _length(cursor: Cursor, clause: str, hint: str = _WINDOW_FORM) -> tuple[int, Place]:
-    us, place = _duration(cursor, clause)
-    if us <= 0:
-        problem = "zero" if us == 0 else "negative"
-        primary = f"{clause} cannot be {problem}"
-        refuse("E_DURATION", primary, hint=hint, text=cursor.text, place=place)
-    return us, place
-
-
-def _duration(cursor: Cursor, clause: str) -> tuple[int, Place]:
-    cursor.take("BY")
-    first = cursor.index
-    raw = _COMMENT.sub(" ", cursor.until(_DURATION_STOPS))
-    if not raw:
-        hint = "a number and a unit, for example 5 SECONDS"
-        cursor.fail(f"a duration after {clause}", code="E_DURATION", hint=hint)
-    place = cursor.since(first)
-    return parse_duration_at(raw, cursor.text, place), place
-
-
-def _fail(cursor: Cursor, primary: str, hint: str, place: Place) -> NoReturn:
-    refuse("E_WINDOW", primary, hint=hint, text=cursor.text, place=place)
-
-
-def parse_joins(cursor: Cursor) -> tuple[JoinClause, ...]:
-    """The joins that come next, if any; refuses the kinds that are not built."""
-    joins = []
-    while cursor.word() in _JOIN_STARTS:
-        joins.append(_parse_join(cursor))
-    return tuple(joins)
-
-
-def refuse_other_relations(cursor: Cursor) -> None:
-    """Refuses what other dialects allow in FROM."""
-    if cursor.at("("):
-        refuse_not_built("a subquery", cursor.text, cursor.here)
-    if cursor.at(","):
-        refuse_not_built("a query over several streams", cursor.text, cursor.here)
-    if cursor.at("LATERAL"):
-        refuse_not_built("LATERAL", cursor.text, cursor.here)
-
-
-def _parse_join(cursor: Cursor) -> JoinClause:
-    kind = _parse_kind(cursor)
-    refuse_other_relations(cursor)
-    place = cursor.here
-    table = cursor.name("the name of a table")
-    _refuse_window(cursor)
-    alias = parse_alias(cursor, "an alias")
-    _refuse_window(cursor)
-    on, using, condition = _parse_condition(cursor)
-    return JoinClause(kind, table, alias, on, using, place=place, condition_place=condition)
-
-
-def _parse_kind(cursor: Cursor) -> str:
-    place = cursor.here
-    kind = cursor.take_any(("INNER", "LEFT"))
-    if kind == "LEFT":
-        cursor.take("OUTER")
-    if cursor.word() in _REFUSED_JOINS:
-        refuse_not_built(f"{cursor.word()} JOIN", cursor.text, place)
-    cursor.expect("JOIN", hint=_JOIN_FORM)
-    return kind or "INNER"
-
-
-def _parse_condition(cursor: Cursor) -> tuple[Expr | None, tuple[str, ...], Place]:
-    start = cursor.index + 1
-    if cursor.take("ON"):
-        return cursor.expression(), (), cursor.since(start)
-    if not cursor.take("USING"):
-        cursor.fail("ON or USING", hint=_JOIN_FORM)
-    return None, _parse_using(cursor), cursor.since(start)
-
-
-def _parse_using(cursor: Cursor) -> tuple[str, ...]:
-    cursor.expect("(", hint=_JOIN_FORM)
-    names = cursor.separated(lambda: cursor.name("the name of a column"))
-    cursor.expect(")", hint=_JOIN_FORM)
-    return names
-
-
-def _refuse_window(cursor: Cursor) -> None:
-    """A window is a stream's: this is a join of two of them."""
-    if cursor.at("["):
-        refuse_not_built("a JOIN of two streams", cursor.text, cursor.here)

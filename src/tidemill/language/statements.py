@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -112,17 +113,44 @@ class OrderItem(_Placed):
 
 @dataclass(frozen=True)
 class JoinClause(_Placed):
-    """A table joined to the stream; `kind` is INNER or LEFT, and either `on` or `using` is there.
+    """A table, or a window of a stream, joined to what stands before it in FROM.
 
-    `place` is the table's name, `condition_place` what follows ON or USING.
+    `kind` is INNER, LEFT, RIGHT, FULL, CROSS, LEFT SEMI, LEFT ANTI, or a comma; a table has one
+    of the first two. Either `on` or `using` is there, but for CROSS and commas. `place` is the
+    name, `condition_place` what follows ON or USING.
     """
 
     kind: str
-    table: str
+    name: str
     alias: str | None
     on: Expr | None = None
     using: tuple[str, ...] = ()
+    window: Window | None = None
     condition_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def qualifier(self) -> str:
+        """What stands in front of its columns."""
+        return self.alias or self.name.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Subquery(_Placed):
+    """A condition of WHERE: `[NOT] EXISTS (SELECT …)` or `subject [NOT] IN (SELECT item …)`."""
+
+    negated: bool
+    stream: str
+    alias: str | None
+    window: Window | None
+    where: Expr | None = None
+    subject: Expr | None = None
+    item: Expr | None = None
+    stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def qualifier(self) -> str:
+        """What stands in front of its columns."""
+        return self.alias or self.stream.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -144,9 +172,21 @@ class Emit(_Placed):
 ON_CLOSE = Emit()
 
 
+class Delta(StrEnum):
+    """What of an answer is delivered: all its rows, those that the answer one slide before had
+    not, or those that this one had and that have gone."""
+
+    NONE = ""
+    NEW = "ISTREAM"
+    GONE = "DSTREAM"
+
+
 @dataclass(frozen=True)
 class Select(_Placed):
-    """One SELECT over one stream and the tables joined to it; without a window it gives rows."""
+    """One SELECT over windows of streams and the tables joined to them, or over one stream's rows.
+
+    `subqueries` are conditions beside `where`, all of which have to hold.
+    """
 
     items: tuple[SelectItem, ...]
     stream: str
@@ -159,12 +199,51 @@ class Select(_Placed):
     limit: int | None = None
     joins: tuple[JoinClause, ...] = ()
     emit: Emit = ON_CLOSE
+    delta: Delta = Delta.NONE
+    distinct: bool = False
+    subqueries: tuple[Subquery, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    delta_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """Those of FROM."""
+        windows = (self.window, *(join.window for join in self.joins))
+        return tuple(window for window in windows if window is not None)
+
+    @property
+    def leading_window(self) -> Window | None:
+        """The window whose slide all others follow; the first if none has one of its own."""
+        return next((w for w in self.windows if not w.is_soft), self.window)
+
+    @property
+    def joins_windows(self) -> bool:
+        """True if it reads a window beside the first one."""
+        return bool(self.subqueries) or any(join.window is not None for join in self.joins)
 
     @property
     def is_soft(self) -> bool:
-        """True if its window has a soft period."""
-        return self.window is not None and self.window.is_soft
+        """True if its windows have a soft period: none of them slides at fixed times."""
+        inner = (subquery.window for subquery in self.subqueries)
+        windows = (*self.windows, *inner)
+        return self.window is not None and all(w is None or w.is_soft for w in windows)
+
+    @property
+    def stream_places(self) -> tuple[tuple[str, Place | None], ...]:
+        """What it has windows or rows of, in the order of the text."""
+        joined = ((join.name, join.place) for join in self.joins if join.window is not None)
+        inner = ((subquery.stream, subquery.stream_place) for subquery in self.subqueries)
+        return ((self.stream, self.stream_place), *joined, *inner)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(name for name, _ in self.stream_places)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What it joins to them."""
+        return tuple(join.name for join in self.joins if join.window is None)
 
     @property
     def qualifier(self) -> str:
@@ -189,6 +268,21 @@ class RowSelect(_Placed):
     where: Expr | None = None
     joins: tuple[JoinClause, ...] = ()
     stream_place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def stream_places(self) -> tuple[tuple[str, Place | None], ...]:
+        """What it has rows of: one stream."""
+        return ((self.stream, self.stream_place),)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.stream,)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What is joined to it."""
+        return tuple(join.name for join in self.joins)
 
     @property
     def qualifier(self) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from tidemill.catalog import Code
 from tidemill.ids import hash_once
-from tidemill.language.statements import ON_CLOSE, Emit, Window
+from tidemill.language.statements import ON_CLOSE, Delta, Emit, Window
 from tidemill.plan.expressions import Node, Scalar, Slot, Value
 from tidemill.plan.relation import Relation, check_reads
+from tidemill.plan.window_join import WindowJoin
 from tidemill.types import BIGINT, BOOLEAN, TIMESTAMP
 
 if TYPE_CHECKING:
@@ -111,8 +112,12 @@ class QueryPlan:
     priority: int = 0  # among soft queries and SELECTs that wait
     emit: Emit = ON_CLOSE
     # Over a union, one for each branch: what it reads there, key by key and call by call.
+    # Over several windows also one for each branch of each of them, and how these meet.
     parts: tuple[QueryPlan, ...] = ()
     part_of: str = ""  # of a part, the name of the query
+    join: WindowJoin | None = None
+    delta: Delta = Delta.NONE
+    distinct: bool = False  # of rows of an answer that are equal, the first alone
 
     def __post_init__(self) -> None:
         # Each part of a query over a union reads another relation, and has been checked.
@@ -133,6 +138,11 @@ class QueryPlan:
     def is_soft(self) -> bool:
         """True if only its newest window is answered, when there is time."""
         return self.window.is_soft
+
+    @property
+    def before_us(self) -> int:
+        """How long before an answer lies the one that it is compared with; 0 if it is not."""
+        return self.window.slide_us if self.delta else 0
 
     @cached_property
     def revises(self) -> bool:

@@ -2,9 +2,8 @@
 
 A node is checked when it is made, so a tree that exists makes sense: every column that is
 named is there, and parts that are put together have equal columns. `columns` are those of a
-row, `sources` the streams that rows come from. Windows stand over a relation, not in it; a
-join of windows will be one more node here, `WindowJoin`, with a relation and a window on
-either side.
+row, `sources` the streams that rows come from. The window of a query stands over its relation,
+not in it; where a query joins several, each is a node over what it reads.
 
 >>> from tidemill.types import BIGINT, TIMESTAMP
 >>> packets = Source(Name("Packets"), (Slot("ts", TIMESTAMP), Slot("length", BIGINT)))
@@ -22,11 +21,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import TypeVar
 
+from tidemill.durations import render_duration
 from tidemill.errors import listing, refuse, suggest
 from tidemill.ids import hash_once
 from tidemill.language.names import Name, quote_name
+from tidemill.language.statements import Window
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import Join, JoinTerms
+from tidemill.plan.window_join import item_prefix
 from tidemill.types import BOOLEAN, VOID
 
 Terms = TypeVar("Terms", bound=JoinTerms)
@@ -206,6 +208,58 @@ class Union(Relation):
     @property
     def title(self) -> str:
         return f"union all of {len(self.parts)} branches"
+
+
+@dataclass(frozen=True)
+class WindowOf(Relation):
+    """The rows of a window, under the name that a query gives it."""
+
+    name: str
+    window: Window
+    over: Relation
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.over,)
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return self.over.columns
+
+    @property
+    def title(self) -> str:
+        return f"window {quote_name(self.name)} of {render_duration(self.window.range_us)}"
+
+
+@dataclass(frozen=True)
+class JoinedWindows(Relation):
+    """The rows of several windows as a query joins them, or looks into them.
+
+    `names` are those of the parts of FROM, after which columns are called.
+    """
+
+    windows: tuple[WindowOf, ...]
+    names: tuple[str, ...] = field(compare=False)
+
+    @property
+    def base(self) -> Relation:
+        return self
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.windows
+
+    @property
+    def columns(self) -> tuple[Slot, ...]:
+        return tuple(
+            Slot(f"{item_prefix(number)}{column.name}", column.type)
+            for number, window in enumerate(self.windows)
+            for column in window.columns
+        )
+
+    @property
+    def title(self) -> str:
+        return f"join of {len(self.windows)} windows"
 
 
 @dataclass(frozen=True)

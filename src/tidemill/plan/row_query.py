@@ -9,6 +9,8 @@ from tidemill.ids import hash_once
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import Projection, Relation, check_reads
+from tidemill.plan.row_join import RowJoin
+from tidemill.types import Type
 
 if TYPE_CHECKING:
     from tidemill.plan.predicates import Predicate
@@ -20,7 +22,8 @@ class RowQuery:
     """A select list over the rows of a relation that pass a condition.
 
     They leave with the tick that takes them; if they are `ordered`, in the order of the stream's
-    time, each once the watermark has passed it. `tree` is as that of other queries.
+    time, each once the watermark has passed it. `tree` is as that of other queries. Of a `join`
+    of windows the parts hold the rows, and its results leave in the order of time.
     """
 
     name: str
@@ -31,8 +34,12 @@ class RowQuery:
     predicate: Predicate  # WHERE in canonical form
     columns: tuple[Projection, ...]
     ordered: bool = False
-    parts: tuple[RowQuery, ...] = ()  # over a union, one for each branch
+    # Over a union, one for each branch; over several windows, one for each branch of each.
+    parts: tuple[RowQuery, ...] = ()
     part_of: str = ""  # of a part, the name of the query
+    # Of a part of a join, what its first columns are widened to: the key that rows are held by.
+    key: tuple[Type, ...] = ()
+    join: RowJoin | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -47,6 +54,15 @@ class RowQuery:
     def owner(self) -> str:
         """The query that a user has named."""
         return self.part_of or self.name
+
+    @property
+    def lives_us(self) -> int:
+        """How long after the newest row something may leave yet."""
+        return self.join.longest_us if self.join and self.join.goes else 0
+
+    def leaves_us(self, part: int) -> int:
+        """How far beyond the time of a row of a part the watermark has to be for it to leave."""
+        return self.join.range_us(part) if self.join and self.join.goes else 1
 
     @property
     def conditions(self) -> tuple[Scalar, ...]:

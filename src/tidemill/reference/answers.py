@@ -92,8 +92,13 @@ def _answers(
 ) -> Iterator[ReferenceAnswer]:
     answered = {AS_OF.name: as_of_us, REVISION.name: 0, WITHDRAWN.name: False}
     slots_of_groups = [_slots(plan, span, *group) | answered for group in groups.items()]
-    for slots in _delivered(plan, slots_of_groups):
-        yield (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
+    rows = [
+        (*span, tuple(evaluate_row(output.node, slots)[0] for output in plan.outputs))
+        for slots in _delivered(plan, slots_of_groups)
+    ]
+    if plan.distinct:
+        rows = list({repr(row): row for row in rows}.values())
+    yield from rows[: plan.limit]
 
 
 def _spans(plan: QueryPlan, time_us: int) -> list[tuple[int, int]]:
@@ -111,7 +116,7 @@ def _start_us(window: Window, range_us: int) -> int:
 
 
 def _delivered(plan: QueryPlan, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of a window's groups those that HAVING keeps, in order, cut to LIMIT."""
+    """Of a window's groups those that HAVING keeps, in order."""
     rows = [slots for slots in groups if _passes_having(plan, slots)]
     if not plan.is_ordered:
         return rows
@@ -125,7 +130,7 @@ def _delivered(plan: QueryPlan, groups: list[dict[str, Any]]) -> list[dict[str, 
         )
         nulls_first = order.nulls_first
         rows.sort(key=lambda slots: (evaluate_row(order.node, slots)[0] is None) != nulls_first)
-    return rows[: plan.limit]
+    return rows
 
 
 def _rank(value: Any) -> tuple[Any, ...]:

@@ -30,7 +30,8 @@ class Due(NamedTuple):
     have no rows: they are answered too, but not more than so many without one with rows between,
     nor, unless the query, which is alone then, `has_begun`, before the first with rows. Windows
     that have been answered before have their `revisions`, the number of each one's correction; if
-    there are none, they are answered the first time.
+    there are none, they are answered the first time. Some are `compared` alone: what changes from
+    their answers to the next ones is asked for.
     """
 
     queries: tuple[str, ...]
@@ -43,6 +44,7 @@ class Due(NamedTuple):
     most_empty: int | None = None
     has_begun: bool = False
     revisions: tuple[int, ...] = ()
+    compared: bool = False
 
     @property
     def may_begin(self) -> bool:
@@ -67,22 +69,37 @@ class WindowRun(NamedTuple):
     windows: int
 
 
+DelayedSpec = tuple[WindowSpec, int]
+
+
 @dataclass(frozen=True)
 class Specs:
-    """Windows of many queries side by side."""
+    """Windows of many queries side by side; of each, how long after its end it is asked for."""
 
     specs: tuple[WindowSpec, ...]
     range_us: IntArray
     slide_us: IntArray
     start_us: IntArray
+    after_us: IntArray
 
     @staticmethod
     def of(specs: Iterable[WindowSpec]) -> Specs:
-        members = tuple(specs)
-        rows = [(spec.range_us, spec.slide_us, spec.start_us) for spec in members]
-        return Specs(members, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        return Specs.delayed((spec, 0) for spec in specs)
 
-    def last_ending_by(self, t_us: int) -> IntArray:
+    @staticmethod
+    def delayed(specs: Iterable[DelayedSpec]) -> Specs:
+        """Each with how long after its end it is asked for."""
+        members = tuple(specs)
+        rows = [(spec.range_us, spec.slide_us, spec.start_us, us) for spec, us in members]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        return Specs(tuple(spec for spec, _ in members), *columns)
+
+    def last_due_by(self, t_us: int | IntArray) -> IntArray:
+        """Number of the last window of each that is asked for by the instant."""
+        ends: IntArray = (t_us - self.after_us - self.start_us - self.range_us) // self.slide_us
+        return ends
+
+    def last_ending_by(self, t_us: int | IntArray) -> IntArray:
         """Number of the last window of each that ends at or before the instant."""
         return (t_us - self.start_us - self.range_us) // self.slide_us
 
@@ -93,7 +110,7 @@ class Specs:
 def due_windows(
     specs: Specs, slices: IntArray, after_us: int | None, until_us: int
 ) -> list[list[WindowRun]]:
-    """For each spec the windows with rows that end in `(after_us, until_us]`, ascending.
+    """For each spec the windows with rows that are asked for in `(after_us, until_us]`, ascending.
 
     `slices` are the starts of those that hold rows. Windows are cut at the edges of slices, so
     one that holds the start of a slice holds all of it.
@@ -107,7 +124,9 @@ def due_windows(
     is_long = counts > TRIED_PER_SLICE * len(slices) + TRIED_PER_SLICE
     for place in np.flatnonzero(is_long).tolist():
         spec = specs.specs[place]
-        starts, lengths = closed_runs(spec, slices, slices + 1, after_us, until_us)
+        late_us = int(specs.after_us[place])
+        since_us = None if after_us is None else after_us - late_us
+        starts, lengths = closed_runs(spec, slices, slices + 1, since_us, until_us - late_us)
         runs[place] = list(map(WindowRun, starts.tolist(), lengths.tolist()))
     owner, number = _with_rows(specs, slices, oldest, np.where(is_long, 0, counts))
     is_first = np.ones(len(owner), dtype=np.bool_)
@@ -217,9 +236,9 @@ def _bounds(
     """Numbers of the first and the last window of each spec that may be due."""
     oldest = specs.last_ending_by(int(slices[0])) + 1
     if after_us is not None:
-        oldest = np.maximum(oldest, specs.last_ending_by(after_us) + 1)
+        oldest = np.maximum(oldest, specs.last_due_by(after_us) + 1)
     newest = specs.last_starting_by(int(slices[-1]))
-    return oldest, np.minimum(newest, specs.last_ending_by(until_us))
+    return oldest, np.minimum(newest, specs.last_due_by(until_us))
 
 
 def _with_rows(

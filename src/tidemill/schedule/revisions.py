@@ -28,13 +28,15 @@ class LastAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Revisions:
-    """The answers of a query to windows that may yet be corrected, as far as they matter.
+    """The answers of a query to windows that may yet be corrected or compared, so far as they
+    matter.
 
-    Windows that end by `since_us` closed before the query revised any; it is None before its first
-    tick. In the spans of `silent`, each from after an instant up to another, the query was paused:
-    windows that ended in one were never answered. Of `answers` those are here that are no first
-    ones, and of a query that may withdraw answers all that have rows. `changed` are the windows of
-    which a tick has changed the answer, to be written down.
+    Windows that end by `since_us` closed before the query answered any; it is None before its first
+    tick, and of a query that compares answers before the first one after a pause. In the spans of
+    `silent`, each from after an instant up to another, the query was paused: windows that ended in
+    one were never answered. Of `answers` those are here that are no first ones, and of a query that
+    may withdraw answers all that have rows. `changed` are the windows of which a tick has changed
+    the answer, to be written down.
     """
 
     since_us: int | None = None

@@ -24,9 +24,8 @@ class NextWindow(NamedTuple):
 
 
 def first_open(specs: Specs, closed_us: IntArray) -> IntArray:
-    """For each spec the number of the first window that does not end by its instant."""
-    numbers: IntArray = (closed_us - specs.start_us - specs.range_us) // specs.slide_us + 1
-    return numbers
+    """For each spec the number of the first window that is asked for after its instant."""
+    return specs.last_due_by(closed_us) + 1
 
 
 def next_windows(specs: Specs, first: IntArray, slices: IntArray) -> list[NextWindow | None]:
@@ -54,7 +53,7 @@ def _first_with_rows(specs: Specs, first: IntArray, slices: IntArray) -> tuple[I
         place = np.searchsorted(slices, starts)
         row_us = slices[np.minimum(place, len(slices) - 1)]
         # A slice may lie behind the window, in later ones or in a gap between two.
-        later = np.where(place < len(slices), first_open(specs, row_us), number)
+        later = np.where(place < len(slices), specs.last_ending_by(row_us) + 1, number)
         if (later <= number).all():
             return number, row_us
         number = np.maximum(number, later)

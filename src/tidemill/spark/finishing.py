@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemill.answer.by_spark import finish
+from tidemill.answer.equality import distinct_rows
 from tidemill.answer.request import QueryBatch
 from tidemill.answer.rows import MergedAnswers, merge_buckets
 from tidemill.answer.shapes import finishes_here
@@ -61,12 +62,17 @@ def finish_rows(
     batch: QueryBatch,
     tables: Sequence[pa.Table],
 ) -> MergedAnswers:
-    """Rows that the buckets carried: ordered, cut, and finished by Spark where need be.
+    """Rows that the buckets carried: ordered, cut, made distinct, and finished by Spark where need
+    be.
 
-    The plan is that of any query of the batch; a query that Spark finishes is a batch alone.
+    The plan is that of any query of the batch; a query that Spark finishes is a batch alone, and so
+    is one of distinct rows.
     """
     merged = merge_buckets(batch, tables)
-    if finishes_here(plan):
-        return merged
-    rows, raised = finish(plan, merged.rows, finish_by_spark(session(), plan, merged.rows))
-    return MergedAnswers(rows, np.array([len(rows)]), np.array([raised]))
+    if not finishes_here(plan):
+        rows, raised = finish(plan, merged.rows, finish_by_spark(session(), plan, merged.rows))
+        merged = MergedAnswers(rows, np.array([len(rows)]), np.array([raised]))
+    if plan.distinct:
+        rows = merged.rows.take(pa.array(distinct_rows(merged.rows, plan.limit)))
+        merged = MergedAnswers(rows, np.array([len(rows)]), merged.raised)
+    return merged

@@ -26,10 +26,15 @@ _NULL = 0x9E3779B97F4A7C15
 
 def buckets_of(groups: pa.Table, buckets: int) -> IntArray:
     """The bucket of each row of a table of keys; without keys all are in the first."""
+    return (hashes_of(groups) % np.uint64(buckets)).astype(np.int64)
+
+
+def hashes_of(groups: pa.Table) -> HashArray:
+    """A hash of each row of a table of keys; different keys may have the same one."""
     hashes: HashArray = np.zeros(len(groups), dtype=np.uint64)
     for column in groups.columns:
         hashes = _mixed(hashes * np.uint64(31) + _hashed(column))
-    return (hashes % np.uint64(buckets)).astype(np.int64)
+    return hashes
 
 
 def _hashed(column: pa.ChunkedArray) -> HashArray:

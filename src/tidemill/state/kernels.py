@@ -54,13 +54,24 @@ class Running:
         self._totals[0] = algebra.identity
         _accumulate(cells, self._totals, algebra)
 
+    @property
+    def _is_plain(self) -> bool:
+        """True of totals that are numbers."""
+        return self._totals.ndim == 2 and self._subtract is np.subtract
+
     def windows(self, lo: IntArray, hi: IntArray) -> Array:
-        result: Array = self._subtract(self._totals[hi], self._totals[lo])
+        totals = self._totals
+        result: Array
+        if self._is_plain and is_worth_loading(len(lo) * totals.shape[1]):
+            result = np.empty((len(lo), totals.shape[1]), totals.dtype)
+            columns.subtract_rows(totals, lo, hi, result)
+        else:
+            result = self._subtract(totals[hi], totals[lo])
         return result
 
     def at(self, lo: IntArray, hi: IntArray, group: IntArray) -> Array:
         totals, result = self._totals, np.empty(len(lo), self._totals.dtype)
-        if totals.ndim == 2 and self._subtract is np.subtract and is_worth_loading(len(lo)):
+        if self._is_plain and is_worth_loading(len(lo)):
             columns.subtract_ends(totals, lo, hi, group, result)
         else:
             result = self._subtract(totals[hi, group], totals[lo, group])

@@ -4,7 +4,7 @@ A row feed is a row query and the name under which the store has its rows. A pie
 named once, like all pieces, and exists when a decision names it. Rows that leave at once are
 Parquet files, since sinks may take them as they are. Rows that wait are sorted by time, with the
 time in a column beside those of the query; of a piece some of which have left, the store's entry
-says which are left.
+says which are left. Rows that wait for those of other streams lie under a key.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tidemill.plan.expressions import Scalar
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.row_query import RowQuery
 from tidemill.state.feed import Scan
+from tidemill.state.keyed_pieces import write_keyed_piece
 from tidemill.state.pieces import Piece, write_arrow_file
 
 ROW_TIME = "_time"
@@ -70,6 +71,10 @@ class RowFeed:
 
 
 def row_schema(query: RowQuery) -> pa.Schema:
+    """The columns of the rows of a query, or of a part of one."""
+    if query.join is not None:
+        bounds = [(slot.name, slot.type.arrow) for slot in query.join.bounds]
+        return pa.schema([*bounds, *((o.name, o.node.type.arrow) for o in query.join.outputs)])
     return pa.schema([(column.name, column.scalar.type.arrow) for column in query.columns])
 
 
@@ -78,6 +83,8 @@ def write_row_piece(root: Path, feed: RowFeed, rows: pa.Table, times_us: IntArra
     if not len(rows):
         return None
     folder = root / feed.id
+    if feed.query.key:
+        return write_keyed_piece(folder, feed.query.key, rows, times_us)
     folder.mkdir(parents=True, exist_ok=True)
     name = uuid.uuid4().hex
     if feed.query.ordered:

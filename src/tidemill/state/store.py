@@ -69,6 +69,15 @@ class Version:
     def size(self) -> int:
         return sum(piece.size for pieces in self.pieces.values() for piece in pieces)
 
+    def size_since(self, since_us: int) -> int:
+        """The bytes of the pieces that have slices, or rows that wait, from then on."""
+        return sum(
+            piece.size
+            for pieces in self.pieces.values()
+            for piece in pieces
+            if piece.last_us >= since_us
+        )
+
     def value_bytes(self, synopsis_id: str) -> int:
         """The bytes of the values that are counted for a synopsis."""
         return sum(piece.value_bytes for piece in self.of(synopsis_id))

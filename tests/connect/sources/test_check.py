@@ -56,17 +56,20 @@ def no_measure(files: Files, time_column: str) -> dict[str, Extent]:
 TOOLS = SourceTools(SystemClock(), no_measure)
 
 
-def stream(address: str) -> Stream:
-    text = (
-        f"CREATE STREAM s (ts TIMESTAMP, src STRING, length BIGINT) ORDER BY ts SOURCE '{address}'"
-    )
-    (statement,) = parse_script(text)
+PACKETS = "ts TIMESTAMP, src STRING, length BIGINT"
+
+
+def stream(address: str, columns: str = PACKETS) -> Stream:
+    time = "ts" if columns == PACKETS else "dateTime"
+    (statement,) = parse_script(f"CREATE STREAM s ({columns}) ORDER BY {time} SOURCE '{address}'")
     assert isinstance(statement, CreateStream)
     return stream_of(statement)
 
 
-def opened(address: str, tools: SourceTools = TOOLS) -> Callable[[], AnySource]:
-    return lambda: open_source(stream(address), tools)
+def opened(
+    address: str, tools: SourceTools = TOOLS, columns: str = PACKETS
+) -> Callable[[], AnySource]:
+    return lambda: open_source(stream(address, columns), tools)
 
 
 def write_parts(folder: Path, file_format: str) -> Path:
@@ -102,6 +105,37 @@ GENERATED = CheckedSource(
 
 def test_generated_packets():
     check_source(GENERATED)
+
+
+NEXMARK = {
+    "person": "name STRING, datetime TIMESTAMP, extra STRING",
+    "auction": "seller BIGINT, expires TIMESTAMP, dateTime TIMESTAMP",
+    "bid": "auction BIGINT, PRICE BIGINT, dateTime TIMESTAMP, url STRING",
+}
+
+
+def house_opened(address: str, columns: str) -> Callable[[], AnySource]:
+    return opened(f"generate:nexmark/{address}", columns=columns)
+
+
+@pytest.mark.parametrize("table", NEXMARK)
+def test_generated_auctions(table: str):
+    columns = NEXMARK[table]
+    case = CheckedSource(
+        house_opened(f"{table}?rate=90&events=320", columns),
+        tuple(pair.split()[0] for pair in columns.split(", ")),
+        wrong=[
+            house_opened(f"{table}s", columns),
+            house_opened(f"{table}?rows=5", columns),
+            house_opened(f"{table}?rate=none", columns),
+            house_opened(f"{table}?pace=0", columns),
+            house_opened(table, f"{columns}, length BIGINT"),
+            house_opened(table, columns.replace("STRING", "INT").replace("BIGINT", "INT")),
+        ],
+        empty=house_opened(f"{table}?events=0", columns),
+    )
+    check_source(case)
+    assert case.make().next_input(Position(), Settings(), True) is not None
 
 
 def handed_over(folder: Path, column: str) -> CheckedSource:

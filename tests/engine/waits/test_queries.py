@@ -31,6 +31,7 @@ QUERIES = {
     "several": "SELECT MIN(length) AS n FROM s [RANGE 3 s, 20 s SLIDE 3 s]",
     "early": "SELECT COUNT(*) AS n FROM s [RANGE 20 s SLIDE 10 s START 3 s] EMIT EVERY 3 s",
     "empty": "SELECT COUNT(*) AS n FROM s [RANGE 900 ms SLIDE 900 ms] EMIT EMPTY WINDOWS",
+    "gone": "SELECT DSTREAM(COUNT(*) AS n, window_end AS at) FROM s [RANGE 3 s SLIDE 3 s]",
     "in_order": "SELECT ts, src FROM s ORDER BY ts",
 }
 

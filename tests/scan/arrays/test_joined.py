@@ -126,7 +126,7 @@ class Kept:
 
         (query,) = parse_script(f"CREATE QUERY q{number} AS {sql}")
         assert isinstance(query, CreateQuery)
-        joins = tuple(declared(join.table) for join in query.select.joins)
+        joins = tuple(declared(join.name) for join in query.select.joins)
         return bind(query, STREAM, Environment(SIGNATURES, extent_of=extent), joins)
 
 

@@ -118,6 +118,7 @@ class ApproxPercentile(Approximate):
         parts=_BOUNDS,
         estimates=True,
         is_exact=False,
+        scales=False,
     )
     synonyms: ClassVar[tuple[str, ...]] = ("PERCENTILE_APPROX",)
 

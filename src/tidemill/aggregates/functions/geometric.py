@@ -98,11 +98,13 @@ class GeometricMean(Function):
         return LogSum(call.argument), LogCount(call.argument)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
-        total, count = (lanes.encoded(lane).values for lane in self.lanes(call))
+        of_sum, of_count = self.lanes(call)
+        total, count = lanes.encoded(of_sum).values, lanes.counts(of_count)
         has_logs = count > 0
         # The largest doubles may come out a little larger: infinity, as in Spark.
         with np.errstate(over="ignore"):
-            return np.exp(total / np.where(has_logs, count, 1)), has_logs, None
+            means = np.asarray(total / np.where(has_logs, count, 1), np.float64)
+            return np.exp(means), has_logs, None
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         logs = _plain_logs(rows)

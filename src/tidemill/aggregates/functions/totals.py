@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.encoded import mask_out
+from tidemill.aggregates.encoded import Encoded, mask_out
 from tidemill.aggregates.functions.base import (
     Function,
     bigint,
@@ -53,8 +53,7 @@ class CountFunction(Function):
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
         (lane,) = self.lanes(call)
-        counts = lanes.encoded(lane)
-        return counts.values, counts.valid, None
+        return _whole_numbers(lanes.encoded(lane))
 
     def reference(self, call: AggregateCall, rows: Sequence[PlainRow], window: PlainWindow) -> Any:
         return sum(None not in values for _, values in rows)
@@ -114,12 +113,7 @@ class SumFunction(Function):
         return (Sum(call.argument),)
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
-        total = lanes.encoded(Sum(call.argument))
-        if total.values.ndim == 1:
-            return total.values, total.valid, None
-        values, overflow = to_int64(total.values)
-        raised = overflow if total.valid is None else overflow & total.valid
-        return values, ~raised if total.valid is None else total.valid & ~raised, raised
+        return _whole_numbers(lanes.encoded(Sum(call.argument)))
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
         sums, _, gone, raised = _decimal_sums(call, lanes)
@@ -133,6 +127,15 @@ class SumFunction(Function):
         if call.slot.type == BIGINT:
             return total if -(2**63) <= total < 2**63 else None
         return _fitting(total, call.slot.type) if isinstance(total, Decimal) else total
+
+
+def _whole_numbers(lane: Encoded) -> Numbers:
+    """As BIGINT has them; what is beyond it raises."""
+    if lane.values.ndim == 1:
+        return lane.values, lane.valid, None
+    values, overflow = to_int64(lane.values)
+    raised = overflow if lane.valid is None else overflow & lane.valid
+    return values, ~raised if lane.valid is None else lane.valid & ~raised, raised
 
 
 class AverageFunction(Function):
@@ -152,12 +155,12 @@ class AverageFunction(Function):
         return _argument_type(call).is_decimal
 
     def lower_numbers(self, call: AggregateCall, lanes: CombinedLanes) -> Numbers:
-        total, count = lanes.encoded(Sum(call.argument)), lanes.encoded(Count(call.argument))
+        total, counts = lanes.encoded(Sum(call.argument)), lanes.counts(Count(call.argument))
         sums = to_float(total.values) if total.values.ndim == 2 else total.values
-        empty = count.values == 0
+        empty = counts == 0
         if not empty.any():
-            return sums / count.values, None, None
-        return sums / np.where(empty, 1, count.values), ~empty, None
+            return sums / counts, None, None
+        return sums / np.where(empty, 1, counts), ~empty, None
 
     def lower(self, call: AggregateCall, lanes: CombinedLanes) -> Lowered:
         sums, counts, is_null, raised = _decimal_sums(call, lanes)
@@ -203,18 +206,18 @@ def _decimal_sums(
     call: AggregateCall, lanes: CombinedLanes
 ) -> tuple[pa.Array, Array, BoolArray, BoolArray]:
     """Sums, counts, where the result is NULL, and where Spark would have raised."""
-    total, count = lanes.encoded(Sum(call.argument)), lanes.encoded(Count(call.argument))
+    total, counts = lanes.encoded(Sum(call.argument)), lanes.counts(Count(call.argument))
     wide = sum_type(_argument_type(call))
     limbs = total.values if total.values.ndim == 2 else split_int64(total.values)
     sums = to_decimal(limbs, wide.precision, wide.scale)
-    empty = count.values == 0
+    empty = counts == 0
     overflow = np.asarray(sums.is_null().to_numpy(zero_copy_only=False))
     if total.absent is not None:
         overflow = overflow | total.absent
     if may_overflow(_argument_type(call)):
-        overflow = overflow | (lanes.encoded(Overflow(call.argument)).values > 0)
+        overflow = overflow | (lanes.counts(Overflow(call.argument)) > 0)
     raised = overflow & ~empty
-    return sums, count.values, empty | raised, raised
+    return sums, counts, empty | raised, raised
 
 
 def _divide(total: Decimal, count: int, unit: Decimal) -> Decimal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +22,10 @@ from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import ColumnRows, GroupedRows, has_codes
 from tidemill.aggregates.lanes.base import Lane, PlainRow, known_values
 from tidemill.aggregates.lanes.totals import Sum
-from tidemill.aggregates.limbs import normalise, split_decimal, split_int64, to_decimal
+from tidemill.aggregates.limbs import multiplied, normalise, split_decimal, split_int64, to_decimal
 from tidemill.aggregates.loops.bags import merge
-from tidemill.arrays import Array
+from tidemill.aggregates.powers import multiplied_counts
+from tidemill.arrays import Array, IntArray
 from tidemill.plan.expressions import Scalar
 from tidemill.plan.functions.decimals import sum_type
 
@@ -93,6 +95,14 @@ class BagLane(Lane):
         first, codes, weights = merge(rows, place, count, *entries, size)
         return Bags(first[:-1], first[1:], codes, _carried(weights), lane_rows.dictionary)
 
+    def scaled(self, lane_rows: Bags, weights: IntArray) -> Bags:
+        whole = lane_rows.compact()
+        return replace(whole, weights=self._scaled_weights(whole, weights))
+
+    @abstractmethod
+    def _scaled_weights(self, whole: Bags, weights: IntArray) -> Array:
+        """The weights of all entries, times those of their cells."""
+
 
 class Counts(BagLane):
     """Each value with how often it is there."""
@@ -124,6 +134,10 @@ class Counts(BagLane):
 
     def _row_weights(self, rows: GroupedRows) -> Array:
         return np.ones((1, len(rows.chunk)), np.int64)
+
+    def _scaled_weights(self, whole: Bags, weights: IntArray) -> Array:
+        weights, sizes = (np.repeat(by_cell, whole.sizes) for by_cell in (weights, whole.sizes))
+        return multiplied_counts(whole.weights[0], weights, sizes)[None]
 
 
 class Weights(BagLane):
@@ -174,6 +188,12 @@ class Weights(BagLane):
         if self.summed.in_halves:
             return np.ascontiguousarray(split_int64(numbers).T)
         return numbers[None]
+
+    def _scaled_weights(self, whole: Bags, weights: IntArray) -> Array:
+        times, limbs = np.repeat(weights, whole.sizes), whole.weights
+        numbers = limbs[0] if len(limbs) == 1 else np.ascontiguousarray(limbs.T)
+        scaled = multiplied(numbers, times)
+        return scaled[None] if scaled.ndim == 1 else np.ascontiguousarray(scaled.T)
 
     def _weight_columns(self, weights: Array) -> list[pa.Array]:
         if self.summed.type.is_decimal:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
-from tidemill.aggregates.algebra import Algebra, CostFamily, combined_at
+from tidemill.aggregates.algebra import COUNT, Algebra, CostFamily, combined_at, masked
 from tidemill.aggregates.bags import Bags
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded, as_type, mask_out, numbers_of, valid_rows
-from tidemill.arrays import Array
+from tidemill.aggregates.limbs import multiplied
+from tidemill.aggregates.powers import power
+from tidemill.arrays import Array, IntArray
 from tidemill.catalog import Code
 from tidemill.plan.expressions import Scalar, Value
 from tidemill.types import BIGINT, Type
@@ -57,6 +60,7 @@ class Lane(ABC):
     is_sketch: ClassVar[bool] = False
     counts_values: ClassVar[bool] = False  # its memory grows with the distinct values
     has_every_value: ClassVar[bool] = False  # with how often it is there
+    can_be_scaled: ClassVar[bool] = True  # `scaled` is there for it
 
     def __init_subclass__(cls) -> None:
         if "kind" in vars(cls):
@@ -152,6 +156,17 @@ class Lane(ABC):
     ) -> LaneArray:
         """The rows, all or those named, combined at `place`, of `count` places."""
 
+    @abstractmethod
+    def scaled(self, lane_rows: Any, weights: IntArray) -> LaneArray:
+        """Each row as so many of its like combined; every weight is at least one.
+
+        Counts and sums have no end there: they become limbs where 64 bits might not hold all.
+        """
+
+    def nothing(self, rows: int) -> LaneArray:
+        """The lane of rows without a value."""
+        return self.absent(rows)
+
 
 class KernelLane(Lane):
     """A lane whose windows a kernel combines."""
@@ -169,6 +184,12 @@ class KernelLane(Lane):
         self, lane_rows: Encoded, place: Array, count: int, rows: Array | None = None
     ) -> Encoded:
         return combined_at(self.algebra, lane_rows, place, count, rows)
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        if self.algebra.idempotent:
+            return lane_rows
+        values = masked(lane_rows.values, lane_rows.valid, self.algebra)
+        return replace(lane_rows, values=power(self.algebra, values, weights))
 
 
 class NumberLane(KernelLane):
@@ -200,6 +221,17 @@ class NumberLane(KernelLane):
 
     def decode(self, rows: Encoded) -> list[pa.Array]:
         return [mask_out(as_type(rows.zeroed, self.stored), rows.absent)]
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        if self.algebra.combine is not np.add:
+            return super().scaled(lane_rows, weights)
+        return replace(lane_rows, values=multiplied(lane_rows.zeroed, weights))
+
+    def nothing(self, rows: int) -> LaneArray:
+        """Of nothing there is a count, and no other number."""
+        if self.algebra is COUNT:
+            return Encoded(np.zeros(rows, np.int64), None)
+        return super().nothing(rows)
 
     def absent(self, rows: int) -> Encoded:
         return self.encode([pa.nulls(rows, kind) for kind in self.part_types])

@@ -20,7 +20,7 @@ from tidemill.aggregates.elementwise import Elementwise, records
 from tidemill.aggregates.encoded import Encoded, filled
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow, known_values
 from tidemill.aggregates.loops.scatter import moments_at
-from tidemill.arrays import Array
+from tidemill.arrays import Array, IntArray
 from tidemill.compiling import compiled
 
 DTYPE = np.dtype([("n", np.float64), ("mean", np.float64), ("m2", np.float64)])
@@ -131,3 +131,9 @@ class Moments(KernelLane):
 
     def absent(self, rows: int) -> Encoded:
         return Encoded(np.zeros(rows, DTYPE), None)
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        values = lane_rows.values
+        with np.errstate(over="ignore"):
+            n, m2 = values["n"] * weights, values["m2"] * weights
+        return Encoded(records(DTYPE, n, values["mean"], m2), None)

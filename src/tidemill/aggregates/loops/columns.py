@@ -26,6 +26,15 @@ def subtract_ends(totals: Array, lo: Array, hi: Array, group: Array, into: Array
 
 
 @compiled
+def subtract_rows(totals: Array, lo: Array, hi: Array, into: Array) -> None:
+    """The same in every column."""
+    for i in range(len(lo)):
+        before, after = totals[lo[i]], totals[hi[i]]
+        for group in range(totals.shape[1]):
+            into[i, group] = after[group] - before[group]
+
+
+@compiled
 def add_runs(cells: Array, lo: Array, hi: Array, group: Array, into: Array) -> None:
     """Slices `lo:hi` of the group are added to what is there; so, too, in the loops after this."""
     for i in range(len(lo)):

@@ -116,6 +116,13 @@ class SketchLane(Lane):
         ]
 
 
+class OfCounts(OfKeys, Protocol):
+    """Sketches that know how often a value is there."""
+
+    def scaled(self, state: State, weight: int) -> State:
+        """So many of its like, merged."""
+
+
 class KeySketchLane(SketchLane):
     """A sketch of keys: a group's sketch hears of each of its values once, with its count."""
 
@@ -181,6 +188,19 @@ class KeySketchLane(SketchLane):
         make = self.family.make
         rows = zip(keys_of(arrays[0], self.type), arrays[1].to_pylist(), strict=True)
         return Encoded(objects([k if k is None else make([k], [count]) for k, count in rows]), None)
+
+
+class CountSketchLane(KeySketchLane):
+    """A sketch of keys with their counts."""
+
+    @property
+    @abstractmethod
+    def family(self) -> OfCounts: ...
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        scaled = self.family.scaled
+        rows = zip(lane_rows.values.tolist(), weights.tolist(), strict=True)
+        return Encoded(objects([s if s is None else scaled(s, often) for s, often in rows]), None)
 
 
 def in_groups(groups: IntArray, count: int) -> tuple[IntArray, IntArray]:

@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 import datasketches
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.base import KeySketchLane, State
+from tidemill.aggregates.sketches.base import CountSketchLane, State
 from tidemill.aggregates.sketches.counts import Tally
 from tidemill.aggregates.sketches.keys import SketchKey
-from tidemill.aggregates.sketches.read_counts import COUNT_MIN_ROWS
+from tidemill.aggregates.sketches.read_counts import COUNT_MIN_ROWS, scaled_sketch
 
 
 def count_min_width(error: float) -> int:
@@ -50,6 +50,12 @@ class CountMin:
             union.merge(sketch)
         return union
 
+    def scaled(self, state: State, weight: int) -> State:
+        read = self.read(state)
+        if isinstance(read, Tally):
+            return counts.scaled(read, weight)
+        return scaled_sketch(self.to_bytes(state), weight)
+
     def to_bytes(self, state: State) -> bytes:
         if isinstance(state, Tally):
             return counts.to_bytes(state)
@@ -73,7 +79,7 @@ class CountMin:
         return sketch
 
 
-class CountMinLane(KeySketchLane):
+class CountMinLane(CountSketchLane):
     """Rows of `size` counters; Spark's own count-min sketch has other bytes, so none is used."""
 
     kind: ClassVar[str] = "countmin"

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
 from tidemill.aggregates.merging import objects
+from tidemill.aggregates.powers import MOST_COUNTED, multiplied_counts
 from tidemill.aggregates.sketches.keys import SketchKey
 from tidemill.arrays import Array, IntArray
 
@@ -92,6 +93,12 @@ def added(parts: Sequence[Tally]) -> Tally:
         sum(part.missed for part in parts),
         np.concatenate(texts)[order[first]] if texts else None,
     )
+
+
+def scaled(tally: Tally, weight: int) -> Tally:
+    """So many of its like added up, as far as 64 bits hold it."""
+    counts = multiplied_counts(tally.counts, weight, len(tally.keys))
+    return replace(tally, counts=counts, missed=min(tally.missed * weight, MOST_COUNTED))
 
 
 def cut(counts: Tally, room: int) -> Tally:

@@ -17,9 +17,11 @@ from typing import Any, ClassVar
 
 import datasketches
 
+from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.sketches.base import KeySketchLane, State
 from tidemill.aggregates.sketches.keys import SketchKey
 from tidemill.aggregates.sketches.registers import is_full, merged_registers, summed
+from tidemill.arrays import IntArray
 from tidemill.types import STRING
 
 # The relative standard error of an HLL union is this over the root of its registers: the root
@@ -101,6 +103,9 @@ class DistinctLane(KeySketchLane):
     """A sketch of the set of values."""
 
     function: ClassVar[str]  # Spark's
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        return lane_rows
 
     def _aggregate_sql(self, value: str) -> str | None:
         key = self._key_sql(value)

@@ -20,7 +20,7 @@ from typing import ClassVar
 import datasketches
 
 from tidemill.aggregates.sketches import counts
-from tidemill.aggregates.sketches.base import KeySketchLane, State
+from tidemill.aggregates.sketches.base import CountSketchLane, State
 from tidemill.aggregates.sketches.counts import Tally
 from tidemill.aggregates.sketches.keys import SketchKey, is_text_key
 
@@ -56,6 +56,9 @@ class Items:
         whole = counts.added([self.read(state) for state in states])
         return counts.cut(whole, items_room(self.log_size))
 
+    def scaled(self, state: State, weight: int) -> State:
+        return counts.scaled(self.read(state), weight)
+
     def to_bytes(self, state: State) -> bytes:
         return state if isinstance(state, bytes) else counts.to_bytes(state)
 
@@ -77,7 +80,7 @@ class Items:
         return replace(exact, missed=missed)
 
 
-class ItemsLane(KeySketchLane):
+class ItemsLane(CountSketchLane):
     """As many values as a table of 2^size places has room for."""
 
     kind: ClassVar[str] = "items"

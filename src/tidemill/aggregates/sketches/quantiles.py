@@ -21,7 +21,7 @@ from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import PlainRow, known_values
 from tidemill.aggregates.merging import objects
 from tidemill.aggregates.sketches.base import SketchLane, State, in_groups, runs
-from tidemill.arrays import FloatArray
+from tidemill.arrays import FloatArray, IntArray
 
 # The best fit of the library's makers to the 99th percentile of thousands of trials.
 _FACTOR, _POWER = 2.296, 0.9723
@@ -71,6 +71,7 @@ class KllLane(SketchLane):
     """A sketch of size k of the values as doubles."""
 
     kind: ClassVar[str] = "kll"
+    can_be_scaled: ClassVar[bool] = False
 
     @property
     def family(self) -> Quantiles:
@@ -94,3 +95,6 @@ class KllLane(SketchLane):
     def lift_plain(self, rows: Sequence[PlainRow]) -> tuple[Any, ...]:
         values = np.array(known_values(rows), np.float64)
         return (self.family.to_bytes(self.family.of(values)),)
+
+    def scaled(self, lane_rows: Encoded, weights: IntArray) -> Encoded:
+        raise NotImplementedError(f"{self.sql} cannot be scaled")

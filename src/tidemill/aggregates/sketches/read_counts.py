@@ -43,6 +43,12 @@ def counters(states: Flat, width: int, key: int) -> IntArray:
     return counters + bits.view(np.float64).astype(np.int64)
 
 
+def scaled_sketch(sketch: bytes, weight: int) -> bytes:
+    """The sketch with every count in it times the weight, that of all values included."""
+    head, counters = sketch[:_WEIGHT_AT], np.frombuffer(sketch, np.float64, offset=_WEIGHT_AT)
+    return head + (counters * weight).tobytes()
+
+
 @compiled
 def _project(data: Array, at: Array, places: Array, key: int, exact: Array, bits: Array) -> None:
     """The bits of the doubles that a sketch holds."""

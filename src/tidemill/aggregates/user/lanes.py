@@ -12,6 +12,7 @@ from tidemill.aggregates.algebra import Algebra, CostFamily
 from tidemill.aggregates.columns import GroupedRows
 from tidemill.aggregates.encoded import Encoded
 from tidemill.aggregates.lanes.base import KernelLane, PlainRow
+from tidemill.aggregates.powers import power
 from tidemill.aggregates.user.running import UserAggregate, user_aggregate
 from tidemill.plan.expressions import Scalar
 
@@ -88,7 +89,7 @@ class UserLane(KernelLane):
             return Encoded(user.states.from_arrow(arrays[0]), None)
         _, times, *values = arrays
         counts = np.array(times.to_numpy(zero_copy_only=False))
-        return Encoded(user.power(user.lift(values), counts), None)
+        return Encoded(power(user.algebra, user.lift(values), counts), None)
 
     def decode(self, rows: Encoded) -> list[pa.Array]:
         return [self.user.states.to_arrow(rows.values)]

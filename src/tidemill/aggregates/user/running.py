@@ -87,20 +87,6 @@ class UserAggregate:
         found[RAISED] += left[RAISED] - right[RAISED]
         return found
 
-    def power(self, states: Array, times: IntArray) -> Array:
-        """Each state combined with itself, so many in all, by doubling."""
-        powers = self.algebra.filled((len(states),), states.dtype)
-        left = times.copy()
-        while True:
-            odd = np.flatnonzero(left & 1)
-            put(powers, odd, self.combine(powers.take(odd), states.take(odd)))
-            left >>= 1
-            rest = np.flatnonzero(left)
-            if not len(rest):
-                return powers
-            states = states.copy()
-            put(states, rest, self.combine(states.take(rest), states.take(rest)))
-
     def lower(self, records: Array) -> tuple[pa.Array, BoolArray]:
         """The results, NULL where the user's code has raised on the way, and where that was."""
         kind = self.declared.result.arrow

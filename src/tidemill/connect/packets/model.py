@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NoReturn
+from dataclasses import dataclass
 
-from tidemill.durations import parse_duration
-from tidemill.errors import listing, refuse, suggest
+from tidemill.connect.generators.contract import BLOCK_US
+from tidemill.connect.generators.options import OptionRules
 
-BLOCK_US = 1_000_000
 # ON/OFF periods are drawn anew each epoch: long enough for bursts of minutes to show, short
 # enough that any block is one small drawing away.
 EPOCH_BLOCKS = 600
@@ -35,15 +33,12 @@ class PacketModel:
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                _refuse_value(name, value, f"it is {least} to {most}")
+        _RULES.check(self)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> PacketModel:
         """The model that `generate:packets?name=value&…` asks for."""
-        return cls(**{name: _parse_option(name, text) for name, text in options.items()})
+        return cls(**_RULES.values(options))
 
 
 _BOUNDS: dict[str, tuple[float, float]] = {
@@ -59,33 +54,5 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "duration_us": (1, 2**55),
     "rows": (0, 2**55),
 }
-OPTIONS = tuple(field.name for field in fields(PacketModel))
-_FRACTIONS = ("zipf", "shape")
-_DURATIONS = {"duration": "duration_us", "disorder": "disorder_us"}
-
-
-def with_microseconds(options: dict[str, str]) -> dict[str, str]:
-    """`duration=60s` and the like become the model's microseconds."""
-    return {
-        _DURATIONS.get(name, name): str(parse_duration(text)) if name in _DURATIONS else text
-        for name, text in options.items()
-    }
-
-
-def _parse_option(name: str, text: str) -> Any:
-    if name not in OPTIONS:
-        refuse(
-            "E_SOURCE",
-            f"no option '{name}' of generate:packets",
-            detail=listing("options", OPTIONS),
-            hint=suggest(name, OPTIONS),
-        )
-    number = float if name in _FRACTIONS else int
-    try:
-        return number(text)
-    except ValueError:
-        _refuse_value(name, text, "it is a number" if number is float else "it is a whole number")
-
-
-def _refuse_value(name: str, value: object, expected: str) -> NoReturn:
-    refuse("E_SOURCE", f"option {name} of generate:packets cannot be {value}", detail=expected)
+OPTIONS = tuple(_BOUNDS)
+_RULES = OptionRules("packets", _BOUNDS, ("zipf", "shape"), ("duration", "disorder"))

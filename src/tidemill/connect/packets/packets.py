@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.arrays import Array, FloatArray
-from tidemill.connect.packets.model import BLOCK_US, PacketModel
+from tidemill.connect.generators.contract import BLOCK_US
+from tidemill.connect.packets.model import PacketModel
 from tidemill.connect.packets.times import (
     CONTENT,
     Ints,

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from tidemill.arrays import FloatArray, IntArray
-from tidemill.connect.packets.model import BLOCK_US, EPOCH_BLOCKS, PacketModel
+from tidemill.connect.generators.contract import BLOCK_US
+from tidemill.connect.packets.model import EPOCH_BLOCKS, PacketModel
 
 Ints = IntArray
 

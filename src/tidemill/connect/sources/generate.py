@@ -1,4 +1,4 @@
-"""`generate:packets`: rows made from a seed, any block from its number alone."""
+"""`generate:packets` and the like: rows made from a seed, any block from its number alone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from functools import partial
 import pyarrow as pa
 
 from tidemill.catalog import Stream
-from tidemill.connect.packets.model import with_microseconds
-from tidemill.connect.packets.packets import (
-    BLOCK_US,
-    SCHEMA,
-    PacketModel,
-    block_count,
-    make_block,
-    rows_in_block,
-)
+from tidemill.connect.generators.contract import BLOCK_US, Generator
+from tidemill.connect.generators.register import make_generator
 from tidemill.connect.sources.contract import (
     ArrowBlocks,
     InputRows,
@@ -37,15 +30,13 @@ class GenerateSource(SourceReader[NumberSpan]):
 
     def __init__(self, stream: Stream, tools: SourceTools) -> None:
         options = stream.source.option_map
-        if stream.source.path != "packets":
-            refuse("E_SOURCE", f"no generator '{stream.source.path}'", hint="generators: packets")
         self._pace = _pace(options.pop("pace", "1"))
         self._stream = stream
-        self._model = PacketModel.from_options(with_microseconds(options))
-        self._blocks = block_count(self._model)
+        self._generator = make_generator(stream.source.path, options)
+        self._blocks = self._generator.block_count()
         self._clock = tools.clock
         self._started_us: int | None = None
-        _check_columns(stream)
+        _check_columns(stream, self._generator)
 
     def next_input(
         self, position: Position, settings: Settings, draining: bool
@@ -55,12 +46,12 @@ class GenerateSource(SourceReader[NumberSpan]):
             refuse(
                 "E_SOURCE",
                 f"stream {self._stream.name} has no end, so it cannot be taken whole",
-                hint="give it a duration or rows, as in generate:packets?duration=60s",
+                hint=f"give it a duration, as in generate:{self._generator.name}?duration=60s",
             )
         limit = self._end(low, draining)
         high, rows = low, 0
         while high < limit and (high == low or rows < settings.tick_rows):
-            rows += rows_in_block(self._model, high)
+            rows += self._generator.rows_in_block(high)
             high += 1
         return NumberSpan(low, high) if high > low else None
 
@@ -74,7 +65,7 @@ class GenerateSource(SourceReader[NumberSpan]):
         return self._blocks is not None and (position.mark or 0) >= self._blocks
 
     def read(self, portion: NumberSpan, columns: Sequence[str]) -> InputRows:
-        make = partial(_packets, self._model, tuple(columns))
+        make = partial(_rows, self._generator, tuple(columns))
         numbers = range(portion.low, portion.high)
         return ArrowBlocks(stored_columns(self._stream, columns), numbers, make)
 
@@ -82,7 +73,7 @@ class GenerateSource(SourceReader[NumberSpan]):
         return NumberSpan(0, 1)
 
     def most_rows(self, portion: NumberSpan) -> int | None:
-        return sum(rows_in_block(self._model, n) for n in range(portion.low, portion.high))
+        return sum(map(self._generator.rows_in_block, range(portion.low, portion.high)))
 
     def _end(self, low: int, draining: bool) -> int:
         if draining:
@@ -95,8 +86,10 @@ class GenerateSource(SourceReader[NumberSpan]):
         return reached if self._blocks is None else min(reached, self._blocks)
 
 
-def _packets(model: PacketModel, columns: Sequence[str], block: int) -> tuple[pa.RecordBatch]:
-    return (make_block(model, block).select(list(columns)),)
+def _rows(generator: Generator, columns: Sequence[str], block: int) -> tuple[pa.RecordBatch]:
+    spelling = {name.lower(): name for name in generator.schema.names}
+    rows = generator.make_block(block, [spelling[name.lower()] for name in columns])
+    return (rows.rename_columns(list(columns)),)
 
 
 def _pace(text: str) -> float:
@@ -109,15 +102,18 @@ def _pace(text: str) -> float:
     return pace
 
 
-def _check_columns(stream: Stream) -> None:
+def _check_columns(stream: Stream, generator: Generator) -> None:
+    kinds = {field.name.lower(): field.type for field in generator.schema}
     for column in stream.stored_columns:
-        if column.name not in SCHEMA.names:
+        kind = kinds.get(column.name.lower())
+        if kind is None:
+            names = generator.schema.names
             refuse(
                 "E_SOURCE",
-                f"generate:packets makes no column '{column.name}'",
-                detail=listing("columns", SCHEMA.names),
-                hint=suggest(column.name, SCHEMA.names),
+                f"generate:{generator.name} makes no column '{column.name}'",
+                detail=listing("columns", names),
+                hint=suggest(column.name, names),
             )
-        kind = SCHEMA.field(column.name).type
         if not column.type.is_atomic or column.type.arrow != kind:
-            refuse("E_SOURCE", f"generate:packets makes {column.name} as {kind}, not {column.type}")
+            primary = f"generate:{generator.name} makes {column.name} as {kind}, not {column.type}"
+            refuse("E_SOURCE", primary)

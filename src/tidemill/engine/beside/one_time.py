@@ -10,11 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from tidemill.aggregates.user import give_back
-from tidemill.answer.joint import joint_synopsis
 from tidemill.answer.request import CARRY, QueryBatch, WindowRequest
 from tidemill.answer.rows import answer_schema
 from tidemill.answer.shapes import lift
-from tidemill.answer.task import AnswerFolders, AnswerTask, answer_tasks, joint_tasks
+from tidemill.answer.task import (
+    AnswerFolders,
+    AnswerTask,
+    answer_tasks,
+    joint_tasks,
+    synopsis_over,
+)
 from tidemill.arrays import IntArray
 from tidemill.catalog import Catalog
 from tidemill.engine.home import Home
@@ -96,8 +101,8 @@ class HeldWindows:
             tasks = answer_tasks(folders, 0, serving.synopsis, pieces, [request], keys=serving.keys)
             return request.batch, tasks
         synopses = [serving.synopsis for serving in self.servings]
-        joint = joint_synopsis("one time", [query], synopses)
-        reading = joint.reading(tuple(serving.reading for serving in self.servings))
+        joint = synopsis_over("one time", [query], synopses)
+        reading = joint.reading(query, [serving.reading for serving in self.servings])
         request = self._request(query, reading)
         return request.batch, joint_tasks(folders, 0, joint, self.pieces, [request], False)
 
@@ -126,7 +131,10 @@ def windows_held(query: QueryPlan, plan: SharedPlan, states: StreamStates) -> He
     versions = [states[source_name(part.relation)].version for part in query.by_source]
     pairs = list(zip(servings, versions, strict=True))
     slices = reduce(np.union1d, (version.slices(s.synopsis.id) for s, version in pairs))
-    since_us = max(serving.since_us for serving in servings)
+    since_us = max(
+        serving.since_us + part.window.range_us - query.window.range_us
+        for serving, part in zip(servings, query.by_source, strict=True)
+    )
     due = tuple(_due(query, since_us, slices, until_us))
     return HeldWindows(servings, tuple(v.of(s.synopsis.id) for s, v in pairs), due)
 

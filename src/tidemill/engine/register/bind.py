@@ -95,7 +95,7 @@ class Binder:
         self, plan: AnyQuery, query: CreateQuery, catalog: Catalog, standing: SharedPlan
     ) -> bool:
         """True if a query bound now would read the files that the plan reads."""
-        places = {Name(clause.table): clause.place for clause in query.select.joins}
+        places = {Name(clause.name): clause.place for clause in query.select.joins}
         scan = catalog.settings.scan
         return all(
             self.tables.file_of(

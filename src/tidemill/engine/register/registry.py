@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidemill.catalog import Catalog
-from tidemill.catalog.definitions import priority_of_select
 from tidemill.catalog.differences import check_advance
 from tidemill.catalog.handed import answering_query
+from tidemill.catalog.options import priority_of_select
 from tidemill.connect.handovers import HandoverLedger
 from tidemill.engine.explain import THIS_QUERY, Explainer
 from tidemill.engine.home import Home
@@ -84,7 +84,8 @@ class Registry:
             self.binder.stream(statement.name, catalog)
         elif isinstance(plan := self.bind(statement, catalog), QueryPlan):
             check_calls(plan)
-            check_windows(statement.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
 
     def complete(self, statement: CreateAnswerStream, catalog: Catalog) -> CreateAnswerStream:
         """With the columns that the answers have."""
@@ -105,12 +106,27 @@ class Registry:
                 hint="CREATE QUERY name AS … answers windows as they come",
                 place=run.select.emit.place,
             )
+        if run.select.delta:
+            refuse(
+                "E_WINDOW",
+                f"a SELECT by itself has no {run.select.delta}: no answer comes before it",
+                hint="CREATE QUERY name AS … tells how its answers change",
+                place=run.select.delta_place,
+            )
         query = CreateQuery(THIS_QUERY, None, run.select)
         priority = priority_of_select(run)
         plan = self.binder.bind(query, catalog, self.plan)
         if isinstance(plan, QueryPlan):
-            check_windows(run.select.window)
+            for part in plan.by_source:
+                check_windows(part.window)
             return replace(plan.answered_once(), priority=priority)
+        if plan.join is not None:
+            refuse(
+                "E_WINDOW",
+                "a SELECT by itself is answered at an instant, and no window here slides",
+                hint="give one a SLIDE, and aggregate; or let the results come: CREATE QUERY",
+                place=run.select.place,
+            )
         refuse(
             "E_WINDOW",
             "a SELECT by itself reads a window, and this stream has none",

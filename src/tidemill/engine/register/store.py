@@ -23,6 +23,7 @@ from tidemill.engine.tick.outlets import Writers
 from tidemill.language.names import Name
 from tidemill.plan.joins import Join
 from tidemill.plan.row_query import AnyQuery, RowQuery
+from tidemill.schedule import NO_REVISIONS
 from tidemill.share import SharedPlan, windowed
 from tidemill.state.row_pieces import RowFeed
 from tidemill.state.synopsis import Synopsis
@@ -57,6 +58,11 @@ class Registered:
             else QueryState()
             for query in catalog.every_query()
         }
+        # One that compares answers has none before its first one after a pause.
+        resumed = self.catalog.paused - catalog.paused
+        for query in plan.queries if resumed else ():
+            if query.delta and Name(query.name) in resumed:
+                queries[query.name] = replace(queries[query.name], revisions=NO_REVISIONS)
         return Registered(catalog, plan, queries)
 
     def changed_since(self, before: Registered) -> dict[str, QueryState]:

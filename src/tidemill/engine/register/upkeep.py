@@ -71,10 +71,12 @@ def over_us(
     plan: SharedPlan, times: Registers, corrects: Mapping[Name, int], part: QueryPlan
 ) -> int | None:
     """The time by which windows of a part are over."""
-    sources = source_names(plan.query(part.owner).relation)
+    query = plan.query(part.owner)
+    sources = source_names(query.relation)
     if not times.keys() >= set(sources):
         return None  # a source has been added that no runner reads yet
-    return over_us_of(sources, part.window.update_us if part.is_soft else 0, times, corrects)
+    update_us = part.window.update_us if part.is_soft else 0
+    return over_us_of(sources, update_us, query.before_us, times, corrects)
 
 
 def oversized(

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
-from tidemill.answer.joint import joint_synopsis
+from tidemill.answer.joined.synopsis import way_of_joining
 from tidemill.answer.request import Delivery, QueryBatch, WindowRequest, choose_delivery
 from tidemill.answer.shapes import LiftedQuery, lift
-from tidemill.answer.task import AnswerTask, TaskResult, answer_tasks, joint_tasks
+from tidemill.answer.task import (
+    AnswerTask,
+    TaskResult,
+    answer_tasks,
+    joint_tasks,
+    synopsis_over,
+)
 from tidemill.catalog import Stream
 from tidemill.engine.tick.bases import Basis, BasisReaders, Versions, bases_with
 from tidemill.engine.tick.context import AnswerContext
@@ -16,7 +23,6 @@ from tidemill.engine.tick.stints import JointStint, basis_id
 from tidemill.language.names import Name
 from tidemill.plan.predicates import AnyReading
 from tidemill.plan.query import QueryPlan
-from tidemill.plan.relation import Relation
 from tidemill.schedule import Due, parts_of_due
 from tidemill.spark.jobs import run_answers
 from tidemill.state.store import Version
@@ -33,20 +39,30 @@ class Answerer:
     """
 
     def __init__(self, context: AnswerContext, stream: Stream, of_soft: bool = False) -> None:
-        self._context, plan = context, context.plan
-        bases = bases_with(plan, stream.key)
-        readers = {b.synopses: b.soft if of_soft else b.strict for b in bases}
-        self._alone = [
-            _SynopsisAnswerer(context, synopsis, readers.get((synopsis.id,), ()))
-            for synopsis in plan.of_stream(stream.key)
+        self._context, self._stream, self._of_soft = context, stream.key, of_soft
+
+    @cached_property
+    def _readers(self) -> list[tuple[Basis, BasisReaders]]:
+        """What is read, and by whom; put together when windows are first due."""
+        bases = bases_with(self._context.plan, self._stream)
+        return [(basis, basis.soft if self._of_soft else basis.strict) for basis in bases]
+
+    @cached_property
+    def _alone(self) -> list[_SynopsisAnswerer]:
+        readers = {basis.synopses: of_basis for basis, of_basis in self._readers}
+        return [
+            _SynopsisAnswerer(self._context, synopsis, readers.get((synopsis.id,), ()))
+            for synopsis in self._context.plan.of_stream(self._stream)
         ]
-        self._joint = [
-            _JointAnswerer(context, basis, f"{basis_id(basis.synopses)}#{number}", group)
-            for basis in bases
+
+    @cached_property
+    def _joint(self) -> list[_JointAnswerer]:
+        return [
+            _JointAnswerer(self._context, basis, f"{basis_id(basis.synopses)}#{number}", group)
+            for basis, readers in self._readers
             if len(basis.synopses) > 1
-            for number, group in enumerate(_by_union(readers[basis.synopses]))
+            for number, group in enumerate(_by_wording(readers))
         ]
-        self._stream = stream.key
 
     def answer(
         self,
@@ -112,7 +128,7 @@ class _SynopsisAnswerer:
 
 
 class _JointAnswerer:
-    """The tasks of the queries of one union over one basis."""
+    """The tasks of the queries of one union, or of one way of joining, over one basis."""
 
     def __init__(
         self, context: AnswerContext, basis: Basis, name: str, readers: BasisReaders
@@ -120,10 +136,10 @@ class _JointAnswerer:
         self._context, self._basis = context, basis
         synopses = [context.plan.synopsis(key) for key in basis.synopses]
         queries = list({query.name: query for query, _ in readers}.values())
-        self._joint = joint = joint_synopsis(name, queries, synopses)
+        self._joint = joint = synopsis_over(name, queries, synopses)
         buckets = {context.buckets[key] for key in basis.synopses}
         self._in_buckets = joint.is_aligned and len(buckets) == 1
-        reading = {q.name: joint.reading(stint.readings) for q, stint in reversed(readers)}
+        reading = {q.name: joint.reading(q, stint.readings) for q, stint in reversed(readers)}
         is_parted = self._in_buckets and buckets != {1}
         self._batches = QueryBatches(
             context, basis_id(basis.synopses), readers, reading, is_parted=is_parted
@@ -139,11 +155,12 @@ class _JointAnswerer:
         return joint_tasks(folders, tick, self._joint, pieces, requests, self._in_buckets)
 
 
-def _by_union(readers: BasisReaders) -> list[BasisReaders]:
-    """The readers of each union: their queries have one wording."""
-    groups: dict[Relation, list[tuple[QueryPlan, JointStint]]] = {}
+def _by_wording(readers: BasisReaders) -> list[BasisReaders]:
+    """The readers of each union, and those that join alike: their queries have one wording."""
+    groups: dict[Hashable, list[tuple[QueryPlan, JointStint]]] = {}
     for query, stint in readers:
-        groups.setdefault(query.relation, []).append((query, stint))
+        wording = way_of_joining(query) if query.join else query.relation
+        groups.setdefault(wording, []).append((query, stint))
     return [tuple(group) for group in groups.values()]
 
 
@@ -176,14 +193,17 @@ class QueryBatches:
         self._readers = stints_by_query(readers)
         self._queries = [lift(query) for query, _ in self._readers]
         self._finished_by_driver = [
-            # Whether an answer is withdrawn is known of all buckets together.
-            (query.is_ordered and is_parted) or query.may_withdraw or not lifted.finishes_here
+            # What is withdrawn, there twice or changed is known of all buckets together.
+            (query.is_ordered and is_parted)
+            or (query.may_withdraw or query.distinct or bool(query.delta))
+            or not lifted.finishes_here
             for (query, _), lifted in zip(self._readers, self._queries, strict=True)
         ]
         self._watched: frozenset[str] | None = None
         self._deliveries: list[tuple[Delivery, bool]] = []
         self._batches: list[QueryBatch] = []
         self._places: dict[str, tuple[int, int]] = {}
+        self._compared: dict[int, int] = {}  # by place of a batch, that of its compared windows
         self._places_of: dict[tuple[str, ...], tuple[tuple[int, int], ...]] = {}
 
     def requests(self, due: Iterable[Due]) -> tuple[WindowRequest, ...]:
@@ -194,6 +214,7 @@ class QueryBatches:
         for run in due:
             if run.synopsis == self._basis:
                 for place, number in self._places_behind(run.queries):
+                    place = self._compared[place] if run.compared else place
                     numbers[place].append(number)
                     runs[place].append(run)
         return tuple(
@@ -235,21 +256,28 @@ class QueryBatches:
             for number, query in enumerate(batch.queries)
         }
         self._places_of = {}
+        changing = [place for place, batch in enumerate(self._batches) if batch.delta]
+        self._compared = {
+            place: len(self._batches) + number for number, place in enumerate(changing)
+        }
+        self._batches += [replace(self._batches[place], compared=True) for place in changing]
 
     def _batch_key(self, query: LiftedQuery, delivery: Delivery, is_named: bool) -> Hashable:
-        # A query that Spark finishes has a plan of its own to be finished by.
-        alone = None if query.finishes_here else query.name
+        plan = self._context.plan.query(query.name)
+        # A query that Spark finishes, or of distinct rows, has a plan of its own to be finished by.
+        alone = None if query.finishes_here and not plan.distinct else query.name
         names = query.column_names if is_named else ()
-        return query.shape, delivery, names, id(self._context.sinks[query.name]), alone
+        sink = id(self._context.sinks[query.name])
+        return query.shape, delivery, names, sink, alone, plan.delta
 
     def _question(self, number: int) -> Hashable:
         """The identity of a query in its batch: those that ask the very same share their answers.
 
         Soft queries are answered one by one. Of twins one may be paused alone, and then windows
-        that are corrected do not have as many revisions for both.
+        that are corrected do not have as many revisions for both, nor the same answer before.
         """
         lifted, (query, stints) = self._queries[number], self._readers[number]
-        if query.is_soft or query.revises:
+        if query.is_soft or query.revises or query.delta:
             return query.name
         is_paused = Name(query.name) in self._context.paused
         return lifted.values, lifted.limit, query.window, query.emit, stints, is_paused
@@ -258,10 +286,12 @@ class QueryBatches:
         """A batch of the first of all twins."""
         numbers = [first for first, *_ in twins]
         delivery, is_named = self._deliveries[numbers[0]]
+        query, _ = self._readers[numbers[0]]
         return QueryBatch.of(
             [self._queries[number] for number in numbers],
             [self._readings[self._queries[number].name] for number in numbers],
             is_named,
             delivery,
             [tuple(self._queries[number].name for number in others) for _, *others in twins],
+            query.delta,
         )

@@ -18,7 +18,7 @@ from tidemill.language.names import Name
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name, source_names
 from tidemill.schedule import Specs, oldest_needed
-from tidemill.schedule.askers import Asker, askers_of
+from tidemill.schedule.askers import Asker, askers_of, due_specs
 from tidemill.share import SharedPlan, specs_of
 from tidemill.state.store import Version
 from tidemill.time import Register
@@ -57,12 +57,18 @@ def least_final_us(sources: Iterable[Name], finals: Mapping[Name, int | None]) -
 
 
 def over_us_of(
-    sources: Iterable[Name], update_us: int, times: Registers, corrects: Mapping[Name, int]
+    sources: Iterable[Name],
+    update_us: int,
+    before_us: int,
+    times: Registers,
+    corrects: Mapping[Name, int],
 ) -> int | None:
     """Windows over rows of these sources that end by then are of no more use: they are answered
-    for good; soft queries, whose updates are so long, have seen a later one."""
+    for good, and so are those that end so much later, whose answers are compared with theirs; soft
+    queries, whose updates are so long, have seen a later one."""
     if not update_us:
-        return final_us_of(sources, times, corrects)
+        final_us = final_us_of(sources, times, corrects)
+        return None if final_us is None else final_us - before_us
     reach_us = register_of(sources, times).reach_us(update_us)
     return None if reach_us is None else reach_us - update_us
 
@@ -103,8 +109,7 @@ class Basis:
 
     def of_readers(self, readers: BasisReaders) -> Basis:
         """The same for some of its strict queries alone."""
-        specs = dict.fromkeys(spec for query, _ in readers for spec in specs_of(query))
-        return Basis(self.synopses, self.sources, readers, Specs.of(specs), ())
+        return Basis(self.synopses, self.sources, readers, _specs_of(readers), ())
 
     def slices(self, versions: Versions) -> IntArray:
         """Starts of the slices with rows of any part, ascending."""
@@ -159,8 +164,12 @@ def _basis(
     sources = tuple(source_name(plan.synopsis(key).relation) for key in synopses)
     strict = tuple(reader for reader in readers if not reader[0].is_soft)
     soft = tuple(reader for reader in readers if reader[0].is_soft)
-    specs = Specs.of(dict.fromkeys(spec for query, _ in strict for spec in specs_of(query)))
-    return Basis(synopses, sources, strict, specs, soft)
+    return Basis(synopses, sources, strict, _specs_of(strict), soft)
+
+
+def _specs_of(readers: BasisReaders) -> Specs:
+    """Their windows, each once."""
+    return Specs.delayed(dict.fromkeys(spec for query, _ in readers for spec in due_specs(query)))
 
 
 @dataclass(frozen=True)
@@ -171,10 +180,12 @@ class Keeper:
     specs: Specs
     corrects: Mapping[Name, int]  # by how much late rows correct, by stream
     update_us: int = 0  # of soft queries
+    before_us: int = 0  # of those that compare answers
 
     def horizon_us(self, times: Registers) -> int:
         """Slices that start before this are of no more use to them."""
-        over_us = over_us_of(self.sources, self.update_us, times, self.corrects)
+        periods = self.update_us, self.before_us
+        over_us = over_us_of(self.sources, *periods, times, self.corrects)
         return BEGINNING_US if over_us is None else oldest_needed(self.specs, over_us)
 
 
@@ -188,14 +199,15 @@ def keepers_of(
 def _keepers(
     plan: SharedPlan, synopsis_id: str, corrects: Mapping[Name, int]
 ) -> tuple[Keeper, ...]:
-    specs: dict[tuple[tuple[Name, ...], int], dict[WindowSpec, None]] = {}
+    specs: dict[tuple[tuple[Name, ...], int, int], dict[WindowSpec, None]] = {}
     for part, _ in plan.readers_of(plan.synopsis(synopsis_id)):
-        sources = source_names(plan.query(part.owner).relation)
+        query = plan.query(part.owner)
         update_us = part.window.update_us if part.is_soft else 0
-        specs.setdefault((sources, update_us), {}).update(dict.fromkeys(specs_of(part)))
+        periods = source_names(query.relation), update_us, query.before_us
+        specs.setdefault(periods, {}).update(dict.fromkeys(specs_of(part)))
     return tuple(
-        Keeper(sources, Specs.of(windows), corrects, update_us)
-        for (sources, update_us), windows in specs.items()
+        Keeper(sources, Specs.of(windows), corrects, update_us, before_us)
+        for (sources, update_us, before_us), windows in specs.items()
     )
 
 

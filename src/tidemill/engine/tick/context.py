@@ -71,6 +71,7 @@ class AnswerContext:
     snapshot_pieces: int  # of rows that wait, the most pieces of a query
     sinks: Mapping[str, SinkWriter]  # by query
     subscribers: Subscribers
+    most_result_rows: int  # that a tick may make of a join of windows
     states: dict[str, QueryState]  # by query; a commit brings them up to date
     handovers: HandoverLedger
 

@@ -19,7 +19,7 @@ from tidemill.engine.tick.bases import (
 )
 from tidemill.engine.tick.context import DecideContext
 from tidemill.engine.tick.journal import Decision, QueryState, TickRecord
-from tidemill.engine.tick.stints import joint_stints_of
+from tidemill.engine.tick.stints import basis_id, joint_stints_of
 from tidemill.language.names import Name
 from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
@@ -33,9 +33,11 @@ from tidemill.schedule import (
     last_instant,
 )
 from tidemill.schedule.askers import Asker
+from tidemill.schedule.comparisons import BasisStint, Comparison, with_compared
 from tidemill.state.store import Version, needs_snapshot
 from tidemill.time import Register
 from tidemill.time.promises import FLUSH
+from tidemill.windows import BEGINNING_US
 
 
 class Decider:
@@ -57,8 +59,12 @@ class Decider:
             for basis in self._bases
             if basis.soft
         ]
+        self._changing = list(
+            {q.name: q for b in self._bases for q, _ in b.strict if q.delta}.values()
+        )
+        # Beyond the newest row by what the results of a query outlive it, if they leave as they go.
         self._held = [
-            source_names(query.relation)
+            (source_names(query.relation), query.lives_us + 1)
             for query in context.plan.row_queries
             if query.ordered and stream.key in source_names(query.relation)
         ]
@@ -88,12 +94,27 @@ class Decider:
             for run in self._due(basis, versions, span)
         )
         states = self._context.states
+        if self._changing:
+            due = tuple(with_compared(due, dict(self._comparisons(before))))
         due += tuple(
             run
             for corrector in self._correctors
             for run in corrector.due(folded.pieces, before, versions, finals, states)
         )
         return Decision(after, folded, due)
+
+    def _comparisons(self, before: Registers) -> Iterator[tuple[str, Comparison]]:
+        """By query that delivers changes, the windows that it has answered or does now."""
+        for query in self._changing:
+            since_us = self._context.states[query.name].revisions.since_us
+            if since_us is None:
+                since_us = register_of(source_names(query.relation), before).watermark_us
+            stints = tuple(
+                BasisStint(basis_id(stint.basis), stint.from_us, stint.until_us)
+                for stint in joint_stints_of(self._context.plan, query.name)
+            )
+            since_us = BEGINNING_US if since_us is None else since_us
+            yield query.name, Comparison(query.window, query.delta, stints, since_us)
 
     def horizon(self, synopsis_id: str, times: Registers) -> int:
         """Slices that start before this are of no more use, as far as time has come.
@@ -132,9 +153,9 @@ class Decider:
         for sources, update_us in self._updates:
             next_us = register_of(sources, times).next_update_us(update_us)
             yield from () if next_us is None else (next_us,)
-        for sources in self._held:
+        for sources, beyond_us in self._held:
             newest_us = register_of(sources, times).newest_us
-            yield from () if newest_us is None else (newest_us + 1,)
+            yield from () if newest_us is None else (newest_us + beyond_us,)
 
     def _due(self, basis: Basis, versions: Versions, span: TickSpan) -> Iterator[Due]:
         """Of the queries that are answered from a basis the windows of their stints here."""

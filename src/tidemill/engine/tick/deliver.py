@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -10,22 +10,26 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from tidemill.answer.deltas import AnsweredWindows, changes
 from tidemill.answer.gaps import Gaps
 from tidemill.answer.request import WindowRequest
 from tidemill.answer.rows import BucketAnswers, MergedAnswers
 from tidemill.answer.task import TaskResult
 from tidemill.answer.withdrawals import ClosedAnswers, withdraw, withdrawn_rows
+from tidemill.arrays import IntArray
 from tidemill.catalog import Stream
 from tidemill.connect.sinks import Batch, distinct_writers
+from tidemill.engine.rows.row_answer import RowAnswer
 from tidemill.engine.tick.bases import Registers, register_of
 from tidemill.engine.tick.context import AnswerContext
 from tidemill.engine.tick.journal import QueryState, TickRecord
-from tidemill.engine.tick.row_answers import RowAnswer
 from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_names
 from tidemill.scan.contract import FoldReport
 from tidemill.spark.finishing import finish_rows
 from tidemill.state.raised import RaisedTable
+
+AnsweredRequest = tuple[WindowRequest, list[BucketAnswers]]
 
 
 class Deliverer:
@@ -45,6 +49,7 @@ class Deliverer:
         self._user_errors: dict[str, str] = {}
         self._gaps: dict[str, Gaps] = {}
         self._outcomes: dict[str, ClosedAnswers] = {}
+        self._stops: dict[str, str] = {}
 
     @property
     def outcomes(self) -> Mapping[str, ClosedAnswers]:
@@ -60,10 +65,12 @@ class Deliverer:
     ) -> dict[str, int]:
         """Answers by query. Nothing is final until the tick is committed."""
         self._answers, self._raised, self._gaps = {}, self._raised_in_rows(folded), {}
-        self._outcomes = {}
+        self._outcomes, self._stops = {}, {}
         self._user_errors = self._user_errors_of(folded, results)
         requests = list(_by_request(results))
-        parts = [partial(self._deliver, record.turn, *part) for part in requests]
+        parts = [partial(self._deliver, record.turn, *p) for p in requests if not p[0].batch.delta]
+        if changing := [request for request in requests if request[0].batch.delta]:
+            parts.append(partial(self._deliver_changes, record.turn, changing))
         parts += [partial(self._deliver_rows, record.turn, answer) for answer in rows]
         for place, deliver_part in enumerate(parts):
             deliver_part()
@@ -80,8 +87,11 @@ class Deliverer:
                 self._raised.get(name, 0),
                 self._user_errors.get(name, ""),
                 self._gaps.get(name),
+                self._stops.get(name, ""),
             )
-            for name in dict.fromkeys([*names, *self._raised, *self._user_errors, *self._gaps])
+            for name in dict.fromkeys(
+                [*names, *self._raised, *self._user_errors, *self._gaps, *self._stops]
+            )
         }
 
     @contextmanager
@@ -117,15 +127,13 @@ class Deliverer:
         batch, raised = request.batch, np.sum([bucket.raised for bucket in buckets], axis=0)
         sink = self._context.sinks[batch.queries[0]]
         if batch.delivery.returns_rows:
-            plan = self._context.plan.query(batch.queries[0])
-            tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
-            merged = finish_rows(self._context.session, plan, batch, tables)
-            if plan.may_withdraw:
+            merged = self._finished(request, buckets)
+            if self._context.plan.query(batch.queries[0]).may_withdraw:
                 merged = self._with_withdrawn(request, merged)
             raised, counts = raised + merged.raised, merged.counts
             carried = Batch(turn, batch.queries, counts, merged.rows, twins=batch.twins)
             sink.deliver(carried)
-            self._note_published(request, carried)
+            self._note_published([request], carried)
         else:
             counts = np.sum([bucket.counts for bucket in buckets], axis=0)
             for bucket in buckets:
@@ -133,17 +141,44 @@ class Deliverer:
                     turn, batch.queries, bucket.counts, staged=bucket.staged, twins=batch.twins
                 )
                 sink.deliver(staged)
-        # A query that moves to another synopsis has windows in two requests of one tick.
+        self._count(batch.names, counts, raised)
         by_number = batch.names
-        for names, count in zip(by_number, counts.tolist(), strict=True):
-            for name in names:
-                self._answers[name] = self._answers.get(name, 0) + count
-        for number in np.flatnonzero(raised).tolist():
-            for name in by_number[number]:
-                self._raised[name] = self._raised.get(name, 0) + int(raised[number])
         for number, gaps in ((n, g) for bucket in buckets for n, g in bucket.gaps.items()):
             for name in by_number[number]:
                 self._gaps[name] = self._gaps.get(name, Gaps()) + gaps
+
+    def _finished(self, request: WindowRequest, buckets: Sequence[BucketAnswers]) -> MergedAnswers:
+        """The rows that came back, as they are delivered."""
+        plan = self._context.plan.query(request.batch.queries[0])
+        tables = [bucket.rows for bucket in buckets if bucket.rows is not None]
+        return finish_rows(self._context.session, plan, request.batch, tables)
+
+    def _count(self, names: Sequence[tuple[str, ...]], counts: IntArray, raised: IntArray) -> None:
+        """A query that moves to another synopsis has windows in two requests of one tick."""
+        for queries, count in zip(names, counts.tolist(), strict=True):
+            for name in queries:
+                self._answers[name] = self._answers.get(name, 0) + count
+        for number in np.flatnonzero(raised).tolist():
+            for name in names[number]:
+                self._raised[name] = self._raised.get(name, 0) + int(raised[number])
+
+    def _deliver_changes(self, turn: int, requests: Sequence[AnsweredRequest]) -> None:
+        """The rows in which answers differ from those before them. A query may have windows in
+        several requests, and is compared over all of them."""
+        groups: dict[Hashable, list[AnsweredWindows]] = {}
+        for request, buckets in requests:
+            batch, merged = request.batch, self._finished(request, buckets)
+            raised = merged.raised + np.sum([bucket.raised for bucket in buckets], axis=0)
+            way = batch.delta, id(self._context.sinks[batch.queries[0]]), merged.rows.schema
+            groups.setdefault(way, []).append(AnsweredWindows(request, merged, raised))
+        for answers in groups.values():
+            names = dict.fromkeys(name for part in answers for name in part.request.batch.queries)
+            plans = [self._context.plan.query(name) for name in names]
+            changed = changes(plans, answers)
+            self._count([(name,) for name in names], changed.counts, changed.raised)
+            carried = Batch(turn, tuple(names), changed.counts, changed.rows)
+            self._context.sinks[plans[0].name].deliver(carried)
+            self._note_published([part.request for part in answers], carried)
 
     def _with_withdrawn(self, request: WindowRequest, merged: MergedAnswers) -> MergedAnswers:
         """With a row for each window of which nothing is left that was there."""
@@ -160,18 +195,24 @@ class Deliverer:
         return MergedAnswers(pa.concat_tables(tables), np.array(counts), merged.raised)
 
     def _deliver_rows(self, turn: int, answer: RowAnswer) -> None:
-        name = answer.query
-        for batch in answer.batches:
-            self._context.sinks[name].deliver(replace(batch, tick=turn))
-            if batch.rows is not None and name in self._context.subscribers:
-                self._published.setdefault(name, []).append(batch.rows)
-        self._answers[name] = self._answers.get(name, 0) + answer.rows
+        name, rows, raised = answer.query, 0, 0
+        for part in answer.batches:
+            self._context.sinks[name].deliver(replace(part.batch, tick=turn))
+            if part.batch.rows is not None and name in self._context.subscribers:
+                self._published.setdefault(name, []).append(part.batch.rows)
+            rows, raised = rows + part.rows, raised + part.raised
+        self._answers[name] = self._answers.get(name, 0) + rows
+        if raised:
+            self._raised[name] = self._raised.get(name, 0) + raised
+        if answer.stop:
+            self._stops[name] = answer.stop
 
-    def _note_published(self, request: WindowRequest, carried: Batch) -> None:
-        by_number, subscribers = request.batch.names, self._context.subscribers
-        if not subscribers or not any(name in subscribers for names in by_number for name in names):
+    def _note_published(self, requests: Sequence[WindowRequest], carried: Batch) -> None:
+        """Rows of queries with windows among these, for who watches them."""
+        subscribers = self._context.subscribers
+        if not any(name in subscribers for r in requests for ns in r.batch.names for name in ns):
             return
-        owners = {name for number in request.numbers for name in by_number[number]}
+        owners = {name for r in requests for number in r.numbers for name in r.batch.names[number]}
         for name, rows in carried.tables():
             if name in owners:
                 self._published.setdefault(name, []).append(rows)
@@ -211,7 +252,7 @@ class Deliverer:
 
 def _by_request(
     results: Sequence[TaskResult],
-) -> Iterator[tuple[WindowRequest, list[BucketAnswers]]]:
+) -> Iterator[AnsweredRequest]:
     """Every request with its answers from all buckets of its synopsis."""
     by_part: dict[tuple[str, int], list[TaskResult]] = {}
     for result in results:

@@ -149,6 +149,7 @@ CREATE TABLE IF NOT EXISTS ticks (
 CREATE TABLE IF NOT EXISTS queries (
   query TEXT PRIMARY KEY, answers INTEGER, raised INTEGER);
 CREATE TABLE IF NOT EXISTS troubles (query TEXT PRIMARY KEY, message TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS stops (query TEXT PRIMARY KEY, reason TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS soft (
   query TEXT PRIMARY KEY, runs INTEGER, useful REAL, extra INTEGER, aged INTEGER, first INTEGER,
   last INTEGER, ran_us INTEGER, together INTEGER, first_delivery INTEGER, last_delivery INTEGER);
@@ -203,7 +204,7 @@ class StreamState:
 class QueryState:
     """The counts of a query so far: answers and values that raised; the first error that a user's
     aggregate raised; the runs of a soft query; the gaps between windows with rows; the revisions of
-    windows."""
+    windows; why it is to be stopped."""
 
     answers: int = 0
     raised: int = 0
@@ -211,6 +212,7 @@ class QueryState:
     history: History = field(default_factory=History)
     gaps: Gaps = NO_GAPS
     revisions: Revisions = NO_REVISIONS
+    stop: str = ""
 
     @property
     def has_begun(self) -> bool:
@@ -218,7 +220,12 @@ class QueryState:
         return self.gaps.has_begun
 
     def after(
-        self, answers: int, raised: int, user_error: str = "", gaps: Gaps | None = None
+        self,
+        answers: int,
+        raised: int,
+        user_error: str = "",
+        gaps: Gaps | None = None,
+        stop: str = "",
     ) -> QueryState:
         return QueryState(
             self.answers + answers,
@@ -227,6 +234,7 @@ class QueryState:
             self.history,
             self.gaps if gaps is None else self.gaps + gaps,
             self.revisions,
+            self.stop or stop,
         )
 
 
@@ -361,6 +369,10 @@ class Journal:
             [(n, q.user_error) for n, q in queries.items() if q.user_error],
         )
         self._connection.executemany(
+            "INSERT OR REPLACE INTO stops VALUES (?, ?)",
+            [(n, q.stop) for n, q in queries.items() if q.stop],
+        )
+        self._connection.executemany(
             "INSERT OR REPLACE INTO gaps VALUES (?, ?, ?)",
             [(n, *astuple(q.gaps)) for n, q in queries.items() if q.gaps is not NO_GAPS],
         )
@@ -380,12 +392,14 @@ class Journal:
         rows_of_gaps = self._connection.execute("SELECT query, has_begun, skipped FROM gaps")
         gaps = {name: Gaps(bool(begun), skipped) for name, begun, skipped in rows_of_gaps}
         revisions = load_revisions(self._connection)
+        stops = dict(self._connection.execute("SELECT query, reason FROM stops"))
         return {
             name: QueryState(
                 *(answers, raised, user_error),
                 history=histories.get(name, History()),
                 gaps=gaps.get(name, NO_GAPS),
                 revisions=revisions.get(name, NO_REVISIONS),
+                stop=stops.get(name, ""),
             )
             for name, answers, raised, user_error in rows
         }
@@ -397,7 +411,7 @@ class Journal:
 
     def forget_queries(self, names: Iterable[str]) -> None:
         rows = [(name,) for name in names]
-        for table in ("soft", "gaps", "queries", "troubles", "revising", "revisions"):
+        for table in ("soft", "gaps", "queries", "troubles", "stops", "revising", "revisions"):
             self._connection.executemany(f"DELETE FROM {table} WHERE query = ?", rows)
 
     def fixed(self, name: str, value: int) -> int:

@@ -21,6 +21,8 @@ from tidemill.catalog import Stream
 from tidemill.clock import Clock, Stopwatch
 from tidemill.connect.sources import Input
 from tidemill.engine.corrections.review import Review
+from tidemill.engine.rows.row_answer import RowAnswer
+from tidemill.engine.rows.row_answers import RowAnswerer
 from tidemill.engine.tick.answer import Answerer
 from tidemill.engine.tick.bases import beside
 from tidemill.engine.tick.context import AnswerContext, DecideContext
@@ -29,7 +31,6 @@ from tidemill.engine.tick.deliver import Deliverer
 from tidemill.engine.tick.handover import TickHandover
 from tidemill.engine.tick.journal import Decision, Journal, QueryState, StreamState, TickRecord
 from tidemill.engine.tick.report import TickReport
-from tidemill.engine.tick.row_answers import RowAnswer, RowAnswerer
 from tidemill.language.names import Name, answered_by
 from tidemill.plan.relation import source_name
 from tidemill.plan.scalars import normal_text
@@ -114,7 +115,9 @@ class TickMachine:
         self._journal, self._clock, self._remove = journal, clock, remove
         self._folders, self._states = answer.folders, answer.states
         self._paused = answer.paused
-        self._revising = [query for query in answer.queries_of(stream) if query.revises]
+        # Which windows these have answered matters later.
+        queries = answer.queries_of(stream)
+        self._remembering = [query for query in queries if query.revises or query.delta]
         self._handover = TickHandover.of(answer.handovers, stream, self._plan)
         self._handover.sweep(self.state.tick + 1)
         self._synopses = {synopsis.id for synopsis in self._plan.of_stream(stream.key)}
@@ -224,8 +227,9 @@ class TickMachine:
             results = self._answerer.answer(number, due, versions, tick.snapshots)
             rows = []
             if self._row_feeds:
+                folded, before = tick.decision.folded, tick.record.times()
                 times = tick.record.times(tick.decision.time)
-                rows = self._row_answerer.answer(number, tick.decision.folded, times, versions)
+                rows = self._row_answerer.answer(number, folded, before, times, versions)
         return Answered(tick, results, rows)
 
     def deliver(self, answered: Answered) -> TickReport:
@@ -356,12 +360,12 @@ class TickMachine:
     ) -> dict[str, QueryState]:
         """The states of the queries for which the tick has changed something."""
         changed = self._deliverer.query_states()
-        if not self._revising:
+        if not self._remembering:
             return changed
         after = {**self._streams, **streams}
         finals = {name: state.final_us for name, state in after.items()}
         review = Review(record, decision, finals, self._deliverer.outcomes)
-        revised = review.revisions_after(self._revising, self._states, self._paused)
+        revised = review.revisions_after(self._remembering, self._states, self._paused)
         for name, revisions in revised.items():
             changed[name] = replace(changed.get(name, self._states[name]), revisions=revisions)
         return changed

@@ -38,6 +38,7 @@ class Look:
     has_ended: bool = False
     coming: str = ""  # what cannot be taken yet
     failure: str = ""
+    held_by: str = ""  # the stream that has to come as far before more is taken
 
     def at(self, source: AnySource, position: Position) -> Look:
         """With what the source has to say of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tidemill.answer.task import TaskResult
 from tidemill.catalog import Catalog, Stream
@@ -17,6 +17,7 @@ from tidemill.engine.tick.journal import StreamState
 from tidemill.engine.tick.machine import Begun, Decided, TickMachine
 from tidemill.engine.tick.promises import PromiseMaker
 from tidemill.engine.tick.report import NO_LOOK, Look, TickReport
+from tidemill.engine.waits.held import Hold, hold_of
 from tidemill.language.names import Name
 from tidemill.share import SharedPlan
 from tidemill.time import Promise
@@ -34,6 +35,7 @@ class StreamRunner:
         self._context, self.stream, self._source = context, stream, source
         self._pins = context.pins
         self._look: Look = before._look if before else NO_LOOK
+        self.hold: Hold | None = None  # why the input that was there has not been taken
         self._machine = TickMachine(
             stream,
             context.streams,
@@ -90,6 +92,10 @@ class StreamRunner:
         # A row that comes after the look is no older than this, if it follows the clock.
         now_us = self._context.clock.now_us()
         portion = self._source.next_input(self.state.position, settings, draining)
+        self.hold = self._hold() if portion is not None else None
+        if self.hold is not None:
+            self._look = replace(before, held_by=self.hold.laggard)
+            return None
         is_any = portion is not None
         self._look = Look(is_any, now_us if is_any else before.input_us)
         if portion is not None:
@@ -97,6 +103,11 @@ class StreamRunner:
             return self._begin(portion, self._promises.with_input(portion), is_fresh)
         promised = self._promises.alone(self.state, self._promise_clock_us(now_us, draining))
         return self._begin(None, promised) if promised else None
+
+    def _hold(self) -> Hold | None:
+        """Whom the stream waits for, if too much of it is held to take more."""
+        most_bytes = self._context.settings.held_bytes
+        return hold_of(self.stream.key, self.beside, self._context.streams, most_bytes)
 
     def flush(self) -> TickReport:
         """An empty tick that closes every window with rows in it."""

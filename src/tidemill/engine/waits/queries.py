@@ -18,7 +18,8 @@ from tidemill.plan.query import QueryPlan
 from tidemill.plan.relation import source_name, source_names
 from tidemill.plan.row_query import AnyQuery
 from tidemill.schedule import NextWindow, Specs, first_open, next_instant, next_windows
-from tidemill.share import SharedPlan, specs_of
+from tidemill.schedule.askers import due_specs
+from tidemill.share import SharedPlan
 from tidemill.time import Register
 from tidemill.windows import BEGINNING_US, WindowSpec
 
@@ -90,24 +91,27 @@ class Standing:
         for basis in bases_of(self.plan, filter(self._is_known, self.plan.queries)):
             yield from self._windows(basis, basis.slices(versions))
         for query in filter(self._is_known, self.plan.row_queries):
-            # Rows leave once the watermark is beyond them.
-            first_us = [
-                piece.slices[0]
-                for feed in self.plan.feeds_of(query.name)
+            # Rows leave once the watermark is beyond them; some of those that left are held on.
+            since_us = self._time_of(query).since_us
+            leave_us = [
+                time_us + query.leaves_us(part)
+                for part, feed in enumerate(self.plan.feeds_of(query.name))
                 for piece in versions[source_name(feed.query.relation)].of(feed.id)
+                for time_us in piece.slices
             ]
-            if first_us and self._is_running(query):
-                yield query, min(first_us) + 1
+            waiting_us = [us for us in leave_us if us > since_us]
+            if waiting_us and self._is_running(query):
+                yield query, min(waiting_us)
 
     def _windows(self, basis: Basis, slices: IntArray) -> Iterator[tuple[QueryPlan, int]]:
         readers = [
-            _Reader(query, stint, spec)
+            _Reader(query, stint, *member)
             for query, stint in (*basis.strict, *basis.soft)
-            for spec in specs_of(query)
+            for member in due_specs(query)
             if self._is_running(query)
         ]
         times_us = [_answered_us(reader.query, self._time_of(reader.query)) for reader in readers]
-        specs = Specs.of(reader.spec for reader in readers)
+        specs = Specs.delayed((reader.spec, reader.after_us) for reader in readers)
         first = np.maximum(first_open(specs, np.array(times_us)), _first_of_stints(specs, readers))
         windows = next_windows(specs, first, slices)
         for reader, answered_us, number, window in zip(
@@ -138,6 +142,7 @@ class _Reader:
     query: QueryPlan
     stint: JointStint
     spec: WindowSpec
+    after_us: int
 
     def window(self, number: int) -> NextWindow:
         """A window as if it had a row at its start."""
@@ -151,7 +156,7 @@ class _Reader:
         """The end of the window, or the next instant of an early answer."""
         every_us = self.query.emit.every_us
         if not every_us:
-            return window.end_us
+            return window.end_us + self.after_us
         since_us = max(window.row_us, answered_us)
         return min(window.end_us, next_instant(every_us, self.query.window.start_us, since_us))
 

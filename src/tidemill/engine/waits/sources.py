@@ -19,7 +19,7 @@ class SourceReport:
     """A source as it stands after its last tick."""
 
     source: str
-    state: str  # busy, idle, writing, never begun, done, broken, unread
+    state: str  # busy, idle, held, writing, never begun, done, broken, unread
     since_us: int | None  # when there was input the last time, of one that is idle
     rows: int
     rows_per_second: float | None
@@ -62,7 +62,7 @@ def source_reports(
             broken=state.rows_broken,
             malformed=state.rows_malformed,
             holds_back=() if name == "busy" else tuple(waiting.get(stream.key, ())),
-            trouble=look.failure or look.coming,
+            trouble=look.failure or _waits_for(look.held_by) or look.coming,
         )
 
 
@@ -72,6 +72,8 @@ def state_of(state: StreamState, look: Look, is_read: bool) -> str:
         return "broken"
     if not is_read:
         return "unread"
+    if look.held_by:
+        return "held"
     if look.has_ended:
         return "done"
     if not look.has_input and look.coming:
@@ -79,6 +81,10 @@ def state_of(state: StreamState, look: Look, is_read: bool) -> str:
     if not state.rows_in:
         return "never begun"
     return "busy" if look.has_input else "idle"
+
+
+def _waits_for(laggard: str) -> str:
+    return f"waits for {laggard}, which is behind" if laggard else ""
 
 
 def whose_promise(time: Register, lateness_us: int) -> str | None:

@@ -47,6 +47,13 @@ def _in_words(statement: CreateAnswerStream) -> tuple[ColumnDef, ...]:
 def _windowed(statement: CreateAnswerStream, plan: AnyQuery) -> QueryPlan:
     if isinstance(plan, QueryPlan):
         return plan
+    if plan.join is not None:
+        refuse(
+            "E_NOT_BUILT",
+            f"stream {statement.name} of the results of a join without SLIDE is not built yet",
+            hint="give one window a SLIDE, and aggregate; or read the results from a sink",
+            place=statement.select.stream_place,
+        )
     refuse(
         "E_WINDOW",
         f"stream {statement.name} has columns of answers, and its query reads no window",
@@ -58,14 +65,13 @@ def _windowed(statement: CreateAnswerStream, plan: AnyQuery) -> QueryPlan:
 def _refuse_unsettled(statement: CreateAnswerStream) -> None:
     """Answers become rows once, so they must come once, and be the same in every run."""
     select = statement.select
-    window = select.window
-    if window is not None and window.is_soft:
+    if select.is_soft:
         refuse(
             "E_WINDOW",
             f"stream {statement.name} cannot have the answers of a soft period: which windows are "
             "answered depends on what there is time for",
             hint="give the window a fixed slide: [RANGE r SLIDE s]",
-            place=window.place,
+            place=select.window.place if select.window else None,
         )
     if select.emit.every_us:
         refuse(

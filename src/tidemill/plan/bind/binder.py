@@ -10,7 +10,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from tidemill.catalog import Catalog, Stream, Table
-from tidemill.catalog.definitions import priority_of
+from tidemill.catalog.options import priority_of
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.names import Name
 from tidemill.language.statements import CreateQuery, Expr, SelectItem
@@ -26,6 +26,7 @@ from tidemill.plan.bind.calls import CallBinder, called
 from tidemill.plan.bind.clauses import (
     ScalarBinder,
     check_condition,
+    check_delta,
     check_emit,
     check_output_name,
     column_name,
@@ -34,7 +35,13 @@ from tidemill.plan.bind.clauses import (
     type_placed,
     with_updates,
 )
+from tidemill.plan.bind.distinct import (
+    check_comparable,
+    check_distinct_order,
+    grouped_by_list,
+)
 from tidemill.plan.bind.environment import Environment, Memo
+from tidemill.plan.bind.joined.wholes import bind_window_join
 from tidemill.plan.bind.parts import bind_parts, row_query_of
 from tidemill.plan.bind.row_queries import RowBinder
 from tidemill.plan.bind.scope import (
@@ -78,8 +85,10 @@ def bind_query(query: CreateQuery, catalog: Catalog, environment: Environment) -
     """The plan of a query whose sink, stream and tables a catalog declares."""
     if query.into is not None:
         catalog.sink(query.into, query.into_place)
+    if query.select.joins_windows:
+        return bind_window_join(query, catalog, environment, _bind_whole)
     stream = bound_stream(query.select.stream, catalog, environment, query.select.stream_place)
-    tables = tuple(catalog.table(join.table, join.place) for join in query.select.joins)
+    tables = tuple(catalog.table(join.name, join.place) for join in query.select.joins)
     if query.select.window is None:
         rows = bind_rows(query, stream.face, environment, tables)
         if not stream.is_union:
@@ -109,6 +118,12 @@ def bind_over(
         return _Binder(query, scope, branch, joins, environment, memo).plan(tables)
 
 
+def _bind_whole(
+    query: CreateQuery, scope: Scope, branch: Branch, environment: Environment, memo: Memo
+) -> QueryPlan:
+    return _Binder(query, scope, branch, (), environment, memo).plan(())
+
+
 def bind_rows(
     query: CreateQuery, branch: Branch, environment: Environment, tables: tuple[Table, ...] = ()
 ) -> RowQuery:
@@ -136,6 +151,8 @@ class _Binder:
     ) -> None:
         self._memo = memo  # of this scope
         self._query, self._select = query, query.select
+        if query.select.distinct:
+            self._select = grouped_by_list(query.select, scope, _BOUNDS)
         self._branch, self._joins = branch, joins
         self._scope, self._environment = scope, environment
         self._scalars = ScalarBinder(scope, environment.type_of)
@@ -147,11 +164,14 @@ class _Binder:
 
     def plan(self, tables: tuple[Table, ...]) -> QueryPlan:
         check_emit(self._select, self._window)
+        check_delta(self._select, self._branch.source)
         where = self._where()
         self._keys = self._group_keys()
         outputs = self._outputs()
+        if self._select.delta or self._select.distinct:
+            check_comparable(self._select, outputs)
         having = self._having()
-        order_by = self._order_by()
+        order_by = self._order_by(outputs)
         priority = priority_of(self._query)
         clauses, extent_of = self._select.joins, self._environment.extent_of
         joins = joins_met(self._branch, self._joins, tables, clauses, extent_of)
@@ -171,6 +191,8 @@ class _Binder:
             limit=self._select.limit,
             priority=priority,
             emit=self._select.emit,
+            delta=self._select.delta,
+            distinct=self._select.distinct,
         )
 
     def _predicate(self, where: Scalar | None, joins: Iterable[JoinTerms]) -> Predicate:
@@ -258,14 +280,16 @@ class _Binder:
         check_condition("HAVING", node.type, expr.place)
         return node
 
-    def _order_by(self) -> tuple[Ordering, ...]:
+    def _order_by(self, outputs: tuple[Output, ...]) -> tuple[Ordering, ...]:
         return tuple(
-            Ordering(self._order_node(item.expr), item.descending, item.nulls_first)
+            Ordering(self._order_node(item.expr, outputs), item.descending, item.nulls_first)
             for item in self._select.order_by
         )
 
-    def _order_node(self, expr: Expr) -> Node:
+    def _order_node(self, expr: Expr, outputs: tuple[Output, ...]) -> Node:
         node = self._finish(self._ordinal(expr), frozenset(self._aliases))
+        if self._query.select.distinct:
+            check_distinct_order(node, outputs, expr.place)
         if not node.type.is_atomic:
             refuse(
                 "E_TYPE",
@@ -358,9 +382,14 @@ class _Binder:
             "E_UNGROUPED",
             f"column '{column}' is neither grouped nor inside an aggregate",
             detail=listing("grouped by", [key.scalar.sql for key in self._keys]),
-            hint=f"add {column} to GROUP BY, or take MIN({column}) or the like",
+            hint=self._hint_of_ungrouped(column),
             place=place_in(expr, node),
         )
+
+    def _hint_of_ungrouped(self, column: str) -> str:
+        if self._select is not self._query.select:
+            return f"SELECT DISTINCT groups by what it selects; add {column} to the list"
+        return f"add {column} to GROUP BY, or take MIN({column}) or the like"
 
 
 def _larger(left: Node, right: Node) -> Node:

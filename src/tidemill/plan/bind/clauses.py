@@ -133,6 +133,18 @@ def check_emit(select: Select, window: Window) -> None:
         )
 
 
+def check_delta(select: Select, source: Stream) -> None:
+    """Refuses changes of answers that are corrected: which answer was the one before?"""
+    if select.delta and source.correct_us:
+        refuse(
+            "E_WINDOW",
+            f"{select.delta} has no answers that are corrected",
+            detail=f"rows that come late correct answers over stream {select.stream}",
+            hint="leave correct out of the stream, and allow for more lateness",
+            place=select.delta_place,
+        )
+
+
 def refuse_aggregates(
     clause: str, expr: Expr, tree: exp.Expr, signatures: Signatures, hint: str = ""
 ) -> None:

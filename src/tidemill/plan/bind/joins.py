@@ -53,12 +53,12 @@ class JoinBinder:
             return scope, self._terms(name, scope)
 
     def _check_qualifier(self) -> None:
-        qualifier = self.clause.alias or self.clause.table
+        qualifier = self.clause.qualifier
         if Name(qualifier) in (entry.qualifier for entry in self.before.visible):
             refuse(
                 "E_DUPLICATE",
                 f"two parts of FROM are called '{qualifier}'",
-                hint=f"give this one another name: JOIN {self.clause.table} AS …",
+                hint=f"give this one another name: JOIN {self.clause.name} AS …",
                 place=self.clause.place,
             )
 
@@ -100,7 +100,7 @@ class JoinBinder:
             kind="left" if self.clause.kind == "LEFT" else "inner",
             equal=tuple(self._bind_pair(scalars, *pair) for pair in condition.pairs),
             residual=residual,
-            alias=self.clause.alias or self.clause.table,
+            alias=self.clause.qualifier,
             columns=tuple(Slot(c.name, c.type) for c in scope.entries[-1].columns.values()),
         )
 

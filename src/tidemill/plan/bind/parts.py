@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tidemill.catalog import Table
 from tidemill.language.names import Name
-from tidemill.language.statements import ColumnDef, CreateQuery, Expr
+from tidemill.language.statements import ColumnDef, CreateQuery, Delta, Expr
 from tidemill.plan.bind.branch import (
     BoundStream,
     Branch,
@@ -67,6 +67,8 @@ class _PartBinder:
             having=None,
             order_by=(),
             limit=None,
+            delta=Delta.NONE,
+            distinct=False,
         )
 
     def _call(self, call: AggregateCall) -> AggregateCall:

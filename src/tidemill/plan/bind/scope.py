@@ -54,6 +54,7 @@ class ScopeEntry:
     merged: frozenset[Name] = frozenset()
     trees: Mapping[Name, exp.Expr] = field(default_factory=dict)
     hidden: bool = False
+    absent: str = ""  # why its own name means nothing, if one may think that it does
 
     @property
     def title(self) -> str:
@@ -85,7 +86,7 @@ class ScopeEntry:
 
 
 def table_entry(clause: JoinClause, table: Table, join: str) -> ScopeEntry:
-    qualifier, merged = Name(clause.alias or clause.table), frozenset(map(Name, clause.using))
+    qualifier, merged = Name(clause.qualifier), frozenset(map(Name, clause.using))
     return ScopeEntry(qualifier, "table", table.name, by_name(table.columns), join, merged)
 
 
@@ -99,13 +100,15 @@ def refuse_ambiguous(holders: Sequence[ScopeEntry], name: str, place: Place | No
     )
 
 
-def refuse_unknown(entries: Sequence[ScopeEntry], name: str, place: Place | None) -> NoReturn:
+def refuse_unknown(
+    entries: Sequence[ScopeEntry], name: str, place: Place | None, hint: str = ""
+) -> NoReturn:
     names = [column.name for entry in entries for column in entry.declared.values()]
     refuse(
         "E_UNKNOWN_COLUMN",
         f"no column '{name}' in {' or '.join(entry.title for entry in entries)}",
         detail="\n".join(_columns_of(entry, len(entries)) for entry in entries),
-        hint=_guess(entries, name) or suggest(name, names),
+        hint=hint or _guess(entries, name) or suggest(name, names),
         place=place,
     )
 
@@ -221,7 +224,9 @@ class Scope:
             refuse_ambiguous(holders, parts[0], place_in(expr, column))
         declared = holders[0].declared.get(Name(parts[0])) if holders else None
         if declared is None:
-            refuse_unknown(holders or self.visible, parts[0], place_in(expr, column))
+            absent = (e.absent for e in self.entries if e.qualifier == Name(parts[0]))
+            hint = next(filter(None, absent), "")
+            refuse_unknown(holders or self.visible, parts[0], place_in(expr, column), hint)
         node = holders[0].tree(Name(parts[0]))
         if holders[0].trees and (place := place_of_tree(column)) is not None:
             node.meta.update(start=place.start, end=place.end - 1)

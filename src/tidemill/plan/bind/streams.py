@@ -130,7 +130,7 @@ def _selected(
     place_of_time: int | None = None,
 ) -> Branch:
     """The branch that a SELECT makes of another one."""
-    tables = tuple(catalog.table(join.table, join.place) for join in select.joins)
+    tables = tuple(catalog.table(join.name, join.place) for join in select.joins)
     scope = below.scope(select.qualifier, environment.signatures)
     scope, joins = bind_joins(below, scope, select.joins, tables, environment.type_of)
     scalars = ScalarBinder(scope, environment.type_of)

@@ -53,7 +53,8 @@ class Signature:
     and `high`; `weighted` is the result of one that ends in `SUM(y)`, if it may; `fits` says
     what is wrong with the constants for an argument of some type. One that `estimates` makes
     the answer say whether it did; one that is not exact gives bounds. The last constant of one
-    that counts `by_subwindow` is the length of the window's parts. `arguments` are what a call
+    that counts `by_subwindow` is the length of the window's parts. One that
+    `scales` is known of a row that counts many times, as in joins. `arguments` are what a call
     is shown with, `shown` is the form of one that is written otherwise; `code` is there for one
     that a user has written.
     """
@@ -70,6 +71,7 @@ class Signature:
     estimates: bool = False
     is_exact: bool = True
     by_subwindow: bool = False
+    scales: bool = True
     shown: str = ""
     arguments: tuple[str, ...] = ("x",)
     code: Code | None = None

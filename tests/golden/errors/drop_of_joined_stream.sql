@@ -1,0 +1,5 @@
+CREATE STREAM flows (ts TIMESTAMP, src STRING, port INT, length BIGINT) ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM dns (ts TIMESTAMP, client STRING, port BIGINT, ttl INT) ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM flows [RANGE 1 MINUTE SLIDE 1 MINUTE] AS f
+WHERE EXISTS (SELECT 1 FROM dns [RANGE 1 DAY] AS d WHERE f.src = d.client);
+DROP STREAM dns;

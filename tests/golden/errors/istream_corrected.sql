@@ -1,0 +1,3 @@
+CREATE STREAM packets (ts TIMESTAMP, src STRING, length BIGINT)
+  ORDER BY ts SOURCE 'parquet:data' WITH (correct = '10 minutes');
+CREATE QUERY q AS SELECT ISTREAM(src) FROM packets [RANGE 30 SECONDS SLIDE 5 SECONDS] GROUP BY src;

@@ -1,0 +1,4 @@
+CREATE STREAM flows (ts TIMESTAMP, src STRING, port INT, length BIGINT) ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM dns (ts TIMESTAMP, client STRING, port BIGINT, ttl INT) ORDER BY ts SOURCE 'parquet:data';
+CREATE QUERY q AS SELECT f.src FROM flows [RANGE 1 MINUTE] AS f
+WHERE NOT EXISTS (SELECT 1 FROM dns [RANGE 30 SECONDS] AS d WHERE f.src = d.client);

@@ -1,0 +1,1 @@
+CREATE AGGREGATE istream SOURCE 'python:total.py';

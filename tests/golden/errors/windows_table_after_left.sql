@@ -1,0 +1,6 @@
+CREATE STREAM flows (ts TIMESTAMP, src STRING, port INT, length BIGINT) ORDER BY ts SOURCE 'parquet:data';
+CREATE STREAM dns (ts TIMESTAMP, client STRING, port BIGINT, ttl INT) ORDER BY ts SOURCE 'parquet:data';
+CREATE TABLE whois (prefix STRING, owner STRING, port INT) SOURCE 'csv:whois.csv?header=true';
+CREATE QUERY q AS SELECT COUNT(*) AS n FROM flows [RANGE 1 MINUTE SLIDE 10 SECONDS] AS f
+LEFT JOIN dns [RANGE 30 SECONDS] AS d ON f.src = d.client
+JOIN whois AS w ON w.prefix = d.client;
