@@ -99,7 +99,7 @@ def test_every_figure_of_a_synopsis_is_measured(tmp_path: Path) -> None:
     assert all(value > 0 for lane in found.lanes.values() for value in vars(lane).values())
     # A sketch of many values is dearer than a number, whoever measures.
     numbers, sketches = (found.lanes[f] for f in (CostFamily.NUMBERS, CostFamily.SKETCHES))
-    assert sketches.row_ns > numbers.row_ns
+    assert sketches.fold_ns > numbers.fold_ns
     assert figures.keys() == set(ORDER)
     assert all(getattr(ARRAY_COSTS, name) != value > 0 for name, value in figures.items())
     assert not list(tmp_path.iterdir())
