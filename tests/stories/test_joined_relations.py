@@ -75,6 +75,11 @@ TEMPLATES = (
         (("s1", 3, None), ("all_rows", 2, 4), ("high", 3, None)),
     ),
     (
+        """SELECT h.team, COUNT(*) AS n, SUM(p.v) AS v FROM {0} JOIN hosts AS h ON p.k = h.host
+        JOIN {1} ON p.k = q.k AND h.rank = q.j GROUP BY h.team""",
+        (("all_rows", 9, 4), ("s2", 9, None)),
+    ),
+    (
         "SELECT COUNT(*) AS n, MAX(q.w) AS w FROM {0}, {1}, {2} WHERE p.k = q.k AND r.k = q.k",
         (("s1", 5, None), ("high", 5, 5), ("s1", 2, None)),
     ),
