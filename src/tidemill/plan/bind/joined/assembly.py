@@ -163,10 +163,10 @@ def _is_look(kind: str) -> bool:
 
 def _window_of(bound: BoundSide, side: JoinSide, parts: Sequence[QueryPlan]) -> WindowOf:
     """What a side reads; beside a union the tables are those of its parts."""
-    own = [parts[number] for number in side.parts]
-    below: Relation = own[0].tree
+    of_side = [parts[number] for number in side.parts]
+    below: Relation = of_side[0].tree
     if bound.stream.is_union:
-        met = {join.name: join for part in own for join in part.relation.joins}
+        met = {join.name: join for part in of_side for join in part.relation.joins}
         branches = bound.stream.branches
         below = Union(tuple(branch.relation(lambda terms: met[terms.name]) for branch in branches))
     return WindowOf(side.name, side.window, below)
