@@ -106,6 +106,17 @@ def test_catalyst_works_out_what_arrays_do_not(
     assert len(expected) > 10
 
 
+@pytest.mark.usefixtures("base")
+@pytest.mark.parametrize("never", ["l.k IS NULL", "r.k IS NULL AND l.m > 0"])
+def test_conditions_that_exclude_one_another_leave_no_result(never: str, tmp_path: Path) -> None:
+    with Engine(tmp_path / "home") as engine:
+        engine.sql(STREAMS, tmp_path)
+        engine.sql(query("met", "l.k = r.k") + query("nobody", f"l.k = r.k AND {never}"))
+        engine.run("flush")
+        assert len(engine.query("met").answers()) > 10
+        assert len(engine.query("nobody").answers()) == 0
+
+
 def test_lines_come_in_the_order_of_time(base: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     with Engine(tmp_path / "home") as engine:
         script = STREAMS.replace("parquet:out", "json:out.json")

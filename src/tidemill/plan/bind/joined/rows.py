@@ -222,7 +222,7 @@ class _RowJoinBinder:
         """What is held of a side over one branch of its stream."""
         words = words_over(side, branch, self.environment)
         with in_own_words(words.scalars.scope):
-            where = words.where(self.meeting.rows.always[side.number])
+            where = words.where(self._always(side))
             scalars = tuple(map(words.scalar, columns))
             clauses, extent_of = side.query.select.joins, self.environment.extent_of
             met = joins_met(branch, words.joins, side.tables, clauses, extent_of)
@@ -238,6 +238,11 @@ class _RowJoinBinder:
             part_of=self.query.name,
             key=self.meeting.key.types,
         )
+
+    def _always(self, side: BoundSide) -> tuple[str, ...]:
+        """What the rows of a side pass: none do where conditions leave no term of the join."""
+        rows = self.meeting.rows
+        return rows.always[side.number] if rows.terms else ("FALSE",)
 
     def _windows(self, parts: list[RowQuery], sides: list[RowSide]) -> Iterator[WindowOf]:
         for side, window in zip(sides, self.query.select.windows, strict=True):
