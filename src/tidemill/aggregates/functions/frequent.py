@@ -52,6 +52,7 @@ class FrequentFunction(Function):
         parts=(("delta", bigint),),
         is_exact=False,
         by_subwindow=True,
+        scales=False,
     )
     sibling: ClassVar[str] = "APPROX_TOP_K"
 

@@ -24,7 +24,7 @@ _ARGUMENT_HINT = "an argument is about one window; combine several aggregates: S
 _NULLS_HINT = "aggregate or group by the plain column, and deal with NULLs in the select list"
 _COUNTED_HINT = "COUNT(*) counts rows of the join"
 _SEES_HINT = "say IGNORE NULLS behind the call"
-_SCALED_HINT = "PERCENTILE and MEDIAN are exact and work over joins"
+_SCALED_HINT = "PERCENTILE, MEDIAN and TOP are exact and work over joins"
 
 
 PlaceOfCall = Callable[[AggregateCall], Place | None]
