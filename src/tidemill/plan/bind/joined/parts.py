@@ -20,7 +20,7 @@ from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import AggregateCall, Key, QueryPlan
 from tidemill.plan.relation import join_all
-from tidemill.plan.row_query import part_name
+from tidemill.plan.row_query import JOIN_SIGN, part_name
 
 _ALL = Expr("TRUE")
 
@@ -66,7 +66,7 @@ class SideParts:
             met = joins_met(branch, words.joins, self.side.tables, clauses, extent_of)
         return replace(
             self.plan,
-            name=part_name(self.plan.name, number),
+            name=part_name(self.plan.name, number, JOIN_SIGN),
             part_of=self.plan.name,
             relation=join_all(source_of(branch.source), met.values()),
             tree=tree_over(branch, words.joins, met),

@@ -38,7 +38,7 @@ from tidemill.plan.relation import (
     join_all,
 )
 from tidemill.plan.row_join import RowJoin, RowSide, RowSlot
-from tidemill.plan.row_query import RowQuery, part_name
+from tidemill.plan.row_query import JOIN_SIGN, RowQuery, part_name
 from tidemill.plan.typed_trees import slots_by_name, type_known
 
 _SLIDE = "give one window a SLIDE: FROM a [RANGE r SLIDE s], b [RANGE t]"
@@ -227,7 +227,7 @@ class _RowJoinBinder:
             clauses, extent_of = side.query.select.joins, self.environment.extent_of
             met = joins_met(branch, words.joins, side.tables, clauses, extent_of)
         return RowQuery(
-            name=part_name(self.query.name, number),
+            name=part_name(self.query.name, number, JOIN_SIGN),
             relation=join_all(source_of(branch.source), met.values()),
             tree=tree_over(branch, words.joins, met),
             sink=self.query.into,
