@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from tidemill.language.expressions.trees import parse_tree
 from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
+from tidemill.plan.bind.join_conditions import conjuncts
 from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand
 from tidemill.plan.bind.joined.nulls import truth_of_nulls
 from tidemill.plan.bind.joined.sides import FromItem, sides_of
@@ -142,13 +143,3 @@ def refuse_mixing(conditions: Sequence[MixedCondition]) -> None:
     for condition in conditions:
         thing = f"a condition of {condition.clause} that mixes windows"
         refuse_unbuilt(thing, _ONE_WINDOW, condition.place)
-
-
-def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """What AND joins."""
-    tree = tree.unnest()
-    if isinstance(tree, exp.And):
-        yield from conjuncts(tree.this)
-        yield from conjuncts(tree.expression)
-    else:
-        yield tree

@@ -38,7 +38,7 @@ from tidemill.plan.relation import (
     WindowOf,
     join_all,
 )
-from tidemill.plan.row_join import RowJoin, RowSide, RowSlot
+from tidemill.plan.row_join import RowJoin, RowSide, RowSlot, bounds_of
 from tidemill.plan.row_query import JOIN_SIGN, RowQuery, part_name
 from tidemill.plan.typed_trees import slots_by_name, type_known
 
@@ -171,8 +171,7 @@ class _RowJoinBinder:
         goes = self.query.select.delta is Delta.GONE
         keys = [[s.sql for s in self.meeting.key.of(side.number)] for side in self.reader.sides]
         slots = _SlotBinder(self.reader, self.scope, self.environment, keys)
-        bounds = RowJoin((), (), (), (), goes=goes).bounds
-        outputs = tuple(self._outputs(slots, (bounds[0].name, bounds[1].name)))
+        outputs = tuple(self._outputs(slots, tuple(slot.name for slot in bounds_of(goes))))
         conditions = tuple(map(slots.condition, self.clauses.mixed))
         parts, sides = list[RowQuery](), list[RowSide]()
         windows = self.query.select.windows  # of each side
@@ -199,7 +198,7 @@ class _RowJoinBinder:
             join=join,
         )
 
-    def _outputs(self, slots: _SlotBinder, bounds: tuple[str, str]) -> Iterator[Output]:
+    def _outputs(self, slots: _SlotBinder, bounds: tuple[str, ...]) -> Iterator[Output]:
         names, hint = set(map(Name, bounds)), _NAMED_TWICE.format(*bounds)
         for item in self.query.select.items:
             name = column_name(item)
