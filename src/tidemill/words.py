@@ -17,7 +17,12 @@ import numpy as np
 
 COLUMNS = 100
 _UNITS_US = (("h", 3_600_000_000), ("min", 60_000_000))
-_PLURALS = {"query": "queries", "synopsis": "synopses", "pass": "passes"}
+_PLURALS = {
+    "query": "queries",
+    "row query": "row queries",
+    "synopsis": "synopses",
+    "pass": "passes",
+}
 
 
 def many(number: int, word: str) -> str:

@@ -137,7 +137,7 @@ def test_explanations(story: Story) -> None:
     ]
     assert "window = None" in told["AST"]
     assert story.engine.sql("EXPLAIN SHARED ALL") == [
-        "2 queries on s without a window\n"
+        "2 row queries on s\n"
         "  at_once: all rows, with the tick that takes them\n"
         "  in_order: all rows, in the order of time, once the watermark has passed them"
     ]

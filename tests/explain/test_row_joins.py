@@ -44,7 +44,7 @@ query q → out
   leaves     as results come, in the order of time, once the watermark has passed that
 """
 SHARED = """
-query q on a and b, without a window
+query q on a and b, row by row
   picks   rows where (x > 1) of a
   picks   all rows of a
   picks   rows where s = 'c' of b

@@ -67,6 +67,21 @@ PARSED: dict[str, Statement] = {
             ),
         )
     ),
+    "create stream b as select a from s where x union all select a from t join w on x"
+    " union all select a from u where y": CreateDerivedStream(
+        "b",
+        RowSelect((SelectItem(Expr("a")),), "s", None, Expr("x")),
+        others=(
+            RowSelect(
+                (SelectItem(Expr("a")),),
+                "t",
+                None,
+                None,
+                (JoinClause("INNER", "w", None, Expr("x")),),
+            ),
+            RowSelect((SelectItem(Expr("a")),), "u", None, Expr("y")),
+        ),
+    ),
     "CREATE OR REPLACE STREAM b AS SELECT * FROM s": CreateDerivedStream(
         "b", RowSelect((Star(),), "s", None), or_replace=True
     ),
@@ -315,6 +330,15 @@ REFUSED = [
     (f"SELECT a {FROM} GROUP BY ROLLUP(a)", "E_NOT_BUILT", "grouping set", "ROLLUP"),
     (f"SELECT a {FROM} GROUP BY ALL", "E_NOT_BUILT", "grouping set", "ALL"),
     (f"SELECT a {FROM} UNION SELECT 1", "E_NOT_BUILT", "set operation", "UNION"),
+    (f"SELECT a {FROM} WHERE x UNION SELECT 1", "E_NOT_BUILT", "set operation", "UNION"),
+    (
+        f"SELECT a {FROM} WHERE x AND EXISTS (SELECT 1 {FROM}) EXCEPT SELECT 1",
+        *("E_NOT_BUILT", "set operation", "EXCEPT"),
+    ),
+    (
+        "CREATE STREAM b AS SELECT a FROM s WHERE x IN (SELECT 1) UNION ALL SELECT a FROM t",
+        *("E_NOT_BUILT", "subquery", "SELECT"),
+    ),
     (f"SELECT a {FROM} LIMIT 5 OFFSET 2", "E_NOT_BUILT", "OFFSET", "OFFSET"),
     (f"SELECT a {FROM} LIMIT -1", "E_SYNTAX", "whole number", "-"),
     (f"SELECT a {FROM} LIMIT 1.5", "E_SYNTAX", "whole number", "1.5"),

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import pyarrow as pa
@@ -311,6 +312,25 @@ class NoSpark:
 
     def workplace_of(self, work: WorkSize) -> Workplace:
         return workplace_of(work)
+
+
+def interrupted_tick(
+    mill: Mill, rows: Sequence[AcceptedRow], rng: Random, seen: Counter[str], flush: bool = False
+) -> None:
+    """A tick, often cut off after some of its steps and resumed by another process."""
+    stage: Stage = mill.begin(rows, flush)
+    if (steps := rng.randrange(8)) > 3:
+        mill.run(stage)
+        return
+    for _ in range(steps):
+        after = mill.machine().advance(stage)
+        assert not isinstance(after, TickReport)
+        stage = after
+        seen[type(stage).__name__] += 1
+    resumed = mill.restarted().resume()
+    assert resumed is not None
+    mill.run(resumed)
+    seen["restarted"] += 1
 
 
 def remove_files(paths: Iterable[Path]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.laws.mill import Mill
+from tests.laws.mill import Mill, interrupted_tick
 from tests.laws.queries import (
     EPOCHS,
     Asked,
@@ -30,8 +30,6 @@ from tests.laws.queries import (
 )
 from tidemill.answer import deltas
 from tidemill.engine.tick import answer
-from tidemill.engine.tick.machine import Stage
-from tidemill.engine.tick.report import TickReport
 from tidemill.language.statements import Delta
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
 from tidemill.reference.deltas import differences
@@ -66,7 +64,7 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
     mill.lateness_us = rng.choice((0, 3_000))
     mill.change(every)
     for part in np.array_split(np.arange(len(rows)), ticks):
-        tick(mill, [rows[place] for place in part], rng, seen)
+        interrupted_tick(mill, [rows[place] for place in part], rng, seen)
         if rng.random() < 0.4:
             mill.settings = random_settings(rng)
             mill.rebuild()
@@ -94,22 +92,6 @@ def with_word(one: Asked, word: Delta) -> Asked:
 
 def name_of(one: Asked, word: Delta) -> str:
     return f"{one.plan.name}_{word.name}"
-
-
-def tick(mill: Mill, rows: list[AcceptedRow], rng: random.Random, seen: Counter[str]) -> None:
-    """A tick, often cut off after some of its steps and resumed by another process."""
-    stage: Stage = mill.begin(rows)
-    if (steps := rng.randrange(8)) > 3:
-        mill.run(stage)
-        return
-    for _ in range(steps):
-        after = mill.machine().advance(stage)
-        assert not isinstance(after, TickReport)
-        stage = after
-    resumed = mill.restarted().resume()
-    assert resumed is not None
-    mill.run(resumed)
-    seen["restarted"] += 1
 
 
 def check(one: Asked, mill: Mill, rows: Sequence[AcceptedRow], seen: Counter[str]) -> None:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-from tests.laws.mill import Mill
+from tests.laws.mill import Mill, interrupted_tick
 from tests.laws.queries import (
     EPOCHS,
     STREAM,
@@ -24,8 +24,6 @@ from tests.laws.queries import (
     random_settings,
     same_answers,
 )
-from tidemill.engine.tick.machine import Answered, Decided, Folded, Stage
-from tidemill.engine.tick.report import TickReport
 from tidemill.reference.answers import AcceptedRow, ReferenceAnswer
 from tidemill.reference.revisions import PlainRevisions
 from tidemill.settings import SHARING_MODES
@@ -75,7 +73,7 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
         part, is_flush = rows[first : first + size], rng.random() < 0.05
         ever_paused |= disturb(mill, asked, rng, seen)
         before_us, accepted = mill.time.watermark_us, len(mill.accepted)
-        tick(mill, [] if is_flush else part, rng, seen, is_flush)
+        interrupted_tick(mill, [] if is_flush else part, rng, seen, is_flush)
         seen["flushed"] += is_flush and first > 0
         for one in asked:
             came = one.with_truth(mill.accepted[accepted:])
@@ -108,24 +106,6 @@ def disturb(mill: Mill, asked: list[Asked], rng: random.Random, seen: Counter[st
         mill.paused = frozenset() if goes_on else frozenset({rng.choice(asked).plan.name})
         seen["paused"] += 1
     return set(mill.paused)
-
-
-def tick(
-    mill: Mill, rows: list[AcceptedRow], rng: random.Random, seen: Counter[str], is_flush: bool
-) -> None:
-    """A tick, often cut off after some of its steps and resumed by another process."""
-    stage: Stage = mill.begin(rows, is_flush)
-    if (steps := rng.randrange(8)) > 3:
-        mill.run(stage)
-        return
-    for _ in range(steps):
-        after = mill.machine().advance(stage)
-        assert not isinstance(after, TickReport)
-        stage = after
-        seen[type(stage).__name__] += isinstance(stage, Folded | Decided | Answered)
-    resumed = mill.restarted().resume()
-    assert resumed is not None
-    mill.run(resumed)
 
 
 def last_revisions_equal_one_answer(

@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.mill import Mill
+from tests.laws.mill import Mill, interrupted_tick
 from tests.laws.queries import (
     EPOCHS,
     Asked,
@@ -28,8 +28,6 @@ from tests.laws.queries import (
     same_answers,
 )
 from tidemill.answer.gaps import Gaps, answered_numbers
-from tidemill.engine.tick.machine import Stage
-from tidemill.engine.tick.report import TickReport
 from tidemill.reference.answers import (
     AcceptedRow,
     ReferenceAnswer,
@@ -62,7 +60,7 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
     early: dict[str, list[ReferenceAnswer]] = {}
     for part in np.array_split(np.arange(len(rows)), ticks):
         before_us = mill.time.watermark_us
-        tick(mill, [rows[place] for place in part], rng, seen)
+        interrupted_tick(mill, [rows[place] for place in part], rng, seen)
         for one in asked:
             so_far = one.with_truth(rows[: part[-1] + 1]) if len(part) else []
             early.setdefault(one.plan.name, []).extend(early_of(one, so_far, before_us, mill))
@@ -78,22 +76,6 @@ def try_law(rng: random.Random, folder: Path, seen: Counter[str]) -> None:
         same_answers(one.plan, mill.kept.answers.get(one.plan.name, []), wanted)
         seen["early"] += len(early[one.plan.name])
         seen["both"] += len(closing) if emit.every_us and emit.empty_windows else 0
-
-
-def tick(mill: Mill, rows: list[AcceptedRow], rng: random.Random, seen: Counter[str]) -> None:
-    """A tick, often cut off after some of its steps and resumed by another process."""
-    stage: Stage = mill.begin(rows)
-    if (steps := rng.randrange(8)) > 3:
-        mill.run(stage)
-        return
-    for _ in range(steps):
-        after = mill.machine().advance(stage)
-        assert not isinstance(after, TickReport)
-        stage = after
-    resumed = mill.restarted().resume()
-    assert resumed is not None
-    mill.run(resumed)
-    seen["restarted"] += 1
 
 
 def early_of(

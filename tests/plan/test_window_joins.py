@@ -90,7 +90,7 @@ def test_each_part_is_what_a_query_over_one_stream_says():
         *(alone.relation, alone.predicate, alone.window),
     )
     assert (part.keys, part.aggregates) == (alone.keys, alone.aggregates)
-    assert (part.name, part.owner, part.outputs, part.limit) == ("q ⊎1", "q", (), None)
+    assert (part.name, part.owner, part.outputs, part.limit) == ("q ⋈1", "q", (), None)
     assert plan.join is not None
     assert plan.join.groups == ((SidePlace(0, 0),),)
     assert plan.join.calls == (None, SidePlace(0, 0), SidePlace(1, 0))

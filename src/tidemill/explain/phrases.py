@@ -80,7 +80,7 @@ def reading_text(reading: Reading, synopsis: Synopsis, names: Mapping[Predicate,
 
 
 def leaving(query: RowQuery) -> str:
-    """When the rows of a query without a window leave."""
+    """When the rows of a row query leave."""
     if query.join is not None:
         verb = "go" if query.join.goes else "come"
         return f"as results {verb}, in the order of time, once the watermark has passed that"

@@ -1,4 +1,4 @@
-"""EXPLAIN SHARED of queries without a window: the rows that they pick, and when these leave."""
+"""EXPLAIN SHARED of row queries: the rows that they pick, and when these leave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_ROW_QUERIES = 24
 def explain_rows(arrangement: Arrangement) -> Iterator[str]:
     """All of a stream, a line each."""
     queries, stream = arrangement.row_queries, arrangement.stream.written
-    yield f"{words.many(len(queries), 'query')} on {stream} without a window"
+    yield f"{words.many(len(queries), 'row query')} on {stream}"
     for query in queries[:MOST_ROW_QUERIES]:
         yield f"  {query.name}: {_rows(query)}, {phrases.leaving(query)}"
     if len(queries) > MOST_ROW_QUERIES:
@@ -29,7 +29,8 @@ def explain_rows(arrangement: Arrangement) -> Iterator[str]:
 def explain_row_query(query: RowQuery, is_newcomer: bool) -> str:
     """One of them; it adds nothing to what is kept for others."""
     streams = dict.fromkeys(name.written for name in source_names(query.relation))
-    on = f"on {' and '.join(streams)}, without a window"
+    form = "without a window" if query.join is None else "row by row"
+    on = f"on {' and '.join(streams)}, {form}"
     lines = [f"if registered, a query {on}" if is_newcomer else f"query {query.name} {on}"]
     for part in query.by_source:
         of = f" of {source_name(part.relation).written}" if query.parts else ""

@@ -24,8 +24,8 @@ from tidemill.language.statements import Expr, Subquery
 
 _DEEPER = ("(", "[", "CASE")
 _HIGHER = (")", "]", "END")
-_ENDS = ("GROUP BY", "HAVING", "ORDER BY", "LIMIT")
-_LATER = ("GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "EMIT")
+_ENDS = ("GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT")
+_LATER = (*_ENDS, "EMIT")
 
 
 def parse_where(cursor: Cursor) -> tuple[Expr | None, tuple[Subquery, ...]]:

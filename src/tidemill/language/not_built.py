@@ -68,4 +68,9 @@ HINTS = {
 
 def refuse_not_built(thing: str, text: str, place: Place | None) -> NoReturn:
     """Refuses one of the things above."""
-    refuse("E_NOT_BUILT", f"{thing} is not built yet", hint=HINTS[thing], text=text, place=place)
+    refuse_unbuilt(thing, HINTS[thing], place, text)
+
+
+def refuse_unbuilt(thing: str, hint: str, place: Place | None, text: str = "") -> NoReturn:
+    """Refuses what only a binder can tell, with the way out that is left there."""
+    refuse("E_NOT_BUILT", f"{thing} is not built yet", hint=hint, text=text, place=place)

@@ -154,6 +154,20 @@ class QueryPlan:
         """True if of a window with an answer nothing may be left."""
         return self.revises and self.having is not None
 
+    def part(self, name: str) -> QueryPlan:
+        """As what is read for it by that name: all that is done with an answer is left to it."""
+        return replace(
+            self,
+            name=name,
+            part_of=self.name,
+            outputs=(),
+            having=None,
+            order_by=(),
+            limit=None,
+            delta=Delta.NONE,
+            distinct=False,
+        )
+
     def answered_once(self) -> QueryPlan:
         """As a query that is never answered again."""
         outputs = (o for o in self.outputs if o.node not in (REVISION, WITHDRAWN))

@@ -18,6 +18,11 @@ RESULT_TIME = Slot("event_time", TIMESTAMP)
 EXPIRES, SINCE = Slot("expires", TIMESTAMP), Slot("since", TIMESTAMP)
 
 
+def bounds_of(goes: bool) -> tuple[Slot, Slot]:
+    """The columns before those of the list, of results that go or that come."""
+    return RESULT_TIME, SINCE if goes else EXPIRES
+
+
 @dataclass(frozen=True)
 class RowSide:
     """One window of the join."""
@@ -50,7 +55,7 @@ class RowJoin:
     @property
     def bounds(self) -> tuple[Slot, Slot]:
         """The columns before those of the list."""
-        return RESULT_TIME, SINCE if self.goes else EXPIRES
+        return bounds_of(self.goes)
 
     @property
     def longest_us(self) -> int:

@@ -1,4 +1,4 @@
-"""The plan of a query without a window: which rows of a relation leave, and with what columns."""
+"""The plan of a row query, one whose answers are rows and no windows: which leave, and how."""
 
 from __future__ import annotations
 
@@ -79,6 +79,10 @@ class RowQuery:
 AnyQuery = QueryPlan | RowQuery
 
 
-def part_name(query: str, number: int) -> str:
-    """The name of a part of a query over a union; no user gives a query such a one."""
-    return f"{query} ⊎{number}"
+UNION_SIGN, JOIN_SIGN = "⊎", "⋈"
+
+
+def part_name(query: str, number: int, sign: str = UNION_SIGN) -> str:
+    """The name of a part of a query over a union, or over windows that are joined; no user gives
+    a query such a one."""
+    return f"{query} {sign}{number}"

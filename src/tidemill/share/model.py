@@ -164,7 +164,7 @@ class SharedPlan:
         return tuple(f for f in self.row_feeds if source_name(f.query.relation) == stream)
 
     def feeds_of(self, query: str) -> tuple[RowFeed, ...]:
-        """What a query without a window reads, of each source."""
+        """What a row query reads, of each source."""
         return tuple(feed for feed in self.row_feeds if feed.query.owner == query)
 
     @cached_property

@@ -9,6 +9,7 @@ from tidemill.catalog.handed import WINDOW_TIME
 from tidemill.errors import listing, refuse
 from tidemill.language import parse_script, render
 from tidemill.language.names import Name
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import ColumnDef, CreateAnswerStream
 from tidemill.plan.bind.streams import item_name
 from tidemill.plan.query import Output, QueryPlan
@@ -48,11 +49,10 @@ def _windowed(statement: CreateAnswerStream, plan: AnyQuery) -> QueryPlan:
     if isinstance(plan, QueryPlan):
         return plan
     if plan.join is not None:
-        refuse(
-            "E_NOT_BUILT",
-            f"stream {statement.name} of the results of a join without SLIDE is not built yet",
-            hint="give one window a SLIDE, and aggregate; or read the results from a sink",
-            place=statement.select.stream_place,
+        refuse_unbuilt(
+            f"stream {statement.name} of the results of a join without SLIDE",
+            "give one window a SLIDE, and aggregate; or read the results from a sink",
+            statement.select.stream_place,
         )
     refuse(
         "E_WINDOW",

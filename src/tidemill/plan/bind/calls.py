@@ -13,6 +13,7 @@ from tidemill.durations import parse_duration_at, render_duration
 from tidemill.errors import listing, refuse, suggest
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import Name
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import Expr, Window
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.scope import aggregate_calls, function_name, place_in
@@ -147,12 +148,8 @@ class CallBinder:
 
     def _refuse_odd(self, expr: Expr, tree: exp.Expr, function: str) -> None:
         if isinstance(tree, exp.Distinct):
-            refuse(
-                "E_NOT_BUILT",
-                f"{function}(DISTINCT …) is not built yet",
-                hint="COUNT(DISTINCT x) works; GROUP BY gives one row for each value",
-                place=expr.place,
-            )
+            hint = "COUNT(DISTINCT x) works; GROUP BY gives one row for each value"
+            refuse_unbuilt(f"{function}(DISTINCT …)", hint, expr.place)
         for inner, name in aggregate_calls(tree, self._signatures):
             refuse(
                 "E_NESTED_AGGREGATE",

@@ -12,11 +12,15 @@ from functools import reduce
 
 from sqlglot import exp
 
+from tidemill.errors import Place, refuse
 from tidemill.language.expressions.trees import to_sql
 from tidemill.language.names import quote_name
 from tidemill.language.statements import Expr, JoinClause
 from tidemill.plan.bind.clauses import refuse_aggregates
 from tidemill.plan.bind.scope import Scope
+from tidemill.plan.expressions import Scalar
+from tidemill.plan.type_rules import common_type
+from tidemill.types import Type
 
 _Pair = tuple[exp.Expr, exp.Expr]
 
@@ -58,19 +62,33 @@ def condition_of(clause: JoinClause, scope: Scope) -> Condition:
     )
 
 
+def compared_type(left: Scalar, right: Scalar, place: Place | None) -> Type:
+    """What two expressions are widened to where a join compares them."""
+    meeting = common_type(left.type, right.type)
+    if meeting is None or not meeting.is_atomic:
+        refuse(
+            "E_TYPE",
+            f"{left.sql} is {left.type} and {right.sql} is {right.type}: no way to join them",
+            hint="make the types equal, for example with TRY_CAST(… AS …)",
+            place=place,
+        )
+    return meeting
+
+
 def _conjuncts(clause: JoinClause, scope: Scope) -> Iterator[exp.Expr]:
     if clause.on is None:
         return (_merged(clause, scope, name) for name in clause.using)
     tree = scope.resolve(clause.on)
     refuse_aggregates("ON", clause.on, tree, scope.aggregates, _NO_GROUPS)
-    return _flat(tree)
+    return conjuncts(tree)
 
 
-def _flat(tree: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """What AND joins."""
     tree = tree.unnest()
     if isinstance(tree, exp.And):
-        yield from _flat(tree.this)
-        yield from _flat(tree.expression)
+        yield from conjuncts(tree.this)
+        yield from conjuncts(tree.expression)
     else:
         yield tree
 

@@ -19,11 +19,10 @@ from tidemill.language.names import Name, quote_name
 from tidemill.language.not_built import refuse_not_built
 from tidemill.language.statements import Expr, JoinClause
 from tidemill.plan.bind.clauses import ScalarBinder, TypeOracle, check_condition
-from tidemill.plan.bind.join_conditions import Condition, condition_of
+from tidemill.plan.bind.join_conditions import Condition, compared_type, condition_of
 from tidemill.plan.bind.scope import Scope, in_own_words, table_entry
 from tidemill.plan.expressions import Scalar, Slot
 from tidemill.plan.joins import JoinTerms
-from tidemill.plan.type_rules import common_type
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 _SAFE = "compare equal types, for example with TRY_CAST; an inner JOIN can leave this to WHERE"
@@ -115,14 +114,7 @@ class JoinBinder:
     ) -> tuple[Scalar, Scalar]:
         """Each side is worked out on its own, guarded if need be; comparing must not raise."""
         left, right = scalars.bind(self._expr, before), scalars.bind(self._expr, table)
-        meeting = common_type(left.type, right.type)
-        if meeting is None or not meeting.is_atomic:
-            refuse(
-                "E_TYPE",
-                f"{left.sql} is {left.type} and {right.sql} is {right.type}: no way to join them",
-                hint="make the types equal, for example with TRY_CAST(… AS …)",
-                place=self._expr.place,
-            )
+        compared_type(left, right, self._expr.place)
         return left, right
 
     def _bind_residual(self, scalars: ScalarBinder, tree: exp.Expr | None) -> Scalar | None:

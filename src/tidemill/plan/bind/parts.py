@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tidemill.catalog import Table
 from tidemill.language.names import Name
-from tidemill.language.statements import ColumnDef, CreateQuery, Delta, Expr
+from tidemill.language.statements import ColumnDef, CreateQuery, Expr
 from tidemill.plan.bind.branch import (
     BoundStream,
     Branch,
@@ -52,9 +52,7 @@ class _PartBinder:
         )
         conditions = ("predicate", where.sql if where else "", *(join.name for join in joins))
         return replace(
-            self.plan,
-            name=part_name(self.plan.name, number),
-            part_of=self.plan.name,
+            self.plan.part(part_name(self.plan.name, number)),
             relation=join_all(source_of(self.branch.source), joins.values()),
             tree=tree_over(self.branch, self.joins, joins),
             where=where,
@@ -63,12 +61,6 @@ class _PartBinder:
             ),
             keys=tuple(replace(k, scalar=self._said_here(k.scalar)) for k in self.plan.keys),
             aggregates=tuple(map(self._call, self.plan.aggregates)),
-            outputs=(),
-            having=None,
-            order_by=(),
-            limit=None,
-            delta=Delta.NONE,
-            distinct=False,
         )
 
     def _call(self, call: AggregateCall) -> AggregateCall:

@@ -18,6 +18,7 @@ from tidemill.catalog import Table
 from tidemill.errors import Place, TidemillError, listing, refuse, suggest
 from tidemill.language.expressions.trees import place_of_tree
 from tidemill.language.names import Name, by_name, needs_quotes
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import ColumnDef, Expr, JoinClause
 from tidemill.plan.expressions import TableColumn
 from tidemill.plan.functions import Signatures
@@ -297,12 +298,8 @@ def check_replayable(expr: Expr, tree: exp.Expr) -> None:
 
 def refuse_filter(expr: Expr, tree: exp.Expr) -> None:
     if (node := tree.find(exp.Filter)) is not None:
-        refuse(
-            "E_NOT_BUILT",
-            "FILTER (WHERE …) is not built yet",
-            hint="write the condition into the argument: SUM(CASE WHEN condition THEN x END)",
-            place=place_in(expr, node),
-        )
+        hint = "write the condition into the argument: SUM(CASE WHEN condition THEN x END)"
+        refuse_unbuilt("FILTER (WHERE …)", hint, place_in(expr, node))
 
 
 def place_in(expr: Expr, node: exp.Expr) -> Place | None:

@@ -23,7 +23,7 @@ from tidemill.plan.bind.joined.meeting import Clauses, Meeting
 from tidemill.plan.bind.joined.parts import SideParts, SideText
 from tidemill.plan.bind.joined.places import PartPlaces
 from tidemill.plan.bind.joined.relations import FromReader
-from tidemill.plan.bind.joined.sides import BoundSide
+from tidemill.plan.bind.joined.sides import BoundSide, refuse_corrections
 from tidemill.plan.bind.scope import Scope, aggregate_calls, place_in
 from tidemill.plan.query import WINDOW_END, WINDOW_START, AggregateCall, QueryPlan
 from tidemill.plan.relation import JoinedWindows, Relation, Union, WindowOf
@@ -88,14 +88,7 @@ class JoinAssembly:
 
     def _instants(self, windows: Sequence[NamedWindow]) -> Instants:
         for side in self._sides:
-            if side.stream.face.source.correct_us:
-                refuse(
-                    "E_NOT_BUILT",
-                    f"a join with stream {side.query.select.stream}, whose late rows correct "
-                    "answers, is not built yet",
-                    hint="leave correct out of the stream, and allow for more lateness",
-                    place=side.place,
-                )
+            refuse_corrections(side)
         instants = instants_of(windows)
         if not instants.leading.is_soft:
             return instants

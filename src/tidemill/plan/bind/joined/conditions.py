@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from sqlglot import exp
 
-from tidemill.errors import Place, refuse
+from tidemill.errors import Place
 from tidemill.language.expressions.trees import parse_tree
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder, check_condition, refuse_aggregates
+from tidemill.plan.bind.join_conditions import conjuncts
 from tidemill.plan.bind.joined.keys import Equality, JoinKey, Operand
 from tidemill.plan.bind.joined.nulls import truth_of_nulls
 from tidemill.plan.bind.joined.sides import FromItem, sides_of
@@ -141,19 +142,4 @@ def refuse_mixing(conditions: Sequence[MixedCondition]) -> None:
     """Refuses conditions about several sides where no row of the join is made."""
     for condition in conditions:
         thing = f"a condition of {condition.clause} that mixes windows"
-        refuse_mixed(thing, _ONE_WINDOW, condition.place)
-
-
-def refuse_mixed(thing: str, hint: str, place: Place | None) -> NoReturn:
-    """Refuses what could be told of pairs of rows alone."""
-    refuse("E_NOT_BUILT", f"{thing} is not built yet", hint=hint, place=place)
-
-
-def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """What AND joins."""
-    tree = tree.unnest()
-    if isinstance(tree, exp.And):
-        yield from conjuncts(tree.this)
-        yield from conjuncts(tree.expression)
-    else:
-        yield tree
+        refuse_unbuilt(thing, _ONE_WINDOW, condition.place)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from tidemill.errors import Place, refuse
+from tidemill.plan.bind.join_conditions import compared_type
 from tidemill.plan.expressions import Scalar
-from tidemill.plan.type_rules import common_type, common_type_of
+from tidemill.plan.type_rules import common_type_of
 from tidemill.types import Type
 
 # Their values stay apart as floating-point numbers.
@@ -159,21 +160,14 @@ def _refuse_partial(equality: Equality, missing: list[str]) -> NoReturn:
 
 def _type(equalities: Sequence[Equality]) -> Type:
     """What all expressions of a class are widened to, so that equal stays equal."""
-    for equality in equalities:
-        left, right = (operand.scalar for operand in equality.operands)
-        pair = common_type(left.type, right.type)
-        if pair is None or not pair.is_atomic:
-            refuse(
-                "E_TYPE",
-                f"{left.sql} is {left.type} and {right.sql} is {right.type}: no way to join them",
-                hint="make the types equal, for example with TRY_CAST(… AS …)",
-                place=equality.place,
-            )
+    pairs = [
+        compared_type(equality.left.scalar, equality.right.scalar, equality.place)
+        for equality in equalities
+    ]
     types = [operand.scalar.type for equality in equalities for operand in equality.operands]
     widest = common_type_of(types)
-    for equality in equalities:
-        pair = common_type(*(operand.scalar.type for operand in equality.operands))
-        if widest is None or pair is None or not _stays_apart(pair, widest):
+    for equality, pair in zip(equalities, pairs, strict=True):
+        if widest is None or not _stays_apart(pair, widest):
             refuse(
                 "E_TYPE",
                 f"{equality.sql} is compared as {pair}, and the key of all windows as {widest}",

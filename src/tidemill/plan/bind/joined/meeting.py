@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.expressions.trees import parse_tree
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import Expr
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.joined.conditions import Conjuncts, MixedCondition, SideCondition
@@ -137,11 +138,10 @@ def _keyed(clause: Conjuncts, key: JoinKey, scalars: ScalarBinder) -> Conjuncts:
 
 
 def _refuse_choice(equality: Equality) -> NoReturn:
-    refuse(
-        "E_NOT_BUILT",
-        f"COALESCE of {equality.left.scalar.sql}, which is no part of the key, is not built yet",
-        hint="compare the expressions that the windows are joined by",
-        place=equality.place,
+    refuse_unbuilt(
+        f"COALESCE of {equality.left.scalar.sql}, which is no part of the key,",
+        "compare the expressions that the windows are joined by",
+        equality.place,
     )
 
 

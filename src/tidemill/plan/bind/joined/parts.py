@@ -8,7 +8,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from tidemill.language.statements import Delta, Expr, Window
+from tidemill.language.statements import Expr, Window
 from tidemill.plan.bind.branch import Branch, joins_met, narrowed, source_of, tree_over
 from tidemill.plan.bind.clauses import ScalarBinder, predicate_of
 from tidemill.plan.bind.environment import Environment, Memo
@@ -20,7 +20,7 @@ from tidemill.plan.joins import JoinTerms
 from tidemill.plan.predicates import Predicate
 from tidemill.plan.query import AggregateCall, Key, QueryPlan
 from tidemill.plan.relation import join_all
-from tidemill.plan.row_query import part_name
+from tidemill.plan.row_query import JOIN_SIGN, part_name
 
 _ALL = Expr("TRUE")
 
@@ -65,9 +65,7 @@ class SideParts:
             clauses, extent_of = self.side.query.select.joins, self.environment.extent_of
             met = joins_met(branch, words.joins, self.side.tables, clauses, extent_of)
         return replace(
-            self.plan,
-            name=part_name(self.plan.name, number),
-            part_of=self.plan.name,
+            self.plan.part(part_name(self.plan.name, number, JOIN_SIGN)),
             relation=join_all(source_of(branch.source), met.values()),
             tree=tree_over(branch, words.joins, met),
             window=self.window,
@@ -75,12 +73,6 @@ class SideParts:
             predicate=words.predicate(where, met),
             keys=tuple(Key(Slot(f"_k{n}", key.type), key) for n, key in enumerate(keys)),
             aggregates=tuple(_renumbered(calls)),
-            outputs=(),
-            having=None,
-            order_by=(),
-            limit=None,
-            delta=Delta.NONE,
-            distinct=False,
         )
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import Place
 from tidemill.language.expressions.trees import parse_tree, to_sql
-from tidemill.plan.bind.joined.conditions import refuse_mixed
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.plan.bind.joined.meeting import Meeting
 from tidemill.plan.bind.joined.nulls import of_nulls
 from tidemill.plan.bind.joined.sides import FromItem, sides_of
@@ -89,7 +89,7 @@ class PartPlaces:
             places = tuple(self._keys_of(tree.expressions))
             if len(places) == len(tree.expressions) and len({p.place for p in places}) == 1:
                 return places
-        refuse_mixed("GROUP BY of an expression of several windows", _GROUP_HINT, place)
+        refuse_unbuilt("GROUP BY of an expression of several windows", _GROUP_HINT, place)
 
     def _keys_of(self, trees: Sequence[exp.Expr]) -> Iterator[SidePlace]:
         for tree in trees:
@@ -108,7 +108,7 @@ class PartPlaces:
     def _check_nulls(self, side: int, scalar: Scalar, place: Place | None) -> None:
         """What is grouped by of a side without rows is NULL."""
         if side in self.meeting.nullable and not is_null_of_nulls(scalar):
-            refuse_mixed(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)
+            refuse_unbuilt(f"{scalar.sql} where the window has no partner", _NULLS_HINT, place)
 
     def _check_lonely(self, call: AggregateCall) -> None:
         """An aggregate sees nothing of a side without rows."""
@@ -119,7 +119,7 @@ class PartPlaces:
             self._refuse(call, "of a window that may have no partner", _SEES_HINT)
 
     def _refuse(self, call: AggregateCall, what: str, hint: str) -> NoReturn:
-        refuse_mixed(f"{call.function} {what}", hint, self.place_of(call))
+        refuse_unbuilt(f"{call.function} {what}", hint, self.place_of(call))
 
 
 def flag_text(condition: str) -> str:

@@ -9,10 +9,11 @@ from sqlglot import exp
 from tidemill.catalog import Catalog, Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name, quote_name, quote_stream, side_of
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import CreateQuery, Expr, JoinClause, Select, Window
 from tidemill.plan.bind.clauses import ScalarBinder
 from tidemill.plan.bind.environment import Environment
-from tidemill.plan.bind.joined.conditions import ConditionReader, Conjuncts, refuse_mixed
+from tidemill.plan.bind.joined.conditions import ConditionReader, Conjuncts
 from tidemill.plan.bind.joined.sides import (
     BoundSide,
     FromItem,
@@ -243,10 +244,10 @@ class FromReader:
             trees = [names.scope.resolve(clause.on)]
         sides = {side for tree in trees for side in sides_of(tree, items)} - {_NO_SIDE}
         if len(sides) != 1:
-            refuse_mixed("a table joined to several windows", _TABLE_HINT, clause.condition_place)
+            refuse_unbuilt("a table joined to several windows", _TABLE_HINT, clause.condition_place)
         (side,) = sides
         if clause.kind == "INNER" and side in self._nullable:
-            refuse_mixed("JOIN of a table behind an outer join", _OUTER_HINT, clause.place)
+            refuse_unbuilt("JOIN of a table behind an outer join", _OUTER_HINT, clause.place)
         return side
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import CreateQuery, Delta, Expr, Select, SelectItem, Window
 from tidemill.plan.bind.branch import Branch, joins_met, source_of, tree_over
 from tidemill.plan.bind.clauses import (
@@ -24,7 +25,7 @@ from tidemill.plan.bind.joined.conditions import MixedCondition
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
 from tidemill.plan.bind.joined.parts import words_over
 from tidemill.plan.bind.joined.relations import FromReader
-from tidemill.plan.bind.joined.sides import BoundSide, sides_of
+from tidemill.plan.bind.joined.sides import BoundSide, refuse_corrections, sides_of
 from tidemill.plan.bind.scope import Scope, aggregate_calls, in_own_words
 from tidemill.plan.builders import OutsideError
 from tidemill.plan.expressions import Node, Scalar, Slot
@@ -37,8 +38,8 @@ from tidemill.plan.relation import (
     WindowOf,
     join_all,
 )
-from tidemill.plan.row_join import RowJoin, RowSide, RowSlot
-from tidemill.plan.row_query import RowQuery, part_name
+from tidemill.plan.row_join import RowJoin, RowSide, RowSlot, bounds_of
+from tidemill.plan.row_query import JOIN_SIGN, RowQuery, part_name
 from tidemill.plan.typed_trees import slots_by_name, type_known
 
 _SLIDE = "give one window a SLIDE: FROM a [RANGE r SLIDE s], b [RANGE t]"
@@ -70,7 +71,7 @@ def bind_row_join(
     for side, window in zip(reader.sides, query.select.windows, strict=True):
         _refuse_side(side, window)
     if not clauses.equalities:
-        _refuse("a cross join row by row", _KEY, query.select.joins[0].place)
+        refuse_unbuilt("a cross join row by row", _KEY, query.select.joins[0].place)
     meeting = meeting_of(clauses, [side.name for side in reader.sides], reader.scalars())
     return _RowJoinBinder(query, environment, reader, scope, clauses, meeting).plan()
 
@@ -88,7 +89,7 @@ def _refuse_clauses(select: Select) -> None:
     if select.limit is not None:
         _refuse_one_by_one("LIMIT", select.place)
     if select.distinct:
-        _refuse("SELECT DISTINCT of results one by one", _SLIDE, select.items[0].expr.place)
+        refuse_unbuilt("SELECT DISTINCT of results one by one", _SLIDE, select.items[0].expr.place)
 
 
 def _refuse_one_by_one(clause: str, place: Place | None) -> NoReturn:
@@ -99,24 +100,15 @@ def _refuse_one_by_one(clause: str, place: Place | None) -> NoReturn:
 def _refuse_steps(clauses: Clauses) -> None:
     for step in (*clauses.steps, *clauses.looks):
         if step.kind != "INNER":
-            _refuse("a join without SLIDE that is not an inner one", _SLIDE, step.place)
+            refuse_unbuilt("a join without SLIDE that is not an inner one", _SLIDE, step.place)
 
 
 def _refuse_side(side: BoundSide, window: Window) -> None:
-    if side.stream.face.source.correct_us:
-        refuse(
-            "E_NOT_BUILT",
-            f"a join with stream {side.query.select.stream}, whose late rows correct answers, "
-            "is not built yet",
-            hint="leave correct out of the stream, and allow for more lateness",
-            place=side.place,
-        )
+    refuse_corrections(side)
     if window.other_ranges_us:
-        _refuse("a window of several lengths in a join", "write a query for each", side.place)
-
-
-def _refuse(thing: str, hint: str, place: Place | None) -> NoReturn:
-    refuse("E_NOT_BUILT", f"{thing} is not built yet", hint=hint, place=place)
+        refuse_unbuilt(
+            "a window of several lengths in a join", "write a query for each", side.place
+        )
 
 
 @dataclass
@@ -147,7 +139,7 @@ class _SlotBinder:
         try:
             return type_known(tree, slots_by_name(types))
         except OutsideError:
-            _refuse(f"{what} by a function over results", _OVER_RESULTS, place)
+            refuse_unbuilt(f"{what} by a function over results", _OVER_RESULTS, place)
 
     def _to_slot(self, node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column):
@@ -179,8 +171,7 @@ class _RowJoinBinder:
         goes = self.query.select.delta is Delta.GONE
         keys = [[s.sql for s in self.meeting.key.of(side.number)] for side in self.reader.sides]
         slots = _SlotBinder(self.reader, self.scope, self.environment, keys)
-        bounds = RowJoin((), (), (), (), goes=goes).bounds
-        outputs = tuple(self._outputs(slots, (bounds[0].name, bounds[1].name)))
+        outputs = tuple(self._outputs(slots, tuple(slot.name for slot in bounds_of(goes))))
         conditions = tuple(map(slots.condition, self.clauses.mixed))
         parts, sides = list[RowQuery](), list[RowSide]()
         windows = self.query.select.windows  # of each side
@@ -207,7 +198,7 @@ class _RowJoinBinder:
             join=join,
         )
 
-    def _outputs(self, slots: _SlotBinder, bounds: tuple[str, str]) -> Iterator[Output]:
+    def _outputs(self, slots: _SlotBinder, bounds: tuple[str, ...]) -> Iterator[Output]:
         names, hint = set(map(Name, bounds)), _NAMED_TWICE.format(*bounds)
         for item in self.query.select.items:
             name = column_name(item)
@@ -227,7 +218,7 @@ class _RowJoinBinder:
             clauses, extent_of = side.query.select.joins, self.environment.extent_of
             met = joins_met(branch, words.joins, side.tables, clauses, extent_of)
         return RowQuery(
-            name=part_name(self.query.name, number),
+            name=part_name(self.query.name, number, JOIN_SIGN),
             relation=join_all(source_of(branch.source), met.values()),
             tree=tree_over(branch, words.joins, met),
             sink=self.query.into,

@@ -16,6 +16,7 @@ from sqlglot import exp
 from tidemill.catalog import Table
 from tidemill.errors import Place, refuse
 from tidemill.language.names import Name, by_name, needs_quotes
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import ColumnDef, CreateQuery, JoinClause
 from tidemill.plan.bind.branch import BoundStream, Branch
 from tidemill.plan.bind.environment import Environment
@@ -113,3 +114,13 @@ def sides_of(tree: exp.Expr, items: Sequence[FromItem]) -> frozenset[int]:
     """The sides whose columns a resolved tree reads."""
     numbers = (item_number(column.name) for column in tree.find_all(exp.Column))
     return frozenset(items[number].side for number in numbers if number is not None)
+
+
+def refuse_corrections(side: BoundSide) -> None:
+    """Refuses a stream whose late rows would correct what a join has answered."""
+    if side.stream.face.source.correct_us:
+        refuse_unbuilt(
+            f"a join with stream {side.query.select.stream}, whose late rows correct answers,",
+            "leave correct out of the stream, and allow for more lateness",
+            side.place,
+        )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import Subquery
 from tidemill.plan.bind.clauses import refuse_aggregates
 from tidemill.plan.bind.joined.conditions import (
     ConditionReader,
     Conjuncts,
-    refuse_mixed,
 )
 from tidemill.plan.bind.joined.relations import FromReader, JoinStep
 from tidemill.plan.bind.joined.sides import sides_of
@@ -41,7 +41,7 @@ class SubqueryReader:
             kind: Kind = "LEFT ANTI" if subquery.negated else "LEFT SEMI"
             return JoinStep(kind, side.number, inside, subquery.place)
         if subquery.negated and inside.equalities:
-            refuse_mixed("NOT IN with a correlated subquery", _NOT_IN, subquery.place)
+            refuse_unbuilt("NOT IN with a correlated subquery", _NOT_IN, subquery.place)
         equality = self._membership(subquery, conditions, entry, side.number)
         if not subquery.negated:
             return JoinStep("LEFT SEMI", side.number, inside + equality, subquery.place)
@@ -60,7 +60,7 @@ class SubqueryReader:
         apart = [e for e in inside.equalities if side not in e.sides]
         if outer or apart:
             place = outer[0].place if outer else apart[0].place
-            refuse_mixed("correlation by more than equalities", _CORRELATED, place)
+            refuse_unbuilt("correlation by more than equalities", _CORRELATED, place)
 
     def _membership(
         self, subquery: Subquery, conditions: ConditionReader, entry: ScopeEntry, side: int
@@ -75,5 +75,5 @@ class SubqueryReader:
             refuse_aggregates("WHERE", expr, tree, conditions.scalars.scope.aggregates)
         reads = sides_of(outer, self.reader.items), sides_of(inner, self.reader.items)
         if len(reads[0]) != 1 or reads[1] != {side}:
-            refuse_mixed("such a condition with IN", _ONE_EACH, subquery.place)
+            refuse_unbuilt("such a condition with IN", _ONE_EACH, subquery.place)
         return conditions.equal(subject, outer, inner)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from tidemill.catalog import Catalog
 from tidemill.errors import TidemillError, refuse
+from tidemill.language.not_built import refuse_unbuilt
 from tidemill.language.statements import CreateQuery, JoinClause, Select, Window
 from tidemill.plan.bind.environment import Environment, Memo
 from tidemill.plan.bind.joined.assembly import BindWhole, JoinAssembly, names_beside_columns
-from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixed, refuse_mixing
+from tidemill.plan.bind.joined.conditions import ConditionReader, refuse_mixing
 from tidemill.plan.bind.joined.meeting import Clauses, Meeting, meeting_of
 from tidemill.plan.bind.joined.relations import FromRead, FromReader
 from tidemill.plan.bind.joined.rows import bind_row_join, is_continuous
@@ -114,12 +115,8 @@ def _in_own_words(reader: FromReader) -> Iterator[None]:
 
 def _refuse_emit(select: Select) -> None:
     if select.emit.place is not None:
-        refuse(
-            "E_NOT_BUILT",
-            "EMIT over a join of windows is not built yet",
-            hint="leave it out: every window is answered once it closes",
-            place=select.emit.place,
-        )
+        hint = "leave it out: every window is answered once it closes"
+        refuse_unbuilt("EMIT over a join of windows", hint, select.emit.place)
 
 
 def _refuse_soft_changes(select: Select) -> None:
@@ -139,4 +136,4 @@ def _refuse_rows(select: Select, scope: Scope) -> None:
         return
     trees = (scope.resolve(item.expr, names_beside_columns(select)) for item in select.items)
     if not any(call for tree in trees for call in aggregate_calls(tree, scope.aggregates)):
-        refuse_mixed("a list of the rows of a join", _ROWS_HINT, select.items[0].expr.place)
+        refuse_unbuilt("a list of the rows of a join", _ROWS_HINT, select.items[0].expr.place)
