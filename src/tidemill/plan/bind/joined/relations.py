@@ -205,10 +205,13 @@ class FromReader:
         before = self.scope(self.entries[self._begin :])
         return before.resolve(Expr(quote_name(name.written), clause.condition_place))
 
-    def _condition(self, clause: JoinClause, side: int, entry: ScopeEntry) -> Conjuncts:
-        before = self.entries[self._begin :]
+    def _before(self) -> list[ScopeEntry]:
+        """What ON may name besides what is joined; what stands before a comma is told apart."""
         apart = (replace(e, hidden=True, absent=_COMMA) for e in self.entries[: self._begin])
-        scalars = self.scalars([*apart, *before, replace(entry, merged=frozenset())])
+        return [*apart, *self.entries[self._begin :]]
+
+    def _condition(self, clause: JoinClause, side: int, entry: ScopeEntry) -> Conjuncts:
+        scalars = self.scalars([*self._before(), replace(entry, merged=frozenset())])
         reader = ConditionReader(scalars, self.items, "ON", side, _NO_GROUPS)
         conditions = reader.read(clause.on)
         for written in clause.using:
@@ -234,13 +237,14 @@ class FromReader:
 
     def _side_of_table(self, clause: JoinClause, table: Table) -> int:
         """The one side whose columns the condition reads."""
-        before, entry = self.entries[self._begin :], table_entry(clause, table, "")
+        entry = table_entry(clause, table, "")
         item = FromItem(len(self.items), _NO_SIDE, entry)
         items = (*self.items, item)
         if clause.on is None:
             trees = [self._left(clause, Name(name)) for name in clause.using]
         else:
-            names = FromScope(items, (*before, item.visible()), self.environment.signatures)
+            visible = (*self._before(), item.visible())
+            names = FromScope(items, visible, self.environment.signatures)
             trees = [names.scope.resolve(clause.on)]
         sides = {side for tree in trees for side in sides_of(tree, items)} - {_NO_SIDE}
         if len(sides) != 1:
