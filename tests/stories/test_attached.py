@@ -90,7 +90,7 @@ def test_statements_reach_a_run_that_goes_on(tmp_path: Path) -> None:
     # It was asked before the streams ran, and waited for the run to begin.
     assert early.stdout.splitlines()[2].startswith("by_key ")
     assert all(name in shown.stdout for name in ("by_key", "top", "line", "other"))
-    assert shown.stdout.count(" s at ") == 6
+    assert shown.stdout.count(" s at ") == 7
     (source,) = sources.stdout.splitlines()[2:]
     assert source.split()[:2] in (["s", "busy"], ["s", "idle"])
     assert asked.exit_code == 0, asked.output
